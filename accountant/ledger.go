@@ -31,8 +31,27 @@ const (
 // String writes kind:name.
 func (s Scope) String() string { return string(s.Kind) + ":" + s.Name }
 
+// A Table is a table of the protected database. Its name changes when it is renamed, and its ID when a dump of it is restored:
+// a budget is that of a table with one of its names or one of its IDs.
+type Table struct {
+	Name string // schema.table
+	ID   string // of the database and of the table in it; empty: not known
+}
+
+// Is reports whether two tables have the same name or the same ID.
+func (t Table) Is(u Table) bool { return t.Name == u.Name || t.ID != "" && t.ID == u.ID }
+
+// A Link says that a budget is that of a table. Budgets of other kinds have their name, and their former ones, in its place.
+type Link struct {
+	Scope Scope
+	Table Table
+}
+
 // A Charge debits every listed scope, or none of them.
 type Charge struct {
+	// Tables are those that the releases read. Every budget that the ledger has of them, of the unit and of the analyst must be
+	// debited. None is given if the debits are debts of the analyst alone.
+	Tables []Table
 	// Analyst and Shape go to the audit trail; they hold no data. Shape is a
 	// digest of the plan without its constants.
 	Analyst, Shape string
@@ -75,7 +94,11 @@ type Balance struct {
 	Scope              Scope
 	Limit, Spent, Held dp.Loss
 	Frozen             bool // nothing more is charged, until the administrator decides otherwise
+	Retired            bool // it limits nothing any more, unless it is frozen or a policy gives it a limit again
 }
+
+// Counts reports whether charges must debit the budget.
+func (b Balance) Counts() bool { return !b.Retired || b.Frozen }
 
 // Remaining returns the loss that may still be charged: nothing, in a parameter
 // whose limit was lowered below the amount spent.
@@ -103,7 +126,7 @@ type Ledger interface {
 	// Charge checks every scope and records the charge, all or nothing. When
 	// it returns nil the charge is durable. It returns an *InsufficientError
 	// when a scope has too little left, ErrUnknownScope (wrapped) when one has
-	// no budget at all, ErrFrozen, ErrSuspended, ErrQuarantined or ErrFenced
+	// no budget at all, ErrLeftOut when a budget that must be debited is not, ErrFrozen, ErrSuspended, ErrQuarantined or ErrFenced
 	// (wrapped) where they apply, ErrNotPrepaid (wrapped) when another charge has
 	// used what was prepaid, and ErrUnavailable (wrapped) when the charge could not
 	// be made durable. After ErrUnavailable, and after the error of a context
@@ -135,6 +158,8 @@ type Ledger interface {
 	// Balances returns the state of the given scopes, or of all when none is
 	// given (then ordered by kind and name), from one moment.
 	Balances(ctx context.Context, scopes ...Scope) ([]Balance, error)
+	// Links returns the tables of the budgets, and the names of those that are not of tables.
+	Links(ctx context.Context) ([]Link, error)
 	// Incident records that a read of protected data failed after its charge.
 	Incident(ctx context.Context, in Incident) error
 	// Incidents returns those that were recorded and not cleared.
@@ -162,6 +187,31 @@ type Incident struct {
 // ErrUnknownScope is wrapped where a scope has no recorded limit. That means no
 // budget, never an unlimited one.
 var ErrUnknownScope = errors.New("accountant: the scope has no budget")
+
+// ErrLeftOut is wrapped where a charge does not debit a budget that the ledger has of the unit, of the analyst or of one of the
+// tables that are read.
+var ErrLeftOut = errors.New("accountant: a charge leaves out a budget of the ledger")
+
+// ErrPolicy is wrapped where a policy does not name the budgets that the ledger has: that takes a decision.
+var ErrPolicy = errors.New("accountant: the budgets of the policy are not those of the ledger")
+
+// A MissingError names a budget of the ledger that a policy does not have. It is an [ErrPolicy].
+type MissingError struct {
+	Scope Scope
+	// Stated is what the policy has in its place, if that is known: the unit, or the table by its new name.
+	Stated Scope
+}
+
+// Error implements error.
+func (e *MissingError) Error() string {
+	if e.Stated == (Scope{}) {
+		return fmt.Sprintf("the ledger has a budget of %v, and the policy leaves it out", e.Scope)
+	}
+	return fmt.Sprintf("the ledger has a budget of %v, and the policy has %v in its place", e.Scope, e.Stated)
+}
+
+// Unwrap implements errors.Unwrap.
+func (*MissingError) Unwrap() error { return ErrPolicy }
 
 // ErrNotHeld is wrapped where a hold cannot be spent or settled: it does not
 // exist, belongs to another process run, was settled, or has too little left.

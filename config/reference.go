@@ -174,7 +174,10 @@ var budgetKeys = []key[accountant.Budget]{
 }
 
 var privacyUnitKeys = []key[Policy]{
-	{"name", "", text(func(p *Policy, s string) { p.Tables.Unit = s }), needed, "What is protected: a patient, a person."},
+	{
+		"name", "", text(func(p *Policy, s string) { p.Tables.Unit = s }), needed,
+		"What is protected: a patient, a person. `init` fixes it: another name takes `dpproxy budget rename`.",
+	},
 	{
 		"units", "", count(maxUnits, func(p *Policy, n int64) { p.Tables.Units = n }), "none",
 		"About how many there are, as you may tell everybody, %s. Say it where they are few, so that limits are not chosen " +
@@ -212,7 +215,8 @@ var tableKeys = []key[table]{
 	},
 	{
 		"budget", "", part(func(v value, t *table) { t.budget = new(readBudget(v)) }), "none",
-		"A limit under the unit's. It promises nothing by itself.",
+		"A limit under the unit's. It promises nothing by itself. " +
+			"Once given, it can be left out after `dpproxy budget retire` only.",
 	},
 	{
 		"max_epsilon", "", epsilon(func(t *table, n int64) { t.allowance.MaxEpsilonPico = n }), "none",
@@ -306,7 +310,8 @@ var analystKeys = []key[Analyst]{
 	},
 	{
 		"budget", "", part(func(v value, a *Analyst) { a.Budget = new(readBudget(v)) }), "none",
-		"A limit under the unit's. Analysts who share what they learn are bounded by the unit's budget alone.",
+		"A limit under the unit's. Analysts who share what they learn are bounded by the unit's budget alone. " +
+			"Once given, it can be left out after `dpproxy budget retire` only.",
 	},
 	{
 		"max_epsilon", "", epsilon(func(a *Analyst, n int64) { a.MaxEpsilonPico = n }), "none",

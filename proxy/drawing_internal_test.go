@@ -46,7 +46,7 @@ func TestSetsOfOneRound(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := &paidLedger{Ledger: kept}
-	c, err := cashier.New(t.Context(), l, plantest.People(t), slog.New(slog.DiscardHandler))
+	c, err := cashier.New(t.Context(), l, plantest.People(t), "", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

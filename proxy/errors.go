@@ -29,6 +29,9 @@ func chargeError(err error) error {
 	case errors.Is(err, accountant.ErrQuarantined):
 		return pgerr.New(pgerr.Quarantined, "a statement of this shape failed while it read protected data").
 			WithHint("Write the statement differently, or ask the administrator to clear the incident.")
+	case errors.Is(err, accountant.ErrLeftOut):
+		return pgerr.New(pgerr.LedgerUnavailable, "the budgets of the privacy ledger have changed").
+			WithHint("Nothing was read or charged. Ask again.")
 	case errors.Is(err, accountant.ErrFrozen):
 		return pgerr.New(pgerr.BudgetExhausted, "a privacy budget of this statement is frozen").
 			WithHint("The administrator has stopped it; ask them when it goes on.")

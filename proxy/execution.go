@@ -188,14 +188,14 @@ func (e *execution) planWithinBudget(ctx context.Context, analysed *analysed, pr
 // recall looks for releases of a plan's blocks.
 func (e *execution) recall(ctx context.Context, plan *planner.Plan, pre *prelude) *memory.Recalled {
 	e.enter(stepRecall)
-	who := memory.Analyst{Name: e.analyst, Budget: e.p.analyst(e.analyst).Budget}
+	who := memory.Analyst{Name: e.analyst, Budget: e.p.analyst(e.analyst).Budget || e.p.cashier.Owns(e.analyst)}
 	return e.p.memory.Recall(ctx, plan, pre.values, who, pre.settings.Refine)
 }
 
 // bill is the cost of a plan's reads, and of the analyst's debts.
 func (e *execution) bill(plan *planner.Plan, owed dp.ComposedEvent) cashier.Bill {
 	return cashier.Bill{
-		Analyst: e.analyst, Shape: plan.Shape, Scopes: e.scopes(plan.Tables),
+		Analyst: e.analyst, Shape: plan.Shape, Scopes: e.scopes(plan.Tables), Tables: e.p.cashier.Tables(plan.Tables),
 		Event: plan.Event, Owed: owed, Rounds: plan.Reads() && plan.Reduces() != 0,
 		Untold: plan.Untold,
 	}

@@ -29,7 +29,9 @@ type Config struct {
 	// Views are the views over protected tables.
 	Views  []catalog.Name
 	Ledger accountant.Ledger
-	Data   *reader.Data
+	// Database names the protected database, whose OIDs Catalog has. Empty: they tell nothing.
+	Database string
+	Data     *reader.Data
 	// Aside computes constants that no analyst may see; nil if the policy conceals nothing.
 	Aside *Aside
 	// Relations returns the OIDs that the protected relations and views have on the
@@ -87,6 +89,9 @@ type Analyst struct {
 // ClearIncidents forgets the failed reads of an analyst, or of all when it is empty, that are in no ledger: those
 // in the ledger were cleared there.
 func (p *Proxy) ClearIncidents(analyst string) { p.incidents.clear(analyst) }
+
+// ReloadBudgets reads the budgets of the ledger anew, after a decision about their names.
+func (p *Proxy) ReloadBudgets(ctx context.Context) error { return p.cashier.Reload(ctx) }
 
 // analyst returns the rights of a login: none, if the policy does not name it.
 func (p *Proxy) analyst(name string) Analyst { return p.cfg.Analysts[name] }
@@ -169,7 +174,7 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 	}
 	p.filter = parser.NewFilter(names)
 	var err error
-	if p.cashier, err = cashier.New(ctx, cfg.Ledger, cfg.Catalog, cfg.Log); err != nil {
+	if p.cashier, err = cashier.New(ctx, cfg.Ledger, cfg.Catalog, cfg.Database, cfg.Log); err != nil {
 		return nil, err
 	}
 	p.incidents = &incidents{ledger: cfg.Ledger}

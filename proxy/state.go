@@ -93,6 +93,7 @@ func (s stateView) budgetRows(balances []accountant.Balance) []budgetRow {
 	}
 	rows := []budgetRow{}
 	for _, b := range balances {
+		b.Scope = s.p.cashier.Current(b.Scope)
 		if !visible(b.Scope, s.analyst, tables) {
 			continue
 		}

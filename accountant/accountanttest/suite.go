@@ -40,6 +40,7 @@ func TestLedger(t *testing.T, open OpenFunc) {
 		{"race to settle", testSettleRace},
 		{"linearizable", testLinearizable},
 		{"model", testModel},
+		{"policies", testPolicies},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open) })
 	}

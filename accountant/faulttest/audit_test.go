@@ -109,7 +109,8 @@ func (y *tally) entry(r history.Record) {
 	case history.LowerEntry:
 		y.limit[e.Limit.Scope] = e.Limit.Loss.Pico()
 	case history.UnansweredEntry, history.IncidentEntry, history.ClearEntry, history.FreezeEntry, history.NoteEntry,
-		history.CheckpointEntry, history.SurveyEntry, history.EpochEntry:
+		history.CheckpointEntry, history.SurveyEntry, history.EpochEntry, history.FormatEntry, history.PolicyEntry, history.RenameEntry,
+		history.RetireEntry:
 	}
 }
 

@@ -85,7 +85,8 @@ func (y *tally) key(e history.Entry) string {
 		return "give " + y.holds[uint64(e.Hold)].op
 	case history.BeginEntry, history.LimitsEntry, history.VoidEntry, history.RaiseEntry, history.LowerEntry, history.FreezeEntry,
 		history.FenceEntry, history.RestoreEntry, history.UnansweredEntry, history.IncidentEntry, history.ClearEntry, history.NoteEntry,
-		history.CheckpointEntry, history.SurveyEntry, history.EpochEntry:
+		history.CheckpointEntry, history.SurveyEntry, history.EpochEntry, history.FormatEntry, history.PolicyEntry, history.RenameEntry,
+		history.RetireEntry:
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"errors"
 
 	"dpproxy/accountant"
 )
@@ -100,6 +101,40 @@ func (c Calls) Balances(ctx context.Context, scopes ...accountant.Scope) ([]acco
 		return nil, err
 	}
 	return all, unknown
+}
+
+// Links implements [accountant.Ledger].
+func (c Calls) Links(ctx context.Context) ([]accountant.Link, error) {
+	var all []accountant.Link
+	if err := c.read(ctx, func(s *State) { all = LinksOf(s) }); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// SetPolicy records the limits of a policy and the tables that they are for, all or nothing. It raises the format of a ledger of an
+// earlier version first. Its errors are those of a policy that does not have the budgets of the ledger ([accountant.ErrPolicy]),
+// or raises one ([accountant.ErrLimitRaise]).
+func (c Calls) SetPolicy(ctx context.Context, p PolicyEntry) error {
+	if err := c.Raise(ctx); err != nil {
+		return err
+	}
+	_, err := c.record(ctx, c.boot, p)
+	return err
+}
+
+// Raise raises the format of a ledger of an earlier version: programs of that version refuse it from then on.
+func (c Calls) Raise(ctx context.Context) error {
+	for {
+		var has int
+		if err := c.read(ctx, func(s *State) { has = s.format }); err != nil || has >= Format {
+			return err
+		}
+		_, err := c.record(ctx, "", FormatEntry(Format))
+		if err == nil || !errors.Is(err, errFormat) {
+			return err
+		}
+	}
 }
 
 // Incidents implements [accountant.Ledger].

@@ -28,6 +28,10 @@ func (s *State) charge(run string, c accountant.Charge) error {
 }
 
 func (s *State) hold(run string, c accountant.Charge) error {
+	var err error
+	if c.Debits, err = current(s, c.Debits); err != nil {
+		return err
+	}
 	next, err := s.reserve(run, c, func(b *accountant.Balance) *dp.Loss { return &b.Held })
 	if err != nil {
 		return err
@@ -55,6 +59,9 @@ func (s *State) reserve(run string, c accountant.Charge, part func(*accountant.B
 		return nil, err
 	}
 	if err := s.checkPrepaid(c); err != nil {
+		return nil, err
+	}
+	if err := checkCover(s, c); err != nil {
 		return nil, err
 	}
 	if len(c.Debits) == 0 && c.Prepaid.Charge != 0 {
@@ -95,7 +102,7 @@ func (s *State) Admit(run, analyst, shape string) error {
 		if in.Shape == shape && shape != "" {
 			return fmt.Errorf("%w: %s", accountant.ErrQuarantined, shape)
 		}
-		if in.Analyst == analyst {
+		if named(s, analystScope(in.Analyst)) == named(s, analystScope(analyst)) {
 			caused++
 		}
 	}
@@ -105,10 +112,33 @@ func (s *State) Admit(run, analyst, shape string) error {
 	return nil
 }
 
+func analystScope(name string) accountant.Scope {
+	return accountant.Scope{Kind: accountant.AnalystScope, Name: name}
+}
+
+// current returns debits of the budgets that have their names by now: those of two names of one budget are added up.
+func current(s *State, debits []accountant.Debit) ([]accountant.Debit, error) {
+	if !slices.ContainsFunc(debits, func(d accountant.Debit) bool { return named(s, d.Scope) != d.Scope }) {
+		return debits, nil
+	}
+	var all []accountant.Debit
+	for _, d := range debits {
+		var err error
+		if all, err = joined(all, []accountant.Debit{{Scope: named(s, d.Scope), Loss: d.Loss}}); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
 // each returns the balances after a change for each debit, or why there is none.
 func (s *State) each(debits []accountant.Debit, change func(*accountant.Balance, dp.Loss) error) (balances, error) {
 	if len(debits) == 0 {
 		return nil, errors.New("history: a charge without a debit")
+	}
+	debits, err := current(s, debits)
+	if err != nil {
+		return nil, err
 	}
 	next := make(balances, len(debits))
 	for _, d := range debits {
@@ -219,11 +249,11 @@ func (s *State) settle(run string, id accountant.ChargeID) error {
 // giveBack ends a hold.
 func (s *State) giveBack(id accountant.ChargeID) {
 	for _, d := range s.holds[id].debits {
-		b := s.balances[d.Scope]
-		if held, err := b.Held.Minus(d.Loss); err == nil { // always: the amount held is the sum of the holds
+		b, known := s.balances[named(s, d.Scope)]
+		if held, err := b.Held.Minus(d.Loss); known && err == nil { // always: the amount held is the sum of the holds
 			b.Held = held
+			put(s, s.balances, b.Scope, b)
 		}
-		put(s, s.balances, d.Scope, b)
 	}
 	drop(s, s.holds, id)
 }

@@ -106,6 +106,27 @@ type SurveyEntry accountant.Survey
 // An EpochEntry closes an epoch of a local table: an administrator says that its values may have changed since.
 type EpochEntry struct{ Table, Who, Reason string }
 
+// A FormatEntry raises the format of the ledger to [Format].
+type FormatEntry int
+
+// A PolicyEntry has the limits of a policy, and the tables that they are for. Every budget of the ledger must be among them.
+type PolicyEntry struct {
+	Limits []accountant.Limit
+	Links  []accountant.Link
+}
+
+// A RenameEntry is an administrator's decision that a budget has another name from now on.
+type RenameEntry struct {
+	From, To    accountant.Scope
+	Who, Reason string
+}
+
+// A RetireEntry is an administrator's decision that a budget limits nothing any more.
+type RetireEntry struct {
+	Scope       accountant.Scope
+	Who, Reason string
+}
+
 func (BeginEntry) entry()      {}
 func (LimitsEntry) entry()     {}
 func (ChargeEntry) entry()     {}
@@ -125,3 +146,7 @@ func (NoteEntry) entry()       {}
 func (CheckpointEntry) entry() {}
 func (SurveyEntry) entry()     {}
 func (EpochEntry) entry()      {}
+func (FormatEntry) entry()     {}
+func (PolicyEntry) entry()     {}
+func (RenameEntry) entry()     {}
+func (RetireEntry) entry()     {}

@@ -51,7 +51,11 @@ func PastOf(s *State, ledger string, head Hash, headOf func(ctx context.Context,
 	}
 	p := Past{Moment: m, HeadOf: headOf}
 	for _, u := range s.unanswered {
-		if p.Prepaid, err = joined(p.Prepaid, u.debits); err != nil {
+		debits, err := current(s, u.debits)
+		if err != nil {
+			return Past{}, err
+		}
+		if p.Prepaid, err = joined(p.Prepaid, debits); err != nil {
 			return Past{}, err
 		}
 	}

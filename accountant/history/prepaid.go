@@ -65,7 +65,7 @@ func (s *State) checkPrepaid(c accountant.Charge) error {
 		return fmt.Errorf("%w: %d", accountant.ErrNotPrepaid, c.Prepaid.Charge)
 	}
 	for _, d := range c.Prepaid.Debits {
-		if s.balances[d.Scope].Frozen {
+		if s.balances[named(s, d.Scope)].Frozen {
 			return fmt.Errorf("%w: %v", accountant.ErrFrozen, d.Scope)
 		}
 	}

@@ -58,6 +58,11 @@ type recordJSON struct {
 	Checkpoint string        `json:"checkpoint,omitempty"`
 	Survey     *surveyJSON   `json:"survey,omitempty"`
 	Epoch      *epochJSON    `json:"epoch,omitempty"`
+	// Earlier versions of dpproxy say this name when they refuse the ledger.
+	Format *int        `json:"format_of_a_newer_dpproxy,omitempty"`
+	Policy *policyJSON `json:"policy,omitempty"`
+	Rename *renameJSON `json:"rename,omitempty"`
+	Retire *retireJSON `json:"retire,omitempty"`
 }
 
 type beginJSON struct {
@@ -66,10 +71,11 @@ type beginJSON struct {
 }
 
 type chargeJSON struct {
-	Analyst string   `json:"analyst"`
-	Shape   string   `json:"shape,omitempty"`
-	Events  []string `json:"events,omitempty"`
-	Debits  []amount `json:"debits"`
+	Analyst string      `json:"analyst"`
+	Shape   string      `json:"shape,omitempty"`
+	Tables  []tableJSON `json:"tables,omitempty"`
+	Events  []string    `json:"events,omitempty"`
+	Debits  []amount    `json:"debits"`
 	// Of a charge whose question may be asked again for it, or is asked again.
 	Question string       `json:"question,omitempty"`
 	Prepaid  *prepaidJSON `json:"prepaid,omitempty"`
@@ -218,6 +224,14 @@ func (r *recordJSON) set(e Entry) bool {
 		r.Survey = &s
 	case EpochEntry:
 		r.Epoch = &epochJSON{e.Table, e.Who, e.Reason}
+	case FormatEntry:
+		r.Format = (*int)(&e)
+	case PolicyEntry:
+		r.Policy = toPolicy(e)
+	case RenameEntry:
+		r.Rename = &renameJSON{string(e.From.Kind), e.From.Name, string(e.To.Kind), e.To.Name, e.Who, e.Reason}
+	case RetireEntry:
+		r.Retire = &retireJSON{string(e.Scope.Kind), e.Scope.Name, e.Who, e.Reason}
 	case VoidEntry: // is only read
 		return false
 	default: // nil, or a pointer to an entry
@@ -317,6 +331,13 @@ func (r *recordJSON) processEntries(add func(Entry, error)) {
 	if r.Survey != nil {
 		add(SurveyEntry(r.Survey.survey()), nil)
 	}
+	if r.Format != nil {
+		add(FormatEntry(*r.Format), nil)
+	}
+	if r.Policy != nil {
+		p, err := r.Policy.policy()
+		add(p, err)
+	}
 }
 
 // decisions adds the entry if it is of a kind that administrators write.
@@ -346,13 +367,22 @@ func (r *recordJSON) decisions(add func(Entry, error)) {
 	if r.Epoch != nil {
 		add(EpochEntry{r.Epoch.Table, r.Epoch.Who, r.Epoch.Reason}, nil)
 	}
+	if e := r.Rename; e != nil {
+		from := accountant.Scope{Kind: accountant.ScopeKind(e.Kind), Name: e.Name}
+		add(RenameEntry{from, accountant.Scope{Kind: accountant.ScopeKind(e.ToKind), Name: e.ToName}, e.Who, e.Reason}, nil)
+	}
+	if e := r.Retire; e != nil {
+		add(RetireEntry{accountant.Scope{Kind: accountant.ScopeKind(e.Kind), Name: e.Name}, e.Who, e.Reason}, nil)
+	}
 	if r.Note != nil {
 		add(NoteEntry{r.Note.Who, r.Note.Text}, nil)
 	}
 }
 
 func toCharge(c accountant.Charge) *chargeJSON {
-	j := &chargeJSON{Analyst: c.Analyst, Shape: c.Shape, Events: c.Events, Debits: toAmounts(c.Debits), Question: c.Question}
+	j := &chargeJSON{
+		Analyst: c.Analyst, Shape: c.Shape, Tables: toTables(c.Tables), Events: c.Events, Debits: toAmounts(c.Debits), Question: c.Question,
+	}
 	if c.Prepaid.Charge != 0 {
 		j.Prepaid = &prepaidJSON{uint64(c.Prepaid.Charge), toAmounts(c.Prepaid.Debits)}
 	}
@@ -361,7 +391,9 @@ func toCharge(c accountant.Charge) *chargeJSON {
 
 func (c *chargeJSON) charge() (accountant.Charge, error) {
 	debits, err := toDebits(c.Debits)
-	charge := accountant.Charge{Analyst: c.Analyst, Shape: c.Shape, Events: c.Events, Debits: debits, Question: c.Question}
+	charge := accountant.Charge{
+		Analyst: c.Analyst, Shape: c.Shape, Tables: tablesIn(c.Tables), Events: c.Events, Debits: debits, Question: c.Question,
+	}
 	if c.Prepaid == nil || err != nil {
 		return charge, err
 	}

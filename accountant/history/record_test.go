@@ -66,6 +66,27 @@ var format = []struct {
 		history.EpochEntry{Table: "public.people", Who: "carol", Reason: "why"},
 		`"epoch":{"table":"public.people","who":"carol","reason":"why"}`,
 	},
+	{history.FormatEntry(3), `"format_of_a_newer_dpproxy":3`},
+	{history.PolicyEntry{}, `"policy":{"limits":[]}`},
+	{
+		history.PolicyEntry{
+			Limits: accountanttest.Limits()[1:2],
+			Links:  []accountant.Link{{Scope: accountanttest.Limits()[1].Scope, Table: accountant.Table{Name: "public.labs", ID: "7/5/9"}}},
+		},
+		`"policy":{"limits":[{"kind":"table","name":"public.labs","measure":"zcdp","pico":80,"atto":"10"}],` +
+			`"links":[{"kind":"table","name":"public.labs","table":{"name":"public.labs","id":"7/5/9"}}]}`,
+	},
+	{
+		history.RenameEntry{
+			From: accountanttest.Limits()[0].Scope, To: accountant.Scope{Kind: accountant.UnitScope, Name: "person"},
+			Who: "carol", Reason: "why",
+		},
+		`"rename":{"kind":"unit","name":"patient","to_kind":"unit","to_name":"person","who":"carol","reason":"why"}`,
+	},
+	{
+		history.RetireEntry{Scope: accountanttest.Limits()[2].Scope, Who: "carol", Reason: "why"},
+		`"retire":{"kind":"analyst","name":"ann","who":"carol","reason":"why"}`,
+	},
 	{history.CheckpointEntry{Digest: "00ff"}, `"checkpoint":"00ff"`},
 	{history.LimitsEntry{}, `"limits":[]`},
 	{history.LimitsEntry(accountanttest.Limits()), `"limits":[` +

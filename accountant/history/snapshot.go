@@ -28,6 +28,7 @@ type snapshotJSON struct {
 	// These are missing where there is none, likewise.
 	Surveys []surveyJSON     `json:"surveys,omitempty"`
 	Epochs  []tableEpochJSON `json:"epochs,omitempty"`
+	namesJSON
 }
 
 type unansweredJSON struct {
@@ -41,6 +42,8 @@ type balanceJSON struct {
 	Spent  partAmount `json:"spent"`
 	Held   partAmount `json:"held"`
 	Frozen bool       `json:"frozen,omitempty"`
+	// Retired is missing in the digests of earlier versions.
+	Retired bool `json:"retired,omitempty"`
 }
 
 // A partAmount is a loss in the measure of the limit beside it.
@@ -67,7 +70,7 @@ func (s *State) Snapshot() ([]byte, error) {
 	for _, b := range slices.SortedFunc(maps.Values(s.balances), byScope) {
 		j.Balances = append(j.Balances, balanceJSON{
 			Limit: toAmount(b.Scope, b.Limit), Spent: partAmount{b.Spent.Pico(), b.Spent.Atto()},
-			Held: partAmount{b.Held.Pico(), b.Held.Atto()}, Frozen: b.Frozen,
+			Held: partAmount{b.Held.Pico(), b.Held.Atto()}, Frozen: b.Frozen, Retired: b.Retired,
 		})
 	}
 	for _, id := range s.recent {
@@ -80,6 +83,7 @@ func (s *State) Snapshot() ([]byte, error) {
 		j.Unanswered = append(j.Unanswered, unansweredJSON{uint64(p.id), p.question, toAmounts(p.debits)})
 	}
 	j.Surveys, j.Epochs = surveysOf(s)
+	j.namesJSON = namesOf(s)
 	return json.Marshal(j)
 }
 
@@ -127,6 +131,7 @@ func Restore(snapshot []byte) (*State, error) {
 		return nil, err
 	}
 	restoreSurveys(s, j.Surveys, j.Epochs)
+	restoreNames(s, j.namesJSON)
 	again, err := s.Snapshot()
 	if err != nil {
 		return nil, err
@@ -147,7 +152,7 @@ func (b balanceJSON) balance() (accountant.Balance, error) {
 		return accountant.Balance{}, err
 	}
 	held, err := dp.NewLoss(limit.Loss.Measure(), b.Held.Pico, b.Held.Atto)
-	return accountant.Balance{Scope: limit.Scope, Limit: limit.Loss, Spent: spent, Held: held, Frozen: b.Frozen}, err
+	return accountant.Balance{Scope: limit.Scope, Limit: limit.Loss, Spent: spent, Held: held, Frozen: b.Frozen, Retired: b.Retired}, err
 }
 
 func restoredPrepaid(all []unansweredJSON) ([]prepaid, error) {
@@ -194,4 +199,35 @@ func (s *State) checkpoint(e CheckpointEntry) error {
 		return fmt.Errorf("history: the checkpoint says %.12s, and the entries before it add up to %.12s", e.Digest, got)
 	}
 	return nil
+}
+
+func namesOf(s *State) namesJSON {
+	j := namesJSON{Format: s.format, Ruled: s.ruled}
+	for _, scope := range slices.SortedFunc(maps.Keys(s.links), byName) {
+		for _, t := range s.links[scope] {
+			j.Links = append(j.Links, linkJSON{string(scope.Kind), scope.Name, tableJSON(t)})
+		}
+	}
+	for _, scope := range slices.SortedFunc(maps.Keys(s.renamed), byName) {
+		j.Renamed = append(j.Renamed, formerJSON{string(scope.Kind), scope.Name, s.renamed[scope].Name})
+	}
+	for _, scope := range slices.SortedFunc(maps.Keys(s.kept), byName) {
+		j.Kept = append(j.Kept, scopeJSON{string(scope.Kind), scope.Name})
+	}
+	return j
+}
+
+func restoreNames(s *State, j namesJSON) {
+	s.format, s.ruled = j.Format, j.Ruled
+	for _, l := range j.Links {
+		scope := l.link().Scope
+		s.links[scope] = append(s.links[scope], accountant.Table(l.Table))
+	}
+	for _, f := range j.Renamed {
+		kind := accountant.ScopeKind(f.Kind)
+		s.renamed[accountant.Scope{Kind: kind, Name: f.Name}] = accountant.Scope{Kind: kind, Name: f.Now}
+	}
+	for _, k := range j.Kept {
+		s.kept[accountant.Scope{Kind: accountant.ScopeKind(k.Kind), Name: k.Name}] = true
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"dpproxy/accountant"
-	"dpproxy/dp"
 )
 
 // maxVoidable is how many charges, the latest ones, a [VoidEntry] can take back. A charge that
@@ -32,6 +31,14 @@ type State struct {
 	// surveys are those of local tables, by table, and epochs how many of its epochs are over.
 	surveys map[string][]accountant.Survey
 	epochs  map[string]int64
+	// format is 0 until it is raised. ruled says that a policy was set since.
+	format int
+	ruled  bool
+	// links are the tables of budgets, beside the budgets' names. renamed has the budgets of former names. kept are budgets that
+	// policies left out before the format was raised, and may go on to leave out.
+	links   map[accountant.Scope][]accountant.Table
+	renamed map[accountant.Scope]accountant.Scope
+	kept    map[accountant.Scope]bool
 	trial   bool
 	undo    []func() // of the steps of a trial, in their order
 }
@@ -57,6 +64,9 @@ func NewState() *State {
 		holds:    map[accountant.ChargeID]open{},
 		surveys:  map[string][]accountant.Survey{},
 		epochs:   map[string]int64{},
+		links:    map[accountant.Scope][]accountant.Table{},
+		renamed:  map[accountant.Scope]accountant.Scope{},
+		kept:     map[accountant.Scope]bool{},
 	}
 }
 
@@ -88,6 +98,23 @@ func (s *State) Rollback() {
 		undo()
 	}
 	s.Keep()
+}
+
+// atomically takes the changes of a step back if it fails.
+func atomically(s *State, step func() error) error {
+	outer, first := s.trial, len(s.undo)
+	s.trial = true
+	err := step()
+	if err != nil {
+		for _, undo := range slices.Backward(s.undo[first:]) {
+			undo()
+		}
+		s.undo = s.undo[:first]
+	}
+	if s.trial = outer; !outer {
+		s.undo = nil
+	}
+	return err
 }
 
 // change sets a part of the state. Every change goes through it, put or drop.
@@ -174,6 +201,14 @@ func (s *State) apply(run string, e Entry) error {
 		return addSurvey(s, accountant.Survey(e))
 	case EpochEntry:
 		return closeEpoch(s, e)
+	case FormatEntry:
+		return setFormat(s, e)
+	case PolicyEntry:
+		return atomically(s, func() error { return setPolicy(s, e) })
+	case RenameEntry:
+		return atomically(s, func() error { return rename(s, e) })
+	case RetireEntry:
+		return retire(s, e)
 	}
 	return fmt.Errorf("history: unknown entry %T", e)
 }
@@ -210,132 +245,6 @@ func (s *State) end(boot string) {
 			s.giveBack(id)
 		}
 	}
-}
-
-func (s *State) setLimits(limits []accountant.Limit) error {
-	next := make(balances, len(limits))
-	for _, l := range limits {
-		if _, twice := next[l.Scope]; twice {
-			return fmt.Errorf("history: %v has two limits", l.Scope)
-		}
-		b, err := s.withLimit(l)
-		if err != nil {
-			return err
-		}
-		next[l.Scope] = b
-	}
-	s.putBalances(next)
-	return nil
-}
-
-// withLimit returns the balance of l's scope under l, which may create a budget
-// or lower its limit, even below the amount spent.
-func (s *State) withLimit(l accountant.Limit) (accountant.Balance, error) {
-	if err := checkText(string(l.Scope.Kind), l.Scope.Name); err != nil {
-		return accountant.Balance{}, err
-	}
-	measure := l.Loss.Measure()
-	b, known := s.balances[l.Scope]
-	switch {
-	case l.Scope.Kind == "" || l.Scope.Name == "":
-		return accountant.Balance{}, fmt.Errorf("history: the scope %q has no kind or no name", l.Scope)
-	case measurable(l) != nil:
-		return accountant.Balance{}, measurable(l)
-	case !known:
-		return accountant.Balance{Scope: l.Scope, Limit: l.Loss, Spent: dp.Zero(measure), Held: dp.Zero(measure)}, nil
-	case !l.Loss.Comparable(b.Limit):
-		return accountant.Balance{}, fmt.Errorf("history: %v is counted in %v and cannot change to %v: %w",
-			l.Scope, b.Limit.Measure(), measure, dp.ErrMeasure)
-	case !l.Loss.Fits(b.Limit):
-		return accountant.Balance{}, fmt.Errorf("%w: %v is limited to %v, %v is more and takes an explicit raise with a reason",
-			accountant.ErrLimitRaise, l.Scope, b.Limit, l.Loss)
-	}
-	return limited(b, l.Loss)
-}
-
-// limited returns a balance under another limit, which may have a δ where the former one had none, or none any more.
-func limited(b accountant.Balance, limit dp.Loss) (accountant.Balance, error) {
-	var err error
-	if b.Spent, err = dp.NewLoss(limit.Measure(), b.Spent.Pico(), b.Spent.Atto()); err != nil {
-		return b, err
-	}
-	b.Held, err = dp.NewLoss(limit.Measure(), b.Held.Pico(), b.Held.Atto())
-	b.Limit = limit
-	return b, err
-}
-
-// putLimit puts a balance under another limit.
-func putLimit(s *State, b accountant.Balance, limit dp.Loss) error {
-	b, err := limited(b, limit)
-	if err == nil {
-		put(s, s.balances, b.Scope, b)
-	}
-	return err
-}
-
-// measurable refuses a limit in a measure that its scope cannot have.
-func measurable(l accountant.Limit) error {
-	m := l.Loss.Measure()
-	if m == dp.PureDP || m == dp.ZCDP || m == dp.ApproximateDP && l.Scope.Kind == accountant.LocalScope {
-		return nil
-	}
-	return fmt.Errorf("history: the limit of %v: %w", l.Scope, dp.ErrMeasure)
-}
-
-func (s *State) raise(e RaiseEntry) error {
-	b, err := s.decidedLimit(e.Limit, e.Who, e.Reason)
-	if err != nil {
-		return err
-	}
-	switch old, limit := b.Limit, e.Limit.Loss; {
-	case old.Measure() == dp.ZCDP && limit.Measure() == dp.PureDP:
-		return fmt.Errorf("history: %v is limited to %v, and %v is not a raise of it: give --delta as well, as the policy has",
-			b.Scope, old, limit)
-	case !old.Fits(limit) || old == limit:
-		return fmt.Errorf("history: %v is limited to %v, and %v is not a raise of it", b.Scope, old, limit)
-	}
-	return putLimit(s, b, e.Limit.Loss)
-}
-
-func (s *State) lower(e LowerEntry) error {
-	b, err := s.decidedLimit(e.Limit, e.Who, e.Reason)
-	if err != nil {
-		return err
-	}
-	if !e.Limit.Loss.Fits(b.Limit) || b.Limit == e.Limit.Loss {
-		return fmt.Errorf("history: %v is limited to %v, and %v does not lower it", b.Scope, b.Limit, e.Limit.Loss)
-	}
-	return putLimit(s, b, e.Limit.Loss)
-}
-
-// decidedLimit returns the balance whose limit an administrator changes.
-func (s *State) decidedLimit(l accountant.Limit, who, reason string) (accountant.Balance, error) {
-	if err := decided(who, reason); err != nil {
-		return accountant.Balance{}, err
-	}
-	b, known := s.balances[l.Scope]
-	if !known {
-		return accountant.Balance{}, fmt.Errorf("%w: %v", accountant.ErrUnknownScope, l.Scope)
-	}
-	return b, measurable(l)
-}
-
-func (s *State) freeze(e FreezeEntry) error {
-	if err := decided(e.Who, e.Reason); err != nil {
-		return err
-	}
-	b, known := s.balances[e.Scope]
-	switch {
-	case !known:
-		return fmt.Errorf("%w: %v", accountant.ErrUnknownScope, e.Scope)
-	case b.Frozen && e.Frozen:
-		return fmt.Errorf("history: %v is frozen already", e.Scope)
-	case b.Frozen == e.Frozen:
-		return fmt.Errorf("history: %v is not frozen", e.Scope)
-	}
-	b.Frozen = e.Frozen
-	put(s, s.balances, e.Scope, b)
-	return nil
 }
 
 func (s *State) fence(e FenceEntry) error {
@@ -412,7 +321,7 @@ func (s *State) Balances(scopes ...accountant.Scope) ([]accountant.Balance, erro
 	}
 	all := make([]accountant.Balance, 0, len(scopes))
 	for _, scope := range scopes {
-		b, known := s.balances[scope]
+		b, known := s.balances[named(s, scope)]
 		if !known {
 			return nil, fmt.Errorf("%w: %v", accountant.ErrUnknownScope, scope)
 		}
@@ -425,7 +334,7 @@ func (s *State) Balances(scopes ...accountant.Scope) ([]accountant.Balance, erro
 func (s *State) shown(b accountant.Balance) accountant.Balance {
 	for _, h := range s.holds {
 		for _, d := range h.stepped {
-			if d.Scope != b.Scope {
+			if named(s, d.Scope) != b.Scope {
 				continue
 			}
 			spent, err := b.Spent.Minus(d.Loss)
@@ -438,8 +347,10 @@ func (s *State) shown(b accountant.Balance) accountant.Balance {
 	return b
 }
 
-func byScope(a, b accountant.Balance) int {
-	return cmp.Or(cmp.Compare(a.Scope.Kind, b.Scope.Kind), cmp.Compare(a.Scope.Name, b.Scope.Name))
+func byScope(a, b accountant.Balance) int { return byName(a.Scope, b.Scope) }
+
+func byName(a, b accountant.Scope) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 }
 
 // Incidents returns the incidents that were not cleared, oldest first.

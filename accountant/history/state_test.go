@@ -44,11 +44,11 @@ const first = "first"
 func by(e history.Entry) string {
 	switch e.(type) {
 	case history.BeginEntry, history.RaiseEntry, history.LowerEntry, history.FreezeEntry, history.FenceEntry, history.NoteEntry,
-		history.ClearEntry, history.RestoreEntry, history.EpochEntry:
+		history.ClearEntry, history.RestoreEntry, history.EpochEntry, history.FormatEntry, history.RenameEntry, history.RetireEntry:
 		return ""
 	case history.LimitsEntry, history.ChargeEntry, history.VoidEntry, history.HoldEntry, history.StepEntry,
 		history.SettleEntry, history.UnansweredEntry, history.IncidentEntry, history.CheckpointEntry,
-		history.SurveyEntry:
+		history.SurveyEntry, history.PolicyEntry:
 	}
 	return first
 }

@@ -55,10 +55,12 @@ func addSurvey(s *State, sv accountant.Survey) error {
 	if sum, err := hex.DecodeString(sv.Digest); err != nil || len(sum) != len(Hash{}) {
 		return fmt.Errorf("history: the digest of survey %d of %s is none", sv.Number, sv.Table)
 	}
-	frozen := s.balances[accountant.Scope{Kind: accountant.LocalScope, Name: sv.Table}].Frozen
+	frozen := s.balances[named(s, accountant.Scope{Kind: accountant.LocalScope, Name: sv.Table})].Frozen
 	switch {
 	case sv.Table == "" || sv.Question == "" || sv.EpsilonPico < 1:
 		return fmt.Errorf("history: a survey of %q asks nothing", sv.Table)
+	case surveyName(s, sv.Table) != sv.Table:
+		return fmt.Errorf("history: the surveys of %s are those of %s", sv.Table, surveyName(s, sv.Table))
 	case frozen:
 		return fmt.Errorf("%w: the objects of %s", accountant.ErrFrozen, sv.Table)
 	case sv.Number != int64(len(before))+1:
@@ -80,15 +82,17 @@ func closeEpoch(s *State, e EpochEntry) error {
 	if err := checkText(e.Table); err != nil {
 		return err
 	}
-	if len(s.surveys[e.Table]) == 0 {
+	table := surveyName(s, e.Table)
+	if len(s.surveys[table]) == 0 {
 		return fmt.Errorf("history: nothing was asked about %q", e.Table)
 	}
-	put(s, s.epochs, e.Table, s.epochs[e.Table]+1)
+	put(s, s.epochs, table, s.epochs[table]+1)
 	return nil
 }
 
-// SurveysOf returns those of a table in their order, and the number of its epoch.
+// SurveysOf returns those of a table in their order, and the number of its epoch. Their table is the one of the first.
 func SurveysOf(s *State, table string) (all []accountant.Survey, epoch int64) {
+	table = surveyName(s, table)
 	return slices.Clone(s.surveys[table]), s.epochs[table]
 }
 

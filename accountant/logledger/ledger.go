@@ -40,12 +40,17 @@ type Ledger struct {
 var _ accountant.Ledger = (*Ledger)(nil)
 
 // Decide records an administrator's decision: a RaiseEntry, LowerEntry,
-// FreezeEntry, FenceEntry or NoteEntry, with who decided and why. The
+// FreezeEntry, FenceEntry, RenameEntry, RetireEntry or NoteEntry, with who decided and why. The
 // configuration must say the same as a raised limit by the next Open, or that
 // lowers it again.
 func (l *Ledger) Decide(ctx context.Context, decision history.Entry) error {
 	if ofRun(decision) {
 		return fmt.Errorf("logledger: %T is no decision", decision)
+	}
+	if history.NeedsFormat(decision) {
+		if err := l.Raise(ctx); err != nil {
+			return err
+		}
 	}
 	_, err := l.record(ctx, "", decision)
 	return err
@@ -56,10 +61,12 @@ func (l *Ledger) Decide(ctx context.Context, decision history.Entry) error {
 func ofRun(e history.Entry) bool {
 	switch e.(type) {
 	case history.ChargeEntry, history.VoidEntry, history.HoldEntry, history.StepEntry, history.SettleEntry,
-		history.UnansweredEntry, history.IncidentEntry, history.LimitsEntry, history.CheckpointEntry, history.SurveyEntry:
+		history.UnansweredEntry, history.IncidentEntry, history.LimitsEntry, history.CheckpointEntry, history.SurveyEntry,
+		history.PolicyEntry:
 		return true
 	case history.BeginEntry, history.ClearEntry, history.RaiseEntry, history.LowerEntry,
-		history.FreezeEntry, history.FenceEntry, history.RestoreEntry, history.NoteEntry, history.EpochEntry:
+		history.FreezeEntry, history.FenceEntry, history.RestoreEntry, history.NoteEntry, history.EpochEntry, history.FormatEntry,
+		history.RenameEntry, history.RetireEntry:
 	}
 	return false
 }

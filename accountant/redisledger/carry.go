@@ -23,6 +23,9 @@ func (l *Ledger) carryOver(ctx context.Context, p past, who, reason string) (car
 	if err != nil {
 		return nil, err
 	}
+	if carried, err = l.renameAsIn(ctx, p, who, reason); err != nil {
+		return carried, err
+	}
 	for _, b := range balances {
 		decisions, err := l.missing(ctx, b, who, reason)
 		if err != nil {
@@ -49,6 +52,34 @@ func (l *Ledger) carryOver(ctx context.Context, p past, who, reason string) (car
 			return carried, err
 		}
 		carried = append(carried, fmt.Sprintf("incident of %s, shape %s", in.Analyst, in.Shape))
+	}
+	return carried, nil
+}
+
+// renameAsIn repeats the decisions of a history that gave a budget of Redis another name.
+func (l *Ledger) renameAsIn(ctx context.Context, p past, who, reason string) (carried []string, err error) {
+	for i, line := range p.lines {
+		prev, err := p.head(uint64(i))
+		if err != nil {
+			return carried, err
+		}
+		r, err := history.Decode(line, uint64(i)+1, prev)
+		if err != nil {
+			return carried, err
+		}
+		e, is := r.Entry.(history.RenameEntry)
+		if !is {
+			continue
+		}
+		now, err := l.Balances(ctx, e.From)
+		if errors.Is(err, accountant.ErrUnknownScope) || err == nil && now[0].Scope != e.From {
+			continue // Redis does not have the budget, or has the decision
+		}
+		e.Who, e.Reason = who, reason
+		if err = errors.Join(err, l.Decide(ctx, e)); err != nil {
+			return carried, err
+		}
+		carried = append(carried, fmt.Sprintf("%v: %s", e.From, named(e)))
 	}
 	return carried, nil
 }
@@ -105,9 +136,12 @@ func named(e history.Entry) string {
 		return fmt.Sprintf("lowered to %v", e.Limit.Loss)
 	case history.FreezeEntry:
 		return "frozen"
+	case history.RenameEntry:
+		return fmt.Sprintf("is %v now", e.To)
 	case history.BeginEntry, history.ChargeEntry, history.VoidEntry, history.HoldEntry, history.StepEntry,
 		history.SettleEntry, history.UnansweredEntry, history.IncidentEntry, history.ClearEntry, history.RaiseEntry, history.FenceEntry,
-		history.RestoreEntry, history.NoteEntry, history.CheckpointEntry, history.SurveyEntry, history.EpochEntry:
+		history.RestoreEntry, history.NoteEntry, history.CheckpointEntry, history.SurveyEntry, history.EpochEntry,
+		history.FormatEntry, history.PolicyEntry, history.RetireEntry:
 	}
 	return ""
 }

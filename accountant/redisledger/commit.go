@@ -53,6 +53,7 @@ func (l *Ledger) serve(batch []*request) {
 	defer cancel()
 	sent := map[string]*request{} // by calls of unknown outcome
 	pause := firstPause
+	var cause error // of the last attempt that did not end since the time was over
 	for {
 		l.sayUndrawn(ctx)
 		rest, err := l.attempt(ctx, batch, sent)
@@ -60,6 +61,9 @@ func (l *Ledger) serve(batch []*request) {
 			return
 		}
 		batch = rest
+		if cause == nil || ctx.Err() == nil {
+			cause = err
+		}
 		var diverged *DivergedError
 		switch {
 		case err == nil: // others were first
@@ -75,7 +79,7 @@ func (l *Ledger) serve(batch []*request) {
 		case <-ctx.Done():
 			timer.Stop()
 			l.abandon(sent)
-			finishAll(batch, fmt.Errorf("%w: %w", accountant.ErrUnavailable, err))
+			finishAll(batch, fmt.Errorf("%w: %w", accountant.ErrUnavailable, cause))
 			return
 		}
 	}

@@ -100,8 +100,13 @@ func (r *request) finish(err error) {
 }
 
 // Decide records an administrator's decision: a RaiseEntry, LowerEntry,
-// FreezeEntry, FenceEntry or NoteEntry, with who decided and why.
+// FreezeEntry, FenceEntry, RenameEntry, RetireEntry or NoteEntry, with who decided and why.
 func (l *Ledger) Decide(ctx context.Context, decision history.Entry) error {
+	if history.NeedsFormat(decision) {
+		if err := l.Raise(ctx); err != nil {
+			return err
+		}
+	}
 	_, err := l.record(ctx, "", decision)
 	return err
 }

@@ -229,6 +229,9 @@ func (l *Ledger) begin(ctx context.Context, limits []accountant.Limit, o Options
 			return err
 		}
 	}
+	if len(limits) == 0 {
+		return nil
+	}
 	return l.SetLimits(ctx, limits)
 }
 

@@ -279,7 +279,7 @@ func charged(e history.Entry) []accountant.Debit {
 	case history.BeginEntry, history.LimitsEntry, history.VoidEntry, history.SettleEntry,
 		history.UnansweredEntry, history.IncidentEntry, history.ClearEntry, history.RaiseEntry, history.LowerEntry,
 		history.FreezeEntry, history.FenceEntry, history.NoteEntry, history.CheckpointEntry, history.SurveyEntry,
-		history.EpochEntry:
+		history.EpochEntry, history.FormatEntry, history.PolicyEntry, history.RenameEntry, history.RetireEntry:
 	}
 	return nil
 }

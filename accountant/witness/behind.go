@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"dpproxy/accountant"
@@ -82,12 +83,17 @@ func compare(ctx context.Context, place string, m Mark, p history.Past) error {
 // knows which part of the mark's charges it has: all of them are charged.
 func lost(m Mark, p history.Past, forked bool) ([]accountant.Debit, error) {
 	var all []accountant.Debit
+	from, to, other := otherUnit(p.Balances, m.Balances)
 	for _, b := range m.Balances {
 		lacks, err := b.Spent.Plus(b.Held)
 		if err != nil {
 			return nil, err
 		}
-		if has, known := balanceOf(p.Balances, b.Scope); known && !forked {
+		has, known := balanceOf(p.Balances, b.Scope)
+		if other && b.Scope == to.Scope {
+			has, known = from, from.Limit.Measure() == to.Limit.Measure()
+		}
+		if known && !forked {
 			if lacks, err = above(lacks, has.Spent); err != nil {
 				return nil, err
 			}
@@ -121,11 +127,35 @@ func above(l, than dp.Loss) (dp.Loss, error) {
 	return dp.NewLoss(l.Measure(), max(0, l.Pico()-than.Pico()), max(0, l.Atto()-than.Atto()))
 }
 
+// otherUnit returns the one budget of a unit that a ledger has under another name than the one of a mark.
+func otherUnit(has, marked []accountant.Balance) (from, to accountant.Balance, other bool) {
+	from, one := unitOf(has)
+	to, marks := unitOf(marked)
+	return from, to, one && marks && from.Scope != to.Scope
+}
+
+// unitOf returns the budget of the unit, if there is one and no more.
+func unitOf(all []accountant.Balance) (unit accountant.Balance, one bool) {
+	n := 0
+	for _, b := range all {
+		if b.Scope.Kind == accountant.UnitScope {
+			unit = b
+			n++
+		}
+	}
+	return unit, n == 1
+}
+
 // Decisions returns the entries that make a ledger count all that the mark proves, in their order: budgets that it does not
-// know, lower limits, freezes and charges. Nothing is raised or thawed.
+// know, names of the unit, lower limits, freezes and charges. Nothing is raised or thawed.
 func (e *BehindError) Decisions(has []accountant.Balance, who, reason string) (
 	limits []accountant.Limit, decisions []history.Entry, err error,
 ) {
+	if from, to, other := otherUnit(has, e.Mark.Balances); other {
+		decisions = append(decisions, history.RenameEntry{From: from.Scope, To: to.Scope, Who: who, Reason: reason})
+		from.Scope = to.Scope
+		has = append(slices.Clone(has), from)
+	}
 	for _, b := range e.Mark.Balances {
 		now, known := balanceOf(has, b.Scope)
 		if !known {

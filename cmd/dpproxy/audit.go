@@ -97,6 +97,7 @@ type balanceJSON struct {
 	DeltaHeld      json.Number `json:"delta_held"`
 	DeltaRemaining json.Number `json:"delta_remaining"`
 	Frozen         bool        `json:"frozen"`
+	Retired        bool        `json:"retired,omitempty"`
 	// The budget of the scope in the policy, if it has one.
 	PolicyLimit      json.Number `json:"policy_limit,omitempty"`
 	PolicyDeltaLimit json.Number `json:"policy_delta_limit,omitempty"`
@@ -124,7 +125,7 @@ func (s *books) balancesJSON(balances []accountant.Balance) ([]balanceJSON, erro
 	for _, b := range balances {
 		left := b.Remaining()
 		j := balanceJSON{
-			Kind: string(b.Scope.Kind), Name: b.Scope.Name, Measure: b.Limit.Measure().String(), Frozen: b.Frozen,
+			Kind: string(b.Scope.Kind), Name: b.Scope.Name, Measure: b.Limit.Measure().String(), Frozen: b.Frozen, Retired: b.Retired,
 			Limit: amountOf(b.Limit), Spent: amountOf(b.Spent), Held: amountOf(b.Held), Remaining: amountOf(left),
 			DeltaLimit: deltaOf(b.Limit), DeltaSpent: deltaOf(b.Spent), DeltaHeld: deltaOf(b.Held), DeltaRemaining: deltaOf(left),
 		}
@@ -162,6 +163,9 @@ func (s *books) balanceRows(balances []accountant.Balance, about map[accountant.
 		}
 		if b.Frozen {
 			notes = append(notes, "frozen")
+		}
+		if b.Retired {
+			notes = append(notes, "retired")
 		}
 		switch {
 		case !ok:

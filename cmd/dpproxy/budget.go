@@ -19,6 +19,8 @@ type budgetCommand struct {
 	Lower  budgetLower  `cmd:"" help:"Lower a limit, even below what is spent."`
 	Freeze budgetFreeze `cmd:"" help:"Charge nothing more to a budget, until it is thawed."`
 	Thaw   budgetThaw   `cmd:"" help:"Charge a frozen budget again."`
+	Rename budgetRename `cmd:"" help:"Give a budget the name that its unit, table or analyst has by now; what is spent goes with it."`
+	Retire budgetRetire `cmd:"" help:"Let a budget limit nothing any more, so that a policy can leave it out; what is spent stays."`
 }
 
 type budgetList struct {
@@ -61,8 +63,10 @@ type scopeArgs struct {
 	decision `embed:""`
 }
 
-func (c *scopeArgs) scope() (accountant.Scope, error) {
-	kind, name, _ := strings.Cut(c.Scope, ":")
+func (c *scopeArgs) scope() (accountant.Scope, error) { return parseScope("--scope", c.Scope) }
+
+func parseScope(option, text string) (accountant.Scope, error) {
+	kind, name, _ := strings.Cut(text, ":")
 	s := accountant.Scope{Kind: accountant.ScopeKind(kind), Name: name}
 	switch s.Kind {
 	case accountant.TableScope:
@@ -75,7 +79,7 @@ func (c *scopeArgs) scope() (accountant.Scope, error) {
 		}
 	case accountant.UnitScope, accountant.AnalystScope:
 	default:
-		return s, fmt.Errorf("--scope %q: a budget is unit:NAME, table:NAME, local:NAME or analyst:NAME", c.Scope)
+		return s, fmt.Errorf("%s %q: a budget is unit:NAME, table:NAME, local:NAME or analyst:NAME", option, text)
 	}
 	return s, nil
 }

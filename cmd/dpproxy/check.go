@@ -90,6 +90,9 @@ func (c *checkCommand) against(ctx context.Context, s *site) error {
 	if err := s.checkMirror(ctx); err != nil {
 		return err
 	}
+	if err := c.checkRuling(ctx, s); err != nil {
+		return err
+	}
 	fmt.Printf("%s: it fits the database: %d protected tables\n", c.Policy, len(cat.Protected()))
 	if err := errors.Join(checkLocal(ctx, localSite{s}, c.Policy, cat), c.confirmed(ctx, s)); err != nil {
 		return err

@@ -127,7 +127,7 @@ func (v *service) takeDecision(ctx context.Context, conn *net.UnixConn) error {
 		return fmt.Errorf("the decision is unreadable: %w", err)
 	}
 	e := record.Entry
-	if !is[history.RaiseEntry](e) && !is[history.LowerEntry](e) && !is[history.FreezeEntry](e) && !is[history.ClearEntry](e) {
+	if !taken(e) {
 		return errors.New("a running dpproxy does not take this decision: stop it first")
 	}
 	ledger, ok := v.ledger.(decider)
@@ -137,11 +137,22 @@ func (v *service) takeDecision(ctx context.Context, conn *net.UnixConn) error {
 	if err := ledger.Decide(ctx, record.Entry); err != nil {
 		return err
 	}
-	if e, ok := record.Entry.(history.ClearEntry); ok {
+	switch e := e.(type) { //nolint:gochecksumtype // taken has refused the others
+	case history.ClearEntry:
 		v.front.Now().ClearIncidents(e.Analyst)
+	case history.RenameEntry, history.RetireEntry:
+		if err := v.front.Now().ReloadBudgets(ctx); err != nil {
+			v.log.Warn("the budgets were not read anew: the next statement does", "error", err)
+		}
 	}
 	v.log.Info("a decision about the ledger", "kind", fmt.Sprintf("%T", record.Entry))
 	return nil
+}
+
+// taken reports whether a dpproxy that runs takes a decision.
+func taken(e history.Entry) bool {
+	return is[history.RaiseEntry](e) || is[history.LowerEntry](e) || is[history.FreezeEntry](e) || is[history.ClearEntry](e) ||
+		is[history.RenameEntry](e) || is[history.RetireEntry](e)
 }
 
 // checkPeer refuses all accounts but dpproxy's own and root's, also where the socket's mode was changed.
@@ -236,7 +247,7 @@ func (s *books) openEmbeddedDecider(ctx context.Context, log *slog.Logger) (deci
 		if l := (runningLedger{s.policy.Ledger.Dir}); l.running(ctx) {
 			return l, nil
 		}
-		l, err := s.openEmbedded(ctx, log, nil, false)
+		l, err := s.openEmbedded(ctx, log, false)
 		if err == nil {
 			return l, nil
 		}

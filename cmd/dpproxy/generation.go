@@ -24,6 +24,7 @@ type generation struct {
 	*host
 
 	outlook *outlook
+	ruling  ruling
 	data    *reader.Data
 	store   answers.Store    // nil: nothing is remembered
 	auth    *authquery.Query // nil: the policy has none
@@ -75,6 +76,9 @@ func (s *host) open(ctx context.Context, before *generation) (_ *generation, err
 		}
 	}()
 	if g.outlook, err = s.survey().look(ctx); err != nil {
+		return nil, err
+	}
+	if g.ruling, err = (budgetSite{s.site}).ruling(ctx); err != nil {
 		return nil, err
 	}
 	if old.keys.data == g.keys.data {
@@ -147,7 +151,7 @@ func (g *generation) closeBut(next *generation) error {
 func (g *generation) proxyConfig(ledger accountant.Ledger, remembered proxy.Answers, log *slog.Logger) proxy.Config {
 	p, model := g.policy, g.outlook.model
 	return proxy.Config{
-		Catalog: model, Views: viewNames(p), Ledger: ledger, Answers: remembered, Data: g.data, Aside: g.aside,
+		Catalog: model, Views: viewNames(p), Ledger: ledger, Database: g.ruling.database, Answers: remembered, Data: g.data, Aside: g.aside,
 		Relations: g.mirrored(slices.Concat(model.Protected(), model.Public(), viewNames(p))),
 		Analysts:  g.analysts(), Source: mechanisms.NewSource(), Log: log, Defaults: g.defaults(), Now: time.Now,
 		Surveys: g.desk, LeftReads: p.Limits.AnalystLeftReads,

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 
+	"dpproxy/accountant"
 	"dpproxy/accountant/history"
 	"dpproxy/accountant/logledger"
 	"dpproxy/accountant/redisledger"
@@ -38,7 +39,7 @@ func (s *books) init(ctx context.Context, log *slog.Logger) error {
 	if s.shared() {
 		return s.initShared(ctx, log)
 	}
-	switch l, err := s.openEmbedded(ctx, log, nil, false); {
+	switch l, err := s.openEmbedded(ctx, log, false); {
 	case err == nil:
 		return errors.Join(fmt.Errorf("there is a ledger in %s already", s.policy.Ledger.Dir), l.Close())
 	case !errors.Is(err, logledger.ErrNoLedger):
@@ -51,11 +52,16 @@ func (s *books) init(ctx context.Context, log *slog.Logger) error {
 	if err := s.provideSecret(); err != nil {
 		return err
 	}
-	l, err := s.openEmbedded(ctx, log, limits, true)
+	l, err := s.openEmbedded(ctx, log, true)
 	if err != nil {
 		return s.advise(err)
 	}
-	return l.Close()
+	return errors.Join(rule(ctx, s, l, namesOnly(limits)), l.Close())
+}
+
+// namesOnly is the ruling of a policy whose database need not be there yet.
+func namesOnly(limits []accountant.Limit) ruling {
+	return ruling{PolicyEntry: history.PolicyEntry{Limits: limits}}
 }
 
 // initShared makes the ledger in Redis, notes the secret's fingerprint in it, and
@@ -80,11 +86,15 @@ func (s *books) initShared(ctx context.Context, log *slog.Logger) error {
 	if err := s.agree(ctx, o); err != nil {
 		return err
 	}
+	limits, err := s.policy.Scopes()
+	if err != nil {
+		return err
+	}
 	l, err := s.openLedger(ctx, log, nil)
 	if err != nil {
 		return err
 	}
-	return l.Close()
+	return errors.Join(rule(ctx, s, l, namesOnly(limits)), l.Close())
 }
 
 // refuseSecondInit names the next step where another proxy, or an earlier call,

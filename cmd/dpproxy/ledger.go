@@ -60,30 +60,26 @@ func (s *books) place() string {
 // A confirm refuses a ledger that is not the latest.
 type confirm = func(ctx context.Context, p history.Past) error
 
-// openLedger opens the ledger to charge. It must exist: one that vanished would be
-// a budget born again.
+// openLedger opens the ledger to charge, once the budgets of the policy were set ([rule]). It must exist: one that
+// vanished would be a budget born again.
 func (s *books) openLedger(ctx context.Context, log *slog.Logger, latest confirm) (recorder, error) {
-	limits, err := s.policy.Scopes()
-	if err != nil {
-		return nil, err
-	}
 	if s.shared() {
-		return s.openShared(ctx, log, limits, latest)
+		return s.openShared(ctx, log, latest)
 	}
-	l, err := logledger.Open(ctx, s.policy.Ledger.Dir, limits, logledger.Options{Log: log, Now: time.Now, Confirm: latest})
+	l, err := logledger.Open(ctx, s.policy.Ledger.Dir, nil, logledger.Options{Log: log, Now: time.Now, Confirm: latest})
 	if err != nil {
 		return nil, s.advise(err)
 	}
 	return l, nil
 }
 
-func (s *books) openEmbedded(ctx context.Context, log *slog.Logger, limits []accountant.Limit, create bool) (*logledger.Ledger, error) {
-	return logledger.Open(ctx, s.policy.Ledger.Dir, limits, logledger.Options{Create: create, Log: log, Now: time.Now})
+func (s *books) openEmbedded(ctx context.Context, log *slog.Logger, create bool) (*logledger.Ledger, error) {
+	return logledger.Open(ctx, s.policy.Ledger.Dir, nil, logledger.Options{Create: create, Log: log, Now: time.Now})
 }
 
 // openShared opens the ledger in Redis. A proxy that has no journal yet first makes
 // sure that it has the secret of the others.
-func (s *books) openShared(ctx context.Context, log *slog.Logger, limits []accountant.Limit, latest confirm) (recorder, error) {
+func (s *books) openShared(ctx context.Context, log *slog.Logger, latest confirm) (recorder, error) {
 	o, err := s.redisOptions(log)
 	if err != nil {
 		return nil, err
@@ -94,7 +90,7 @@ func (s *books) openShared(ctx context.Context, log *slog.Logger, limits []accou
 		}
 	}
 	o.Confirm = latest
-	l, err := redisledger.Open(ctx, limits, o)
+	l, err := redisledger.Open(ctx, nil, o)
 	if err != nil {
 		return nil, s.advise(err)
 	}
@@ -184,6 +180,9 @@ func (s *books) advise(err error) error {
 		advice = "each proxy needs a ledger.dir of its own for its journal"
 	case errors.Is(err, logledger.ErrLocked):
 		advice = "stop dpproxy first"
+	case isA[*accountant.MissingError](err):
+		missing, _ := errors.AsType[*accountant.MissingError](err)
+		advice = adviseMissing(missing)
 	case errors.Is(err, accountant.ErrLimitRaise):
 		advice = "dpproxy budget raise does that, or lower the policy"
 	case errors.Is(err, accountant.ErrUnknownScope):

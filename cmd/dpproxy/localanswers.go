@@ -25,6 +25,9 @@ type localBooks struct{ *books }
 func (s localBooks) answersOf(state *history.State, l policy.LocalTable) (*survey.Table, error) {
 	name := l.Name.String()
 	surveys, epoch := history.SurveysOf(state, name)
+	if len(surveys) > 0 {
+		name = surveys[0].Table // the one that it had, if a decision has renamed its budget since
+	}
 	t, err := survey.Open(filepath.Join(s.policy.Ledger.Dir, "local", name), name, l.Public, surveys, epoch, true)
 	if err == nil {
 		err = t.Frozen()

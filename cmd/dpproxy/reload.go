@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"dpproxy/accountant"
 	"dpproxy/config"
 )
 
@@ -80,35 +79,13 @@ func (v *service) build(ctx context.Context, next *host, before *generation) (_ 
 	if err != nil {
 		return nil, err
 	}
-	if err := v.reloadBudgets(ctx, before.policy, next.policy, next.books); err != nil {
+	if err := rule(ctx, next.books, v.ledger, g.ruling); err != nil {
 		return nil, err
 	}
 	if err := g.openProxy(ctx, v.charging, before, v.log); err != nil {
 		return nil, err
 	}
 	return g, v.server.Reload(cfg)
-}
-
-// reloadBudgets has the ledger add budgets and lower limits, as a start would: raising one takes a decision.
-func (v *service) reloadBudgets(ctx context.Context, old, now *config.Policy, books *books) error {
-	before, err := old.Scopes()
-	if err != nil {
-		return err
-	}
-	limits, err := now.Scopes()
-	if err != nil || slices.Equal(before, limits) {
-		return err
-	}
-	ledger, ok := v.ledger.(interface {
-		SetLimits(ctx context.Context, limits []accountant.Limit) error
-	})
-	if !ok {
-		return fmt.Errorf("a %T has fixed limits", v.ledger)
-	}
-	if err := ledger.SetLimits(ctx, limits); err != nil {
-		return books.advise(err)
-	}
-	return nil
 }
 
 // fixedKeys returns the keys whose values differ and cannot change, with both values.

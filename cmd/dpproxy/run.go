@@ -87,16 +87,19 @@ func (s *host) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	if s.desk, err = (localSite{s.site}).openDesk(ctx, v.ledger, v.marks, log); err != nil {
-		return err
-	}
-	defer s.desk.Close()
+	defer func() { s.desk.Close() }()
 	g, err := s.open(ctx, nil)
 	if err != nil {
 		return err
 	}
 	v.now.Store(g)
 	defer func() { err = errors.Join(err, v.close()) }()
+	if err := rule(ctx, s.books, v.ledger, g.ruling); err != nil {
+		return err
+	}
+	if s.desk, err = (localSite{s.site}).openDesk(ctx, v.ledger, v.marks, log); err != nil {
+		return err
+	}
 	if err := g.openProxy(ctx, v.charging, &generation{}, log); err != nil {
 		return err
 	}

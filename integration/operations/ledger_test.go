@@ -191,14 +191,14 @@ func TestVerifyFindsDamageToRedis(t *testing.T) {
 		sum := sha256.Sum256([]byte(line))
 		return hex.EncodeToString(sum[:])
 	}
-	forged := strings.Replace(good["x:4"], "the process ended", "it was stopped", 1)
+	forged := strings.Replace(good["x:5"], "the process ended", "it was stopped", 1)
 	for _, damage := range []struct {
 		change map[string]string
 		want   string
 	}{
-		{map[string]string{"x:3": strings.Replace(good["x:3"], `"pico":1`, `"pico":2`, 1)}, "the chain of hashes is broken"},
+		{map[string]string{"x:4": strings.Replace(good["x:4"], `"pico":1`, `"pico":2`, 1)}, "the chain of hashes is broken"},
 		{map[string]string{"seq": "2", "head": head(good["x:2"])}, "went backwards: it ends with entry 2"},
-		{map[string]string{"x:4": forged, "head": head(forged)}, "entry 4 differs"},
+		{map[string]string{"x:5": forged, "head": head(forged)}, "entry 5 differs"},
 	} {
 		if err := r.Client.HSet(t.Context(), "dp:clinic", damage.change).Err(); err != nil {
 			t.Fatal(err)
@@ -214,7 +214,7 @@ func TestVerifyFindsDamageToRedis(t *testing.T) {
 	for _, command := range []string{"init", "run"} {
 		s.Refuses(t, "is gone, and this proxy has its journal", command, s.Policy)
 	}
-	s.Says(t, "4 were put back", "ledger", "repair", s.Policy, "--journal", s.Journal(), "--reason", "the disk is new")
+	s.Says(t, "5 were put back", "ledger", "repair", s.Policy, "--journal", s.Journal(), "--reason", "the disk is new")
 	s.Says(t, "journal", "ledger", "verify", s.Policy)
 }
 

@@ -97,6 +97,29 @@ func TestReloadBudgets(t *testing.T) {
 	}
 	sitetest.Exec(t, ana, sitetest.CountPatients)
 	s.Says(t, "unit:patient  ε=8999", "budget", "list", s.Policy)
+
+	// A policy cannot leave out a budget of the ledger, or give it another name.
+	s.Edit(t, "tables: [patients], budget: {epsilon: 0.01}}", "tables: [patients]}")
+	const retire = "dpproxy budget retire --scope analyst:bob"
+	r.HangUp(t, retire)
+	s.Refuses(t, retire, "check", s.Policy)
+	_, err = bob.Exec(t.Context(), sitetest.CountPatients)
+	sitetest.Fails(t, err, "PB001", `budget of analyst "bob" has no room`)
+	s.Says(t, "is retired", "budget", "retire", s.Policy, "--scope", "analyst:bob", "--reason", "no limit of his own")
+	r.HangUp(t, "the policy was reloaded")
+	sitetest.Exec(t, bob, sitetest.CountPatients)
+
+	s.Edit(t, "name: patient,", "name: person,")
+	const rename = "dpproxy budget rename --scope unit:patient --to unit:person"
+	s.Refuses(t, rename, "check", s.Policy)
+	r.Stop()
+	s.Refuses(t, rename, "run", s.Policy)
+	s.Says(t, "is unit:person now", "budget", "rename", s.Policy, "--scope", "unit:patient", "--to", "unit:person", "--reason", "a word")
+	spent := s.Command(t, "budget", "list", s.Policy)
+	if !strings.Contains(spent, "unit:person") || strings.Contains(spent, "ε=8999   ε=0 ") {
+		t.Errorf("the budget under its new name: %s", spent)
+	}
+	sitetest.Exec(t, sitetest.Dial(t, s.Run(t).URL("ana")), sitetest.CountPatients)
 }
 
 // TestReload changes the policy of a dpproxy that runs.

@@ -38,7 +38,7 @@ var allowed = map[string]string{
 	"estimate/population":       "mechanisms accountant/realized",
 	"accountant/logledger":      "dp accountant accountant/history",
 	"accountant/redisledger":    "dp accountant accountant/history accountant/logledger",
-	"accountant/accountanttest": "dp accountant",
+	"accountant/accountanttest": "dp accountant accountant/history",
 	"accountant/witness":        "dp accountant accountant/history",
 	"accountant/faulttest":      "",
 	"answers":                   "",

@@ -39,6 +39,12 @@ func New(limits []accountant.Limit) (*Ledger, error) {
 	return l, nil
 }
 
+// Decide records an administrator's decision.
+func (l *Ledger) Decide(ctx context.Context, decision history.Entry) error {
+	_, err := l.record(ctx, "", decision)
+	return err
+}
+
 // Close implements [accountant.Ledger]. Afterwards the ledger is unavailable.
 func (l *Ledger) Close() error {
 	l.mu.Lock()

@@ -65,9 +65,17 @@ func (c *Cashier) record(ctx context.Context, b Bill, debits []accountant.Debit)
 	if b.Rounds {
 		record, events = c.ledger.Hold, texts(b.Event)
 	}
-	return record(context.WithoutCancel(ctx), accountant.Charge{
+	charge := accountant.Charge{
 		Analyst: b.Analyst, Shape: b.Shape, Events: events, Debits: b.charged(due), Question: b.Question, Prepaid: b.Prepaid,
-	})
+	}
+	if len(b.Event) > 0 {
+		charge.Tables = b.Tables
+	}
+	id, err := record(context.WithoutCancel(ctx), charge)
+	if errors.Is(err, accountant.ErrLeftOut) {
+		return 0, errors.Join(err, c.Reload(context.WithoutCancel(ctx)))
+	}
+	return id, c.current(err)
 }
 
 // Round pays for a round, durably, and for the analyst's debts, out of the reservation. The

@@ -67,7 +67,7 @@ func (c *Cashier) Remaining(ctx context.Context, r *Receipt, untold planner.Unto
 		return ""
 	}
 	return fmt.Sprintf("; %s left of %s %s, about %d more like this", brief(scope.Remaining()), scope.Scope.Kind,
-		untold.Scope(scope.Scope.Name), fewest)
+		c.Told(scope.Scope, untold), fewest)
 }
 
 // brief writes a loss for people: its main parameter with four digits.

@@ -1,26 +1,93 @@
 package cashier
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"dpproxy/accountant"
 	"dpproxy/catalog"
+	"dpproxy/planner"
 )
 
-// Scopes lists the budgets that a statement on the tables debits: the unit's, each table's that
-// has one, and the analyst's, where they have one of their own.
+// Scopes lists the budgets that a statement on the tables debits: all that the ledger has of the unit, of the tables and of the
+// analyst, whatever the policy says of them. One that the policy has and the ledger does not is among them, and refuses.
 func (c *Cashier) Scopes(analyst string, own bool, tables []catalog.Name) []accountant.Scope {
-	scopes := []accountant.Scope{{Kind: accountant.UnitScope, Name: c.catalog.Unit()}}
-	for _, t := range c.budgetTables(tables) {
-		s := accountant.Scope{Kind: accountant.TableScope, Name: t.String()}
-		if _, ok := c.measure(s); ok {
-			scopes = append(scopes, s)
+	register := c.budgets()
+	unit, known := register.Unit()
+	if !known {
+		unit = accountant.Scope{Kind: accountant.UnitScope, Name: c.catalog.Unit()}
+	}
+	scopes := []accountant.Scope{unit}
+	for _, t := range c.Tables(tables) {
+		for _, s := range register.Of(accountant.TableScope, t) {
+			if !slices.Contains(scopes, s) {
+				scopes = append(scopes, s)
+			}
 		}
 	}
-	if own {
-		scopes = append(scopes, accountant.Scope{Kind: accountant.AnalystScope, Name: analyst})
+	has := register.Of(accountant.AnalystScope, accountant.Table{Name: analyst})
+	if own && len(has) == 0 {
+		has = []accountant.Scope{{Kind: accountant.AnalystScope, Name: analyst}}
 	}
-	return scopes
+	return append(scopes, has...)
+}
+
+// Owns reports whether the ledger has a budget of an analyst.
+func (c *Cashier) Owns(analyst string) bool {
+	return len(c.budgets().Of(accountant.AnalystScope, accountant.Table{Name: analyst})) > 0
+}
+
+// Tables returns the tables that the ledger knows as read by a statement on others: a partition is its table and itself.
+func (c *Cashier) Tables(tables []catalog.Name) (out []accountant.Table) {
+	for _, n := range slices.Concat(c.budgetTables(tables), tables) {
+		t := accountant.Table{Name: n.String()}
+		if source := c.catalog.Source(n); source != nil {
+			t.ID = TableID(c.database, source.OID)
+		}
+		if !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// TableID is the ID of a table in a database; empty if one of them is not known.
+func TableID(database string, oid uint32) string {
+	if database == "" || oid == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s/%d", database, oid)
+}
+
+// Current returns a budget by the name that the policy has for its table by now.
+func (c *Cashier) Current(s accountant.Scope) accountant.Scope {
+	if s.Kind != accountant.TableScope {
+		return s
+	}
+	for _, n := range c.catalog.Protected() {
+		if slices.Contains(c.budgets().Of(s.Kind, c.Tables([]catalog.Name{n})[0]), s) {
+			s.Name = n.String()
+			break
+		}
+	}
+	return s
+}
+
+// Told writes the name of a budget for an analyst.
+func (c *Cashier) Told(s accountant.Scope, untold planner.Untold) string {
+	return untold.Scope(c.Current(s).Name)
+}
+
+// current gives the budget of an error the name that the policy has for its table.
+func (c *Cashier) current(err error) error {
+	short, is := errors.AsType[*accountant.InsufficientError](err)
+	if !is {
+		return err
+	}
+	now := *short
+	now.Scope = c.Current(short.Scope)
+	return &now
 }
 
 // budgetTables returns the tables whose budgets a read of the tables debits, each once:

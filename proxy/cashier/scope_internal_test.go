@@ -8,6 +8,7 @@ import (
 	"dpproxy/accountant"
 	"dpproxy/catalog"
 	"dpproxy/dp"
+	"dpproxy/internal/memledger"
 	"dpproxy/planner/policy"
 )
 
@@ -31,7 +32,18 @@ func TestPartitionsShareABudget(t *testing.T) {
 	}
 	unit := accountant.Scope{Kind: accountant.UnitScope, Name: "person"}
 	table := accountant.Scope{Kind: accountant.TableScope, Name: "public.sales"}
-	c := &Cashier{catalog: cat, measures: map[accountant.Scope]dp.Measure{unit: dp.ZCDP, table: dp.ZCDP}}
+	one, err := dp.NewLoss(dp.ZCDP, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ledger, err := memledger.New([]accountant.Limit{{Scope: unit, Loss: one}, {Scope: table, Loss: one}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := New(t.Context(), ledger, cat, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tables := range [][]catalog.Name{{sales}, {partition}, {sales, partition}, {partition, sales}} {
 		if d := cmp.Diff([]accountant.Scope{unit, table}, c.Scopes("ana", false, tables)); d != "" {
 			t.Errorf("%v (-want +got):\n%s", tables, d)

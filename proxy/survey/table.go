@@ -92,6 +92,9 @@ func (t *table) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if len(surveys) > 0 {
+		name = surveys[0].Table // the one that it had, if a decision has renamed its budget since
+	}
 	t.answers, err = answers.Open(filepath.Join(t.cfg.Dir, name), name, t.local.Public, surveys, epoch, false)
 	return err
 }
