@@ -59,6 +59,8 @@ type Schema struct {
 	// composite says that an event is told by its id and its shard together, and a part refers to both: ids repeat, among events of
 	// several units.
 	composite bool
+	// partitioned says that events and parts are, by a column of their keys.
+	partitioned bool
 }
 
 // A Profile is the manner of the rows of a schema.
@@ -92,6 +94,7 @@ func (g *Generator) Schema(p Profile) *Schema {
 		s.events.columns = append(s.events.columns, column{name: shard, kind: integer, typ: "int", notNull: true})
 		s.parts.columns = append(s.parts.columns, column{name: shard, kind: integer, typ: "int", notNull: p == Honest})
 	}
+	s.partitioned = len(s.indexes)%2 == 1
 	f := &filler{dice: g.dice, schema: s, honest: p == Honest, finite: g.FiniteNumerics}
 	f.fill()
 	return s
@@ -128,7 +131,7 @@ func (s *Schema) DDL() string {
 		case t == s.places:
 			cols = append(cols, "PRIMARY KEY (place)")
 		}
-		fmt.Fprintf(&b, "CREATE TABLE %s (%s);\n", t.name, strings.Join(cols, ", "))
+		fmt.Fprintf(&b, "CREATE TABLE %s (%s)%s;\n", t.name, strings.Join(cols, ", "), s.partitions(t))
 	}
 	b.WriteString(s.readingsDDL())
 	for _, i := range s.indexes {
@@ -176,6 +179,22 @@ func (s *Schema) Policy() string {
 
 // shard is the second column of a key of events.
 const shard = "shard"
+
+// partitions writes how a table is partitioned, by two levels.
+func (s *Schema) partitions(t *table) string {
+	by := map[*table]string{s.events: "id", s.parts: "pid"}[t]
+	if !s.partitioned || by == "" {
+		return ""
+	}
+	if s.composite && t == s.events {
+		by = shard
+	}
+	return fmt.Sprintf(` PARTITION BY HASH (%[2]s);
+CREATE TABLE %[1]s_1 PARTITION OF %[1]s FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE %[1]s_2 PARTITION OF %[1]s FOR VALUES WITH (MODULUS 2, REMAINDER 1) PARTITION BY HASH (%[2]s);
+CREATE TABLE %[1]s_2a PARTITION OF %[1]s_2 FOR VALUES WITH (MODULUS 4, REMAINDER 1);
+CREATE TABLE %[1]s_2b PARTITION OF %[1]s_2 FOR VALUES WITH (MODULUS 4, REMAINDER 3)`, t.name, by)
+}
 
 // eventKey are the columns of the key of events, and partOf those of parts that refer to it.
 func (s *Schema) eventKey() string {
