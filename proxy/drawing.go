@@ -51,7 +51,7 @@ func (e *execution) behindVeil(
 		return nil, err
 	}
 	if d.last != nil {
-		stateOf(e.session).last = d.last
+		setLast(e.session, d.last)
 	}
 	if ctx.Err() != nil {
 		return nil, d.stopped(context.Canceled)

@@ -10,6 +10,22 @@ type sessionState struct {
 	// widens says that the session may want columns for errors: it is asked before each protected statement.
 	widens bool
 	last   *account // of the last answer; nil before the first
+	// discards are those that there had been when it came.
+	discards int64
+}
+
+// lastOf returns the account of a session's last answer, nil where there was none since a DISCARD ALL.
+func lastOf(s *wire.Session) *account {
+	if state := stateOf(s); state.discards == s.Discards() {
+		return state.last
+	}
+	return nil
+}
+
+// setLast keeps the account of the session's last answer.
+func setLast(s *wire.Session, a *account) {
+	state := stateOf(s)
+	state.last, state.discards = a, s.Discards()
 }
 
 func stateOf(s *wire.Session) *sessionState {

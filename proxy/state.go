@@ -46,7 +46,7 @@ func (s stateView) show(ctx context.Context, m *wire.Asker, b wire.BindRequest) 
 		fill["dp.state_history"] = s.p.history.answered(s.analyst)
 	}
 	if strings.Contains(mentions, "last") {
-		fill["dp.state_last"] = stateOf(s.session).last.last(ctx, s.p.cashier)
+		fill["dp.state_last"] = lastOf(s.session).last(ctx, s.p.cashier)
 	}
 	if strings.Contains(mentions, "plan") { // also where no text is known: none of before must be shown
 		if fill["dp.state_plans"], err = s.plans(ctx, m, b); err != nil {

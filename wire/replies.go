@@ -224,9 +224,12 @@ func (r *replies) ready(k replyKind, raw []byte) {
 	r.idle.ready(status)
 }
 
-// noteTag follows commands that take prepared statements away.
+// noteTag follows commands that take prepared statements away, and all else of a session.
 func (r *replies) noteTag(raw []byte) {
 	tag := raw[headerBytes:]
+	if bytes.HasPrefix(tag, []byte("DISCARD ALL")) {
+		r.session.discards.Add(1)
+	}
 	r.countPrepared(string(bytes.TrimRight(tag, "\x00")))
 	for _, takes := range []string{"DEALLOCATE", "DISCARD ALL", "DO", "CALL"} {
 		if bytes.HasPrefix(tag, []byte(takes)) {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Login is a client's claims at start-up, proved by its password.
@@ -22,6 +23,8 @@ type Session struct {
 
 	ctx context.Context //nolint:containedctx // it is the session's life
 	end context.CancelCauseFunc
+
+	discards atomic.Int64 // by DISCARD ALL
 
 	mu     sync.Mutex
 	params map[string]string // as the mirror reports them
@@ -42,6 +45,9 @@ func (s *Session) Database() string { return s.login.Database }
 
 // StartedWith returns the value that the client gave a setting when it logged in, or "".
 func (s *Session) StartedWith(setting string) string { return s.login.Params[setting] }
+
+// Discards counts the DISCARD ALL that were done: what was remembered of the session before the last of them is gone.
+func (s *Session) Discards() int64 { return s.discards.Load() }
 
 // Context ends with the session.
 func (s *Session) Context() context.Context { return s.ctx }

@@ -117,6 +117,12 @@ var psqlScripts = []struct {
 		[]string{`SET\n`, `unit +\| patient`, `t\n`},
 	},
 	{"no notices", "SET dp.notice = off; SELECT count(*) FROM patients;", []string{`SET\n count`}},
+	{
+		"what DISCARD ALL takes",
+		"SELECT count(*) FROM patients; SELECT 'one ' || count(*) FROM dp.last; DISCARD ALL; SELECT 'none ' || count(*) FROM dp.last;" +
+			"SELECT count(*) FROM patients; SELECT 'again ' || count(*) FROM dp.last;",
+		[]string{`one 1`, `DISCARD ALL`, `none 0`, `again 1`},
+	},
 	{"budget", "SELECT kind, scope, measure FROM dp.budget;", []string{`unit +\| patient \| pure`}},
 	{
 		"window functions above",
