@@ -9,7 +9,7 @@ import (
 func readColumns(v value) map[string]policy.ColumnPolicy {
 	columns := map[string]policy.ColumnPolicy{}
 	v.entries(func(name string, c value, place position) {
-		checkIdentifier(c.placed(place), name)
+		checkColumnName(c.placed(place), name)
 		columns[name] = readColumn(c)
 	})
 	return columns

@@ -1,8 +1,10 @@
 package config_test
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io/fs"
 	"math/big"
 	"os"
@@ -280,6 +282,39 @@ func TestDefaults(t *testing.T) {
 		MaxPublicFanout: 1000, MaxJoinRows: 1000, MaxWork: 1_000_000, ReplyGrid: 20 * time.Millisecond,
 	}) {
 		t.Errorf("%+v", p.Limits)
+	}
+}
+
+// TestColumnNames reads the names that columns can have in Postgres, wherever a policy names one: a column that cannot be named
+// cannot be hidden.
+func TestColumnNames(t *testing.T) {
+	for _, name := range []string{`a"b`, "a\tb", "a\nb", " a ", `a\b`, "a: b", "#a", "Größe", "\u2028", "a\x1bb", "'", `"`, "{}", "?", "no"} {
+		key, err := json.Marshal(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := config.Parse("names.yaml", fmt.Appendf(nil, `data: postgres://db/clinic
+mirror: postgres://mirror/clinic
+ledger: {dir: /var/lib/dpproxy}
+privacy_unit: {name: patient, budget: {epsilon: 1}}
+tables:
+  patients:
+    unit: %[1]s
+    columns:
+      %[1]s: hidden
+  visits:
+    unit: {via: %[1]s, to: %[2]s}
+    not_protected: [%[1]s]
+`, key, strings.Replace(string(key), `"`, `"patients.`, 1)))
+		if err != nil {
+			t.Errorf("%q: %v", name, err)
+			continue
+		}
+		patients, visits := p.Tables.Tables[0], p.Tables.Tables[1]
+		if patients.UnitColumn != name || !patients.Columns[name].Hidden || visits.Via != name || visits.To.Column != name ||
+			!slices.Equal(visits.NotProtected, []string{name}) {
+			t.Errorf("%q: %+v, %+v", name, patients, visits)
+		}
 	}
 }
 

@@ -61,7 +61,7 @@ const longestExcerpt = 200
 // fault returns an error at a place, still without the line itself: which words are
 // secret is known only when the whole file was read.
 func (s *source) fault(p position, text string) *Error {
-	e := &Error{File: s.name, Line: max(p.line, 1), Column: max(p.column, 1), Text: redact(text)}
+	e := &Error{File: s.name, Line: max(p.line, 1), Column: max(p.column, 1), Text: strings.Map(printableLines, redact(text))}
 	e.Line = min(e.Line, len(s.lines))
 	return e
 }
@@ -90,6 +90,14 @@ func printable(r rune) rune {
 		return '?'
 	}
 	return r
+}
+
+// printableLines is printable for texts of several lines.
+func printableLines(r rune) rune {
+	if r == '\n' || r == '\t' {
+		return r
+	}
+	return printable(r)
 }
 
 // join shows faults in the order of the file, so that the first is the first to

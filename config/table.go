@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -37,7 +38,15 @@ func readBudget(v value) accountant.Budget {
 // longestName is Postgres's limit, in bytes.
 const longestName = 63
 
-// checkIdentifier checks the name of a column, a table, a schema or a role.
+// checkColumnName checks the name of a column, which is whatever Postgres takes: one that could not be named could not be
+// hidden.
+func checkColumnName(v value, s string) {
+	if s == "" || len(s) > longestName || !utf8.ValidString(s) || strings.Contains(s, "\x00") {
+		v.fail("a name is 1 to %d bytes of text", longestName)
+	}
+}
+
+// checkIdentifier checks the name of a table, a schema or a role.
 func checkIdentifier(v value, s string) {
 	if s == "" || len(s) > longestName || strings.Trim(s, " ") != s || strings.ContainsFunc(s, unprintable) {
 		v.fail("a name is 1 to %d bytes of text", longestName)
@@ -48,9 +57,9 @@ func unprintable(r rune) bool { return printable(r) != r || r == '"' }
 
 // readColumnName reads the name of a column.
 func readColumnName(v value) string {
-	s := v.text()
+	s := v.textWithout(func(r rune) bool { return r == 0 })
 	if s != "" {
-		checkIdentifier(v, s)
+		checkColumnName(v, s)
 	}
 	return s
 }
@@ -267,7 +276,7 @@ func readVia(v value, w *way) {
 
 // readTarget reads [schema.]table.column.
 func readTarget(v value) policy.ColumnName {
-	s := v.text()
+	s := v.textWithout(func(r rune) bool { return r == 0 })
 	i := strings.LastIndexByte(s, '.')
 	switch {
 	case s == "":
@@ -276,7 +285,7 @@ func readTarget(v value) policy.ColumnName {
 		v.fail("the target is table.column or schema.table.column")
 		return policy.ColumnName{}
 	}
-	checkIdentifier(v, s[i+1:])
+	checkColumnName(v, s[i+1:])
 	return policy.ColumnName{Table: readTableName(v, s[:i]), Column: s[i+1:]}
 }
 
