@@ -1,7 +1,7 @@
 package parser_test
 
 import (
-	"slices"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,9 +11,10 @@ import (
 )
 
 // TestWideLists parses lists of constants with many columns, of which only the last ones tell the last rows apart: the time is about
-// that of lists of which the first column does.
+// that of lists of which the first column does. Each is timed beside the other, and the nearest pair counts: a load that comes and goes
+// slows some pairs, and a list that takes longer all of them.
 func TestWideLists(t *testing.T) {
-	took := func(repeats bool) time.Duration {
+	statement := func(repeats bool) string {
 		rows := make([]string, 150)
 		for i := range rows {
 			row := make([]string, 400)
@@ -25,19 +26,23 @@ func TestWideLists(t *testing.T) {
 			}
 			rows[i] = "(" + strings.Join(row, ", ") + ")"
 		}
-		visits := schema{{Schema: "public", Name: "visits", Protected: true, Columns: []string{"id"}}}
-		sql := "SELECT count(*) FROM visits v JOIN (VALUES " + strings.Join(rows, ", ") + ") AS t ON t.column1 = v.id"
-		times := make([]time.Duration, 3)
-		for i := range times {
-			start := time.Now()
-			if _, err := parser.Parse(sql, visits); err != nil {
-				t.Fatal(err)
-			}
-			times[i] = time.Since(start)
-		}
-		return slices.Min(times)
+		return "SELECT count(*) FROM visits v JOIN (VALUES " + strings.Join(rows, ", ") + ") AS t ON t.column1 = v.id"
 	}
-	if plain, wide := took(false), took(true); wide > 4*plain {
-		t.Errorf("%v, and %v where the first column tells all rows apart", wide, plain)
+	visits := schema{{Schema: "public", Name: "visits", Protected: true, Columns: []string{"id"}}}
+	took := func(sql string) time.Duration {
+		start := time.Now()
+		if _, err := parser.Parse(sql, visits); err != nil {
+			t.Fatal(err)
+		}
+		return time.Since(start)
+	}
+	plain, wide := statement(false), statement(true)
+	nearest := math.Inf(1)
+	for pairs := 0; pairs < 9 && nearest > 4; pairs++ {
+		first := took(plain)
+		nearest = min(nearest, float64(took(wide))/float64(first))
+	}
+	if nearest > 4 {
+		t.Errorf("%.1f times what a list takes of which the first column tells all rows apart", nearest)
 	}
 }

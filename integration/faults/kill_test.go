@@ -68,12 +68,16 @@ func ask(ctx context.Context, url string, enough int, tell func()) int {
 		return 0
 	}
 	defer conn.Close(context.Background())
-	for n := 0; ; n++ {
+	for n := 0; ; {
 		if n >= enough {
 			told()
 		}
 		var v int64
-		if conn.QueryRow(ctx, "SELECT count(*) FROM patients WHERE birth_year > $1", 1940+n%50).Scan(&v) != nil {
+		err := conn.QueryRow(ctx, "SELECT count(*) FROM patients WHERE birth_year > $1", 1940+n%50).Scan(&v)
+		switch {
+		case err == nil:
+			n++
+		case ctx.Err() != nil || conn.IsClosed(): // else a machine that is slow refused a statement
 			return n
 		}
 	}
