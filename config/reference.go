@@ -180,8 +180,8 @@ var privacyUnitKeys = []key[Policy]{
 	},
 	{
 		"units", "", count(maxUnits, func(p *Policy, n int64) { p.Tables.Units = n }), "none",
-		"About how many there are, as you may tell everybody, %s. Say it where they are few, so that limits are not chosen " +
-			"among too few to choose from.",
+		"About how many there are, as you may tell everybody, %s. Say it where they are few: limits are then chosen by their " +
+			"number, or not chosen among too few to choose from.",
 	},
 	{
 		"budget", "", part(func(v value, p *Policy) { p.Unit = readBudget(v) }), needed,

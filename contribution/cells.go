@@ -3,6 +3,7 @@ package contribution
 import (
 	"fmt"
 	"io"
+	"math"
 	"math/big"
 	"slices"
 
@@ -35,11 +36,13 @@ type cell struct {
 // maxNorms is how many norms there are that bound a unit, at most.
 const maxNorms = 2
 
-// levels has that of each norm, −1 beyond the last one.
+// levels has that of each norm, and noLevel beyond the last one.
 type levels [maxNorms]int16
 
+const noLevel = math.MinInt16
+
 func levelsOf(of []int) levels {
-	out := levels{-1, -1}
+	out := levels{noLevel, noLevel}
 	for i, l := range of {
 		out[i] = int16(l)
 	}
@@ -49,7 +52,7 @@ func levelsOf(of []int) levels {
 // ints appends the levels to a list.
 func (l levels) ints(to []int) []int {
 	for _, level := range l {
-		if level >= 0 {
+		if level != noLevel {
 			to = append(to, int(level))
 		}
 	}
@@ -189,23 +192,29 @@ func (c *Cells) Beyond(chosen []int) mechanisms.Private {
 	return c.where(func(levels []int) bool { return exceeds(levels, chosen) })
 }
 
-// Tail returns the numbers of units that a [Tail] releases at limits C, one of each norm: of units that are
-// above C/4 in some norm up to C/2 in all, above C/2 in some up to C in all, and above C in some. They count disjoint
-// units. A norm without a grid is one that no unit can be above: it is nowhere near its limit.
-func (c *Cells) Tail(grids []Grid, chosen []int) [3]mechanisms.Private {
-	quarter, half := levelsBelow(grids, chosen, 4), levelsBelow(grids, chosen, 2)
-	between := func(above, within []int) mechanisms.Private {
-		return c.where(func(levels []int) bool { return exceeds(levels, above) && !exceeds(levels, within) })
+// Tail returns the numbers of units that a [Tail] releases at limits C, one of each norm: of units that have something and are
+// at most C/4 in all norms, of those that are above C/4 in some norm up to C/2 in all, above C/2 in some up to C in all, and above
+// C in some. They count disjoint units, and none that has nothing. A norm without a grid is one that no unit can be above: it is
+// nowhere near its limit.
+func (c *Cells) Tail(grids []Grid, chosen []int) [TailNumbers]mechanisms.Private {
+	bounds := [][]int{levelsWithin(grids, chosen, nothing), levelsWithin(grids, chosen, 4), levelsWithin(grids, chosen, 2), chosen}
+	var out [TailNumbers]mechanisms.Private
+	for i := range bounds[:len(bounds)-1] {
+		out[i] = c.where(func(levels []int) bool { return exceeds(levels, bounds[i]) && !exceeds(levels, bounds[i+1]) })
 	}
-	return [3]mechanisms.Private{between(quarter, half), between(half, chosen), c.Beyond(chosen)}
+	out[TailNumbers-1] = c.Beyond(chosen)
+	return out
 }
 
-// levelsBelow returns the levels of the largest limits that are at most C/part, −1 where there is none.
-func levelsBelow(grids []Grid, chosen []int, part int64) []int {
+// nothing is the part of a limit that is 0.
+const nothing = math.MaxInt64
+
+// levelsWithin returns the largest levels whose bounds are at most C/part.
+func levelsWithin(grids []Grid, chosen []int, part int64) []int {
 	out := slices.Clone(chosen)
 	for i, g := range grids {
 		if g.Len() > 0 {
-			out[i] = g.below(chosen[i], part) - 1
+			out[i] = g.within(chosen[i], part)
 		}
 	}
 	return out

@@ -15,25 +15,41 @@ const (
 	tailTenths   = 1
 	// choiceTenthsPure is the share of the choice of a single coordinate under pure DP.
 	choiceTenthsPure = 2
+	// againTenths is the share of a second choice, if there can be one.
+	againTenths = 3
 )
 
-// Shares are the parts of a budget, in 10⁻¹² of ε or ρ. Their sum is the budget.
-type Shares struct{ Choice, Tail, Release int64 }
+// Shares are the parts of a budget, in 10⁻¹² of ε or ρ. Their sum is the budget, where those of the tail are two if there can be
+// a second choice: Again is the part of that.
+type Shares struct{ Choice, Again, Tail, Release int64 }
+
+// A Way says how a limit is found.
+type Way uint8
+
+// Ways to find a limit.
+const (
+	Public Way = iota // it is public
+	Chosen
+	ChosenAgain // chosen, and once more with a larger share where it leaves out too much
+)
 
 // Divide divides a budget among the choice of a limit, the tail above it and the release.
 // The share of the choice is zero where the limit is public.
-func Divide(m dp.Measure, pico int64, groups int, chosen bool) (Shares, error) {
-	tenths := int64(0)
+func Divide(m dp.Measure, pico int64, groups int, way Way) (Shares, error) {
+	tenths, tails := int64(0), int64(1)
 	switch {
-	case !chosen:
+	case way == Public:
 	case m == dp.PureDP && groups == 1:
 		tenths = choiceTenthsPure
 	default:
 		tenths = choiceTenths
 	}
 	s := Shares{Choice: pico / 10 * tenths, Tail: pico / 10 * tailTenths}
-	s.Release = pico - s.Choice - s.Tail
-	if pico < 1 || s.Tail < 1 || chosen && s.Choice < 1 {
+	if way == ChosenAgain {
+		s.Again, tails = pico/10*againTenths, 2
+	}
+	s.Release = pico - s.Choice - s.Again - tails*s.Tail
+	if pico < 1 || s.Tail < 1 || way != Public && s.Choice < 1 {
 		return Shares{}, fmt.Errorf("%w: a budget of %d·10⁻¹² does not divide", mechanisms.ErrParameter, pico)
 	}
 	return s, nil
@@ -41,9 +57,9 @@ func Divide(m dp.Measure, pico int64, groups int, chosen bool) (Shares, error) {
 
 // A Choice chooses the limit of a norm: level j of a grid with
 //
-//	P(j) ∝ exp(−ε·(mⱼ + c·j)),
+//	P(j) ∝ exp(−ε·(mⱼ + pⱼ)),
 //
-// mⱼ the number of units above Cⱼ and c a public penalty for each step. In words: a step up,
+// mⱼ the number of units above Cⱼ and pⱼ a public penalty, which grows by c with each step. In words: a step up,
 // which makes all noise larger by √2 on average, must save at least c units from being cut.
 //
 // The guarantee: one unit changes each mⱼ by 0 or 1, all in the same direction, so that this
@@ -54,26 +70,49 @@ func Divide(m dp.Measure, pico int64, groups int, chosen bool) (Shares, error) {
 // all units falls as C⁻³, so that the variance of the noise has an expectation. The second is
 // where the noise of G groups, of standard deviation σ per unit of C, begins to outweigh the
 // rows of the units that a step saves.
+//
+// Up to the most that one row adds, B, few steps are worth much: with all of them a hundred units could not reach the
+// only limit of use to them. There the probability of a limit above all units falls as C^(−1/2), and the second term is that of
+// noise which grows with C:
+//
+//	p = ln(C/C₀)/(2ε) + 0.6·w·√G·σ·(C − C₀)/B.
+//
+// If about so many units are known to be there, the penalty of a step is no larger than lets all of them reach a limit of ten thousand
+// rows, but its first term stays at least half as large.
 type Choice struct {
 	mechanism mechanisms.Exponential
-	penalty   int64
+	rate      float64 // ε
+	penalty   int64   // of a step
+	unknown   int64   // the same, if nothing were known of the number of units
+	row       []int64 // those of the first levels, up to that of one row
 }
 
 // Constants of the penalty: of the tail of the law, and of the noise.
 const (
-	tailExponent = 3
-	noiseFactor  = 0.6
+	tailExponent      = 3
+	leastTailExponent = 1.5
+	rowExponent       = 0.5
+	noiseFactor       = 0.6
 )
 
-// NewChoice returns the choice for a vector of so many public groups, at most at the price of
-// s.Choice.
-//
-// The weight w multiplies the second term of the penalty. It is 1 where the part that is cut is missing in the answer, and
-// larger for an answer that is a property of the distribution of rows, such as a quantile, which
-// cutting hardly moves.
-func NewChoice(m dp.Measure, s Shares, groups int, weight float64) (Choice, error) {
-	if groups < 1 || !(weight >= 1) {
-		return Choice{}, fmt.Errorf("%w: a choice for %d groups", mechanisms.ErrParameter, groups)
+// Asked has the public facts of the numbers whose units a limit is chosen for.
+type Asked struct {
+	Groups int
+	// Weight multiplies the second term of the penalty. It is 1 where the part that is cut is missing in the answer, and
+	// larger for an answer that is a property of the distribution of rows, such as a quantile, which
+	// cutting hardly moves.
+	Weight float64
+	Grid   Grid
+	// Row is the largest norm that one row of a unit has; 0 if nothing is known, or the grid begins with it.
+	Row float64
+	// Units is about how many units there are; 0 is unsaid.
+	Units int64
+}
+
+// NewChoice returns the choice at the price of s.Choice at most, for a release at the price of s.Release.
+func NewChoice(m dp.Measure, s Shares, of Asked) (Choice, error) {
+	if of.Groups < 1 || !(of.Weight >= 1) || of.Grid.Len() < 1 {
+		return Choice{}, fmt.Errorf("%w: a choice for %d groups", mechanisms.ErrParameter, of.Groups)
 	}
 	epsilon, deviation := s.Choice, math.Sqrt2*dp.PicoPerUnit/float64(s.Release)
 	if m == dp.ZCDP {
@@ -84,12 +123,80 @@ func NewChoice(m dp.Measure, s Shares, groups int, weight float64) (Choice, erro
 	if err != nil {
 		return Choice{}, err
 	}
-	rate := float64(epsilon) / dp.PicoPerUnit
-	penalty := math.Ceil(tailExponent*math.Ln2/2/rate + weight*noiseFactor*math.Sqrt(float64(groups))*deviation)
+	c := Choice{mechanism: mechanism, rate: float64(epsilon) / dp.PicoPerUnit, row: []int64{0}}
+	noise := of.Weight * noiseFactor * math.Sqrt(float64(of.Groups)) * deviation
+	penalty := math.Ceil(tailExponent*c.octave() + noise)
 	if !(penalty < maxPenalty) {
 		return Choice{}, fmt.Errorf("%w: a budget too small for a choice", mechanisms.ErrParameter)
 	}
-	return Choice{mechanism, int64(penalty)}, nil
+	c.penalty, c.unknown = int64(penalty), int64(penalty)
+	for j := 1; j < of.Grid.Len() && of.Grid.Limit(j-1) < of.Row; j++ {
+		up := of.Grid.Limit(j) / of.Grid.Limit(0)
+		p := rowExponent*math.Log(up)/c.rate + noise*(of.Grid.Limit(j)-of.Grid.Limit(0))/of.Row
+		c.row = append(c.row, int64(math.Ceil(p)))
+	}
+	if of.Units > 0 {
+		c = c.within(of.Units, of.Grid.Len())
+	}
+	return c, nil
+}
+
+// octave is ln(√2)/ε: by such a penalty of a step the probability of a limit C falls as 1/C.
+func (c Choice) octave() float64 { return math.Ln2 / 2 / c.rate }
+
+// within returns the choice with a penalty for so many units and levels.
+func (c Choice) within(units int64, levels int) Choice {
+	last := len(c.row) - 1
+	steps := min(levels-1-last, plausibleSteps)
+	if steps < 1 {
+		return c
+	}
+	most := (float64(units-c.row[last]) - c.doubt()) / float64(steps)
+	least := math.Ceil(leastTailExponent * c.octave())
+	c.penalty = min(c.penalty, int64(math.Max(math.Floor(most), least)))
+	return c
+}
+
+// doubt is by how many units a score must be better to be chosen almost surely.
+func (c Choice) doubt() float64 { return -math.Log(unlikely) / c.rate }
+
+const unlikely = 1. / 20
+
+// plausibleSteps lead from one row to more than ten thousand.
+const plausibleSteps = 28
+
+// Reach returns the highest of so many levels that a number of units can have chosen, if each has as much as it allows.
+func (c Choice) Reach(units int64, levels int) int {
+	for j := levels - 1; j > 0; j-- {
+		if float64(c.penaltyAt(j))+c.doubt() <= float64(units) {
+			return j
+		}
+	}
+	return 0
+}
+
+// Needs returns by how many times the rate must be larger so that a number of units above a level can have any of so many
+// levels chosen: penalties fall as it grows.
+func (c Choice) Needs(units float64, level, levels int) float64 {
+	return (float64(c.penaltyAt(levels-1)-c.penaltyAt(level)) + c.doubt()) / math.Max(units, 1)
+}
+
+// ChooseAgain draws one of the levels from one on, of one vector, where a number of units is known to be above it: at the rate of the
+// choice, with a penalty for so many. That number was released. The caller must have charged Event, durably, before.
+func (c Choice) ChooseAgain(src mechanisms.Source, from int, units int64, above []mechanisms.Private) (level int, err error) {
+	c.row = []int64{0}
+	above = above[from:]
+	_, level, err = c.within(units, len(above)).Choose(src, above)
+	return from + level, err
+}
+
+// penaltyAt is pⱼ.
+func (c Choice) penaltyAt(level int) int64 {
+	last := len(c.row) - 1
+	if level <= last {
+		return c.row[level]
+	}
+	return c.row[last] + c.penalty*int64(level-last)
 }
 
 // maxPenalty bounds a penalty such that no score overflows.
@@ -98,12 +205,16 @@ const maxPenalty = 1 << 53
 // Event describes the choice, for a pricer.
 func (c Choice) Event() dp.Event { return c.mechanism.Event() }
 
-// Penalty returns c, in units.
-func (c Choice) Penalty() int64 { return c.penalty }
+// Penalty returns c, in units, as it is where nothing is known of their number.
+func (c Choice) Penalty() int64 { return c.unknown }
 
 // String writes the choice for plans.
 func (c Choice) String() string {
-	return fmt.Sprintf("%v, a step up must save %d units", c.mechanism, c.penalty)
+	said := fmt.Sprintf("%v, a step up must save %d units", c.mechanism, c.penalty)
+	if last := len(c.row) - 1; last > 0 {
+		said += fmt.Sprintf(", the %d steps to the bound of one row together %d", last, c.row[last])
+	}
+	return said
 }
 
 // Choose draws a level, which a client may see, of one of several vectors: above[a][j] is the number
@@ -113,7 +224,7 @@ func (c Choice) Choose(src mechanisms.Source, above ...[]mechanisms.Private) (ve
 	var scores []mechanisms.Private
 	for _, m := range above {
 		for j, units := range m {
-			score := mechanisms.Combine(-c.penalty*int64(j), mechanisms.Weighted{Weight: -1, Value: units})
+			score := mechanisms.Combine(-c.penaltyAt(j), mechanisms.Weighted{Weight: -1, Value: units})
 			scores = append(scores, score)
 		}
 	}

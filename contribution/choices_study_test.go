@@ -89,7 +89,7 @@ func normalised(scores []float64) []float64 {
 // limits is the law of the limit at a weight of noise.
 func (c *cloud) limits(t *testing.T, s contribution.Shares, weight float64) []float64 {
 	t.Helper()
-	choice, err := contribution.NewChoice(dp.ZCDP, s, 1, weight)
+	choice, err := contribution.NewChoice(dp.ZCDP, s, contribution.Asked{Groups: 1, Weight: weight, Grid: c.grid})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestStudyOfChoices(t *testing.T) {
 // compare adds the mean errors of one table at one price.
 func (c *cloud) compare(t *testing.T, rho float64, regret map[string][][]float64) {
 	t.Helper()
-	s, err := contribution.Divide(dp.ZCDP, int64(rho*dp.PicoPerUnit), 1, true)
+	s, err := contribution.Divide(dp.ZCDP, int64(rho*dp.PicoPerUnit), 1, contribution.Chosen)
 	if err != nil {
 		t.Fatal(err)
 	}

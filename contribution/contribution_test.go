@@ -28,7 +28,7 @@ func grid(t testing.TB, top int64) contribution.Grid {
 
 // limits lists those of a grid of integers.
 func limits(g contribution.Grid) (out []int64) {
-	for _, c := range g.Integers() {
+	for _, c := range g.Integers()[g.Below():] {
 		out = append(out, c.Int64())
 	}
 	return out
@@ -42,7 +42,7 @@ func TestGrid(t *testing.T) {
 	if got := limits(small.First(3)); !slices.Equal(got, []int64{1, 2, 3}) {
 		t.Errorf("its first three are %v", got)
 	}
-	for j, square := range small.Squares() {
+	for j, square := range small.Squares()[small.Below():] {
 		if c := limits(small)[j]; square.Int64() != c*c || small.Limit(j) != float64(c) {
 			t.Errorf("the limit %d has the square %v, and is %g", c, square, small.Limit(j))
 		}
@@ -95,13 +95,13 @@ func TestFixedGrid(t *testing.T) {
 			t.Errorf("%d·√%d is %v on 2^−%d", tt.n, tt.m, got, g.Lattice(fraction))
 		}
 		last := g.Len() - 1
-		if square := g.Squares()[last]; square.Cmp(big.NewInt(tt.n*tt.n*tt.m)) < 0 {
+		if square := g.Squares()[g.Below()+last]; square.Cmp(big.NewInt(tt.n*tt.n*tt.m)) < 0 {
 			t.Errorf("%d rows in each of %d groups are above the limit, whose square is %v", tt.n, tt.m, square)
 		}
 		if excess := g.Limit(last)/(float64(tt.n)*math.Sqrt(float64(tt.m))) - 1; excess > 1./1000 {
 			t.Errorf("%d·√%d is rounded up by %g", tt.n, tt.m, excess)
 		}
-		if c := g.Integers()[last].Int64(); c != int64(tt.want[last]) {
+		if c := g.Integers()[g.Below()+last].Int64(); c != int64(tt.want[last]) {
 			t.Errorf("%v has %d as its largest integer", tt.want[last], c)
 		}
 	}
@@ -210,7 +210,7 @@ func square(u unit) int64 {
 func (u unit) level(g contribution.Grid) int {
 	s := big.NewInt(square(u))
 	squares := g.Squares()
-	return sort.Search(len(squares), func(j int) bool { return squares[j].Cmp(s) >= 0 })
+	return sort.Search(len(squares), func(j int) bool { return squares[j].Cmp(s) >= 0 }) - g.Below()
 }
 
 // directions are d(u,g) = trunc(x·2^(f+10)/c) with c = ⌈1024·√S⌉ + 1, as SQL computes them.
@@ -231,7 +231,7 @@ func (u unit) clipped(g contribution.Grid, j int) []*big.Int {
 	d, _ := u.directions()
 	bits := g.Lattice(0)
 	limit := int64(g.Limit(j) * float64(int64(1)<<bits))
-	inside := big.NewInt(square(u)).Cmp(g.Squares()[j]) <= 0
+	inside := big.NewInt(square(u)).Cmp(g.Squares()[g.Below()+j]) <= 0
 	for i := range u {
 		if inside {
 			y[i] = new(big.Int).Lsh(big.NewInt(u[i]), fraction+bits)
@@ -527,28 +527,61 @@ func TestBeyond(t *testing.T) {
 	}
 }
 
-// TestTailUnits counts the units below and above a limit, and each in one number at most.
+// TestTailUnits counts the units below and above a limit, and each in one number at most: those that have nothing in none.
 func TestTailUnits(t *testing.T) {
 	g := grid(t, 64) // 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64
-	var units contribution.Cells
-	n := int64(1)
-	for level := range g.Len() + 1 {
-		units.Add([]int{level}, big.NewInt(n), nil)
-		n *= 2
-	}
+	from := g.From(16)
 	for _, tt := range []struct {
+		g    contribution.Grid
 		j    int
-		want [3]int64 // a bit for each level
+		want [contribution.TailNumbers]int64 // a bit for each level, from the least one on
 	}{
-		{7, [3]int64{0b110_000, 0b1100_0000, 0b1_1111_0000_0000}}, // C = 16: 6 and 8, 12 and 16
-		{3, [3]int64{0b10, 0b1100, 0b1_1111_1111_0000}},           // C = 4: 2, 3 and 4
-		{0, [3]int64{0, 0b1, 0b1_1111_1111_1110}},
-		{11, [3]int64{0b11_0000_0000, 0b1100_0000_0000, 0b1_0000_0000_0000}},
+		{g, 7, [...]int64{0b1_1110, 0b110_0000, 0b1_1000_0000, 0b11_1110_0000_0000}}, // C = 16: 6 and 8, 12 and 16
+		{g, 3, [...]int64{0b10, 0b100, 0b1_1000, 0b11_1111_1110_0000}},               // C = 4: 2, 3 and 4
+		{g, 0, [...]int64{0, 0, 0b10, 0b11_1111_1111_1100}},
+		{g, 11, [...]int64{0b1_1111_1110, 0b110_0000_0000, 0b1_1000_0000_0000, 0b10_0000_0000_0000}},
+		{from, 0, [...]int64{0b10, 0b100, 0b1000, 0b11_1111_0000}}, // C = 16: to 4, to 8, to 16
+		{from, 3, [...]int64{0b110, 0b1_1000, 0b110_0000, 0b1_1000_0000}},
+		{fixed(t, 1, 1), 0, [...]int64{0, 0, 0b10, 0b100}},
+		{fixed(t, 20, 4), 2, [...]int64{0b10, 0b100, 0b1000, 0b1_0000}},
 	} {
-		b := units.Tail([]contribution.Grid{g}, []int{tt.j})
+		var units contribution.Cells
+		for i := range tt.g.Below() + tt.g.Len() + 1 {
+			units.Add([]int{i - tt.g.Below()}, big.NewInt(1<<i), nil)
+		}
+		b := units.Tail([]contribution.Grid{tt.g}, []int{tt.j})
 		for i, got := range exact(t, b[:]...) {
-			if got.Int64() != tt.want[i] {
-				t.Errorf("C = %g: number %d is of the levels %b instead of %b", g.Limit(tt.j), i, got, tt.want[i])
+			if want := tt.want[i] & (1<<(tt.g.Below()+tt.g.Len()+1) - 1); got.Int64() != want {
+				t.Errorf("C = %g: number %d is of the levels %b instead of %b", tt.g.Limit(tt.j), i, got, want)
+			}
+		}
+	}
+}
+
+// TestNothingIsBelow holds that a unit with nothing, or with less than a half of the least limit, is not taken for one near it, whatever
+// the grid: the levels are those of the norms.
+func TestNothingIsBelow(t *testing.T) {
+	chosen := []contribution.Grid{grid(t, 8), grid(t, 1<<20).From(1000), grid(t, 1<<20).From(3)}
+	public := []contribution.Grid{fixed(t, 1, 1), fixed(t, 1, 2), fixed(t, 3, 1), fixed(t, 1000, 3)}
+	for i, g := range slices.Concat(chosen, public) {
+		from := 0
+		if i >= len(chosen) {
+			from = g.Len() - 1 // the others are no limits
+		}
+		for j := from; j < g.Len(); j++ {
+			limit := g.Limit(j)
+			whole := int64(limit)
+			for _, n := range []int64{0, 1, whole / 8, whole / 5, whole/4 + 1, whole/2 + 1, whole, whole + 1} {
+				var units contribution.Cells
+				units.Add([]int{unit{n}.level(g)}, big.NewInt(1), nil)
+				b := units.Tail([]contribution.Grid{g}, []int{j})
+				for i, got := range exact(t, b[:]...) {
+					share := float64(n) / limit
+					possible := [...]bool{n > 0 && share <= 0.5, n > 0 && share <= 0.75, share > 0.3 && share <= 1, share > 1}[i]
+					if got.Sign() > 0 && !possible {
+						t.Errorf("%v: %d of the limit %g is counted in number %d", g, n, limit, i)
+					}
+				}
 			}
 		}
 	}
@@ -560,18 +593,18 @@ func TestTailOfTwoNorms(t *testing.T) {
 	g := grid(t, 16) // 1, 2, 3, 4, 6, 8, 12, 16
 	var units contribution.Cells
 	n := int64(1)
-	for _, levels := range [][]int{{0, 0}, {2, 0}, {0, 4}, {3, 4}, {4, 7}, {0, 7}, {7, 0}, {5, 2}} {
+	for _, levels := range [][]int{{0, 0}, {2, 0}, {0, 4}, {3, 4}, {4, 7}, {0, 7}, {7, 0}, {5, 2}, {-1, -1}} {
 		units.Add(levels, big.NewInt(n), nil)
 		n *= 2
 	}
 	for _, tt := range []struct {
 		grids  []contribution.Grid
 		chosen []int
-		want   [3]int64 // a bit for each of the units above
+		want   [contribution.TailNumbers]int64 // a bit for each of the units above
 	}{
-		{[]contribution.Grid{g, g}, []int{5, 6}, [3]int64{0b1110, 0b1000_0000, 0b111_0000}}, // 8 and 12
-		{[]contribution.Grid{g, g}, []int{7, 7}, [3]int64{0b1000_1100, 0b111_0000, 0}},      // 16 and 16
-		{[]contribution.Grid{{}, g}, []int{7, 6}, [3]int64{0b1100, 0, 0b11_0000}},           // of the second alone
+		{[]contribution.Grid{g, g}, []int{5, 6}, [...]int64{0b1, 0b1110, 0b1000_0000, 0b111_0000}}, // 8 and 12
+		{[]contribution.Grid{g, g}, []int{7, 7}, [...]int64{0b11, 0b1000_1100, 0b111_0000, 0}},     // 16 and 16
+		{[]contribution.Grid{{}, g}, []int{7, 6}, [...]int64{0b1100_0011, 0b1100, 0, 0b11_0000}},   // of the second alone
 	} {
 		b := units.Tail(tt.grids, tt.chosen)
 		for i, got := range exact(t, b[:]...) {
@@ -660,7 +693,7 @@ func TestRounding(t *testing.T) {
 
 func shares(t testing.TB, m dp.Measure, pico int64, groups int) contribution.Shares {
 	t.Helper()
-	s, err := contribution.Divide(m, pico, groups, true)
+	s, err := contribution.Divide(m, pico, groups, contribution.Chosen)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -673,7 +706,8 @@ func TestPenalty(t *testing.T) {
 		want [4]int64
 	}{{0.0005, [4]int64{74, 120, 217, 723}}, {0.005, [4]int64{24, 38, 69, 229}}, {0.05, [4]int64{8, 12, 22, 73}}} {
 		for i, groups := range []int{1, 10, 60, 1000} {
-			c, err := contribution.NewChoice(dp.ZCDP, shares(t, dp.ZCDP, int64(tt.rho*dp.PicoPerUnit), groups), groups, 1)
+			c, err := contribution.NewChoice(dp.ZCDP, shares(t, dp.ZCDP, int64(tt.rho*dp.PicoPerUnit), groups),
+				contribution.Asked{Groups: groups, Weight: 1, Grid: grid(t, 1<<contribution.CountBits)})
 			if err != nil || c.Penalty() != tt.want[i] {
 				t.Errorf("ρ = %g, %d groups: %v, %v, want a penalty of %d", tt.rho, groups, c, err, tt.want[i])
 			}
@@ -686,11 +720,11 @@ func TestPenalty(t *testing.T) {
 func TestPrice(t *testing.T) {
 	for _, m := range []dp.Measure{dp.ZCDP, dp.PureDP} {
 		for _, pico := range []int64{10, 123_457, 5 * dp.PicoPerUnit / 1000, dp.PicoPerUnit} {
-			s, err := contribution.Divide(m, pico, 10, true)
+			s, err := contribution.Divide(m, pico, 10, contribution.Chosen)
 			if err != nil {
 				t.Fatal(err)
 			}
-			choice, err := contribution.NewChoice(m, s, 10, 1)
+			choice, err := contribution.NewChoice(m, s, contribution.Asked{Groups: 10, Weight: 1, Grid: grid(t, 100)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -801,7 +835,7 @@ func TestExcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := [3]*big.Int{big.NewInt(547), big.NewInt(120), big.NewInt(24)}
+	b := numbers(90_000, 547, 120, 24)
 	e := tail.Excess(384, b, 0.95, true)
 	if e.Units != 24 || math.Round(e.AtMost) != 76 {
 		t.Errorf("%+v: about 24 units are above, at most 76", e)
@@ -809,7 +843,7 @@ func TestExcess(t *testing.T) {
 	if e.About < 5000 || e.About > 6600 || e.UpTo < 50_000 || e.UpTo > 60_000 {
 		t.Errorf("%+v: about 5800 rows, at most 58000", e)
 	}
-	none := tail.Excess(1, [3]*big.Int{big.NewInt(-4), big.NewInt(-2), big.NewInt(-9)}, 0.95, false)
+	none := tail.Excess(1, numbers(-30, -4, -2, -9), 0.95, false)
 	if none.Units != 0 || none.About != 0 || none.AtMost <= 0 {
 		t.Errorf("%+v of noise alone", none)
 	}
@@ -818,7 +852,7 @@ func TestExcess(t *testing.T) {
 		just, near int64
 		few        bool
 	}{{0, 0, true}, {40, 45, true}, {120, -35, true}, {-30, 118, true}, {50, 45, false}, {0, 95, false}} {
-		b := [3]*big.Int{big.NewInt(c.just), big.NewInt(c.near), big.NewInt(12)}
+		b := numbers(500, c.just, c.near, 12)
 		if e := tail.Excess(1, b, 0.95, true); e.Few != c.few || math.IsInf(e.UpTo, 1) != c.few || e.AtMost > 65 {
 			t.Errorf("%d and %d units are near the limit: %+v", c.just, c.near, e)
 		}
@@ -828,6 +862,70 @@ func TestExcess(t *testing.T) {
 	}
 	if parts := contribution.Spread(10, []float64{-3, 0}); parts[0] != 0 || parts[1] != 0 {
 		t.Errorf("an excess of 10 over nothing spreads as %v", parts)
+	}
+}
+
+// numbers are those of a tail.
+func numbers(all ...int64) (b [contribution.TailNumbers]*big.Int) {
+	for i, n := range all {
+		b[i] = big.NewInt(n)
+	}
+	return b
+}
+
+// TestLoses has limits that leave out too much, by the lower end of what the numbers say, and limits that only may.
+func TestLoses(t *testing.T) {
+	for _, of := range []dp.Measure{dp.ZCDP, dp.PureDP} {
+		pico := int64(5 * dp.PicoPerUnit / 1000)
+		if of == dp.PureDP {
+			pico = dp.PicoPerUnit / 10
+		}
+		tail, err := contribution.NewTail(of, shares(t, of, pico, 1)) // σ is 31.6, or 141
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			b     [contribution.TailNumbers]*big.Int
+			loses bool
+		}{
+			{numbers(0, 0, 20, 970), true},    // as when 1,000 units have two hundred times the limit
+			{numbers(-20, 10, -8, 400), true}, // and 400
+			{numbers(0, 0, 0, 40), false},     // too few to know
+			{numbers(40_000, 547, 120, 24), false},
+			{numbers(30_000, 3000, 1000, 3300), false}, // less than a tenth of the units
+			{numbers(8000, 0, 0, 2000), true},          // a fifth, far above the others
+			{numbers(0, 0, 8500, 1500), false},         // more than a tenth, a little above
+			{numbers(0, 0, 7000, 3000), true},
+			{numbers(-5, 7, 12, -30), false},
+			{numbers(math.MinInt32, 0, 0, 10), false},
+		} {
+			if got := tail.Loses(c.b, 0.95); got != c.loses {
+				t.Errorf("%v, %v: it loses too much: %t", of, c.b, got)
+			}
+		}
+	}
+}
+
+// TestLosesByChance has a tenth of the units above a limit, which is not too much: it is taken for that with the probability that is
+// left, at most.
+func TestLosesByChance(t *testing.T) {
+	tail, err := contribution.NewTail(dp.ZCDP, shares(t, dp.ZCDP, 5*dp.PicoPerUnit/1000, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	units := [contribution.TailNumbers]mechanisms.Private{}
+	for i, n := range numbers(9000, 0, 0, 1000) {
+		units[i] = mechanisms.Protect(n)
+	}
+	src, lost := stattest.Source(t), 0
+	const draws = 20_000
+	for range draws {
+		if tail.Loses(tail.Release(src, units), 0.95) {
+			lost++
+		}
+	}
+	if lost > draws*6/100 || lost < draws*2/100 { // 5 %, and 7.7 standard deviations
+		t.Errorf("%d of %d tails say that more than a tenth is above a limit", lost, draws)
 	}
 }
 

@@ -13,5 +13,5 @@ func ChoiceOf(t testing.TB, penalty, epsilonPico int64) Choice {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Choice{m, penalty}
+	return Choice{m, float64(epsilonPico) / 1e12, penalty, penalty, []int64{0}}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+	"slices"
 	"sort"
 
 	"dpproxy/dp"
@@ -20,8 +21,12 @@ const (
 )
 
 // A Grid has the limits that can be chosen for the norm of a unit, ascending. It is public.
+//
+// Levels count limits from 0. Units below the first limit are told apart by further bounds, which are no limits: they have the
+// levels −[Grid.Below] to −1. The least level is of units that have nothing.
 type Grid struct {
 	limits []int64 // in units of 2^−bits
+	lower  []int64 // the bounds below the first limit, ascending from 0
 	bits   uint
 }
 
@@ -43,7 +48,18 @@ func NewGrid(top int64) (Grid, error) {
 			next += next / 3
 		}
 	}
-	return Grid{limits: limits}, nil
+	return newGrid(limits), nil
+}
+
+// newGrid returns the grid of integers, with a quarter and the half of the first one below it.
+func newGrid(limits []int64) Grid {
+	g := Grid{limits: limits, lower: []int64{0}}
+	for _, part := range []int64{4, 2} {
+		if bound := limits[0] / part; bound > g.lower[len(g.lower)-1] {
+			g.lower = append(g.lower, bound)
+		}
+	}
+	return g
 }
 
 // CapGrid returns the grid whose last limit is top itself, for a public bound of the norm.
@@ -55,10 +71,10 @@ func CapGrid(top int64) (Grid, error) {
 	return grid, err
 }
 
-// From returns the grid without the limits below one.
+// From returns the grid, of integers, without the limits below one.
 func (g Grid) From(least int64) Grid {
-	i := sort.Search(len(g.limits)-1, func(i int) bool { return g.limits[i]>>g.bits >= least })
-	return Grid{g.limits[i:], g.bits}
+	i := sort.Search(len(g.limits)-1, func(i int) bool { return g.limits[i] >= least })
+	return newGrid(g.limits[i:])
 }
 
 // fixedBits are the fraction bits of a fixed limit that is no integer.
@@ -72,7 +88,7 @@ func FixedGrid(square *big.Int) (Grid, error) {
 	if err != nil {
 		return Grid{}, err
 	}
-	g := Grid{bits: bits}
+	g := Grid{bits: bits, lower: []int64{0}}
 	for _, part := range []int64{4, 2} {
 		if limit >= part {
 			g.limits = append(g.limits, limit/part)
@@ -100,7 +116,7 @@ func fixedLimit(square *big.Int) (limit int64, bits uint, err error) {
 // Extend returns the grid with further limits, about two in each octave, up to one that is at least
 // reach: norms are told apart by them, beyond the limits that can be chosen.
 func (g Grid) Extend(reach int64) Grid {
-	out := Grid{append([]int64(nil), g.limits...), g.bits}
+	out := Grid{append([]int64(nil), g.limits...), g.lower, g.bits}
 	for last := g.limits[len(g.limits)-1]; last>>g.bits < reach; last *= 2 {
 		if last > 1 {
 			out.limits = append(out.limits, last+last/2)
@@ -116,27 +132,37 @@ func (g Grid) Extend(reach int64) Grid {
 func (g Grid) Len() int { return len(g.limits) }
 
 // First returns the grid of the first n limits.
-func (g Grid) First(n int) Grid { return Grid{g.limits[:n], g.bits} }
+func (g Grid) First(n int) Grid { return Grid{g.limits[:n], g.lower, g.bits} }
+
+// Below returns the number of levels below 0.
+func (g Grid) Below() int { return len(g.lower) }
 
 // Limit returns Cⱼ.
 func (g Grid) Limit(j int) float64 { return math.Ldexp(float64(g.limits[j]), -int(g.bits)) }
 
-// Squares returns, for each limit, the largest integer that is at most Cⱼ²: a vector of integers is
-// within Cⱼ if and only if the sum of its squares is at most that.
+// Squares returns, for each level from the least one on, the largest integer that is at most the square of its bound: a vector
+// of integers is within it if and only if the sum of its squares is at most that.
 func (g Grid) Squares() []*big.Int {
-	out := make([]*big.Int, len(g.limits))
-	for j, c := range g.limits {
-		n := big.NewInt(c)
-		out[j] = n.Rsh(n.Mul(n, n), 2*g.bits)
+	out := g.bounds()
+	for _, n := range out {
+		n.Rsh(n.Mul(n, n), 2*g.bits)
 	}
 	return out
 }
 
-// Integers returns, for each limit, the largest integer that is at most Cⱼ.
+// Integers returns, for each level from the least one on, the largest integer that is at most its bound.
 func (g Grid) Integers() []*big.Int {
-	out := make([]*big.Int, len(g.limits))
-	for j, c := range g.limits {
-		out[j] = big.NewInt(c >> g.bits)
+	out := g.bounds()
+	for _, n := range out {
+		n.Rsh(n, g.bits)
+	}
+	return out
+}
+
+// bounds returns those of all levels, in units of 2^−bits.
+func (g Grid) bounds() (out []*big.Int) {
+	for _, c := range slices.Concat(g.lower, g.limits) {
+		out = append(out, big.NewInt(c))
 	}
 	return out
 }
@@ -144,9 +170,13 @@ func (g Grid) Integers() []*big.Int {
 // Lattice returns the fraction bits of the lattice of sums whose directions have so many.
 func (g Grid) Lattice(fraction uint) uint { return fraction + g.bits }
 
-// below returns the number of limits that are at most C/part, C the limit of level j.
-func (g Grid) below(j int, part int64) int {
-	return sort.Search(j, func(i int) bool { return g.limits[i] > g.limits[j]/part })
+// within returns the largest level whose bound is at most C/part, C the limit of level j.
+func (g Grid) within(j int, part int64) int {
+	most := g.limits[j] / part
+	if most < g.limits[0] {
+		return sort.Search(len(g.lower), func(i int) bool { return g.lower[i] > most }) - 1 - len(g.lower)
+	}
+	return sort.Search(j, func(i int) bool { return g.limits[i] > most }) - 1
 }
 
 // Sensitivity returns that of a vector whose units were clipped to the norm Cⱼ, in lattice units of

@@ -195,7 +195,7 @@ func (tab *table) ask(t *testing.T, rho float64) outcome {
 	t.Helper()
 	pico := int64(math.Round(rho * dp.PicoPerUnit))
 	s := shares(t, dp.ZCDP, pico, tab.groups)
-	choice, err := contribution.NewChoice(dp.ZCDP, s, tab.groups, 1)
+	choice, err := contribution.NewChoice(dp.ZCDP, s, contribution.Asked{Groups: tab.groups, Weight: 1, Grid: tab.read.grid})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestAverageOfCounts(t *testing.T) {
 	}
 	const units, total, level, beyond = 1000, 5000, 6, 190 // of the case in cuts
 	clips := []planner.Clip{
-		{Levels: []int{level}, Tail: []*big.Int{big.NewInt(900), big.NewInt(300), big.NewInt(24)}},
+		{Levels: []int{level}, Tail: []*big.Int{big.NewInt(5000), big.NewInt(900), big.NewInt(300), big.NewInt(24)}},
 		{Levels: []int{0}},
 	}
 	row := [][]*big.Int{{big.NewInt(total), big.NewInt(units)}}

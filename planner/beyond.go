@@ -56,7 +56,7 @@ func (r observation) excess(statistic int) (e contribution.Excess, ok bool) {
 
 // excessOf says how much the limits of a measure leave out of one of its norms.
 func excessOf(m *Measure, norm int, clip Clip, confidence float64) contribution.Excess {
-	e := m.Tail.Excess(m.Norms[norm].Grid.Limit(clip.Levels[norm]), [3]*big.Int(clip.Tail), confidence, m.chosen())
+	e := m.Tail.Excess(m.Norms[norm].Grid.Limit(clip.Levels[norm]), [contribution.TailNumbers]*big.Int(clip.Tail), confidence, m.chosen())
 	if m.Shared {
 		times := member{Measure: m}.wider()
 		e.About, e.UpTo = e.About*times, e.UpTo*times

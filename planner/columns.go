@@ -127,7 +127,7 @@ func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 				continue
 			}
 			bar.Least, bar.Most = min(bar.Least, one.Least), max(bar.Most, one.Most)
-			bar.Beyond = max(bar.Beyond, one.Beyond)
+			bar.Beyond, bar.Unanswered = max(bar.Beyond, one.Beyond), bar.Unanswered || one.Unanswered
 		}
 		bar.None = released != nil && !bar.Hidden && !bar.Known()
 		bars = append(bars, bar)
@@ -220,7 +220,7 @@ func (b errorGroups) ofGroups(output int) []groupError {
 		}
 		o, rows := &g.outputs[output], g.observable(b.released[j])
 		for row := range rows {
-			if g.hides(o, rows[row], len(rows)) {
+			if g.hides(o, rows[row], len(rows)) || g.unanswered(o, rows[row].clips) {
 				continue
 			}
 			if half := o.radius(g.observed(rows[row])); !math.IsNaN(half) && !math.IsInf(half, 0) {

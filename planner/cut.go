@@ -34,6 +34,24 @@ func (b *BlockPlan) Cuts(released []*Released, unit string) []string {
 	return out
 }
 
+// Unanswered lists, for each measure of the block whose limit leaves out too much, which values are NULL therefore, at an ε of the
+// statement. A plan that was not run has none.
+func (b *BlockPlan) Unanswered(released []*Released, unit string, epsilonPico int64) []Unanswered {
+	var out []Unanswered
+	for i, set := range b.Sets {
+		if released == nil || released[i] == nil || released[i].Clips == nil {
+			continue
+		}
+		for _, m := range set.Measures {
+			clip := released[i].Clips[m.at]
+			if !m.Shared && set.Loses(m, clip, set.Confidence()) {
+				out = append(out, loss{m, set, clip, epsilonPico}.said(unit))
+			}
+		}
+	}
+	return out
+}
+
 // Chosen says of each grouping set whose top was chosen how much larger a group may be that is left out: at the
 // limit that was released.
 func (b *BlockPlan) Chosen(released []*Released) []string {
@@ -85,7 +103,7 @@ func unboundedExcess(e contribution.Excess, what string) string {
 		return "So few are near that limit, as where few rows meet the conditions or none, that nothing bounds " + what + ". " +
 			"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state units and max_rows."
 	}
-	return "That limit is below what most have, so that nothing bounds " + what + ". " +
+	return "So many have more than that limit that nothing bounds " + what + ". " +
 		"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state max_rows."
 }
 

@@ -16,14 +16,17 @@ const falls = "if the number of those with more falls above the limit as it does
 // A cut is a statement with its tail, and what is said of it.
 type cut struct {
 	sql, contribution, mechanism string
-	tail                         [3]int64
+	tail                         [4]int64
 	want                         string
 }
 
 // clips cut units at limit 6 where it is chosen.
 func (c cut) clips(set *planner.GroupingSet) (clips []planner.Clip) {
 	for _, m := range set.Measures {
-		clip := planner.Clip{Tail: []*big.Int{big.NewInt(c.tail[0]), big.NewInt(c.tail[1]), big.NewInt(c.tail[2])}}
+		clip := planner.Clip{}
+		for _, n := range c.tail {
+			clip.Tail = append(clip.Tail, big.NewInt(n))
+		}
 		for _, n := range m.Norms {
 			level := n.Fixed
 			if n.Choice != nil {
@@ -39,33 +42,33 @@ func (c cut) clips(set *planner.GroupingSet) (clips []planner.Clip) {
 var cuts = []cut{
 	{
 		"SELECT count(*) FROM visits", "auto", "gaussian",
-		[3]int64{4000, 900, 243},
+		[4]int64{20_000, 4000, 900, 243},
 		"For count(*), one patient counts with at most 12 rows (chosen for this statement). About 240 have more, at most 250 (95 %). " +
 			"What they have beyond that is left out: about 2400 rows, at most 2500 " + falls,
 	},
 	{
 		"SELECT count(*) FROM visits", "fixed", "gaussian",
-		[3]int64{900, 30, -3},
+		[4]int64{20_000, 900, 30, -3},
 		"For count(*), one patient counts with at most 20 rows (by the policy or the session). " +
 			"Perhaps none has more; at most 5 have (95 %). " +
 			"What they have beyond that is left out: at most 56 rows " + falls,
 	},
 	{
 		"SELECT sum(cost) FROM visits", "fixed", "gaussian",
-		[3]int64{900, 30, 1},
+		[4]int64{20_000, 900, 30, 1},
 		"For sum(cost), one patient counts with at most 400000 (by the policy or the session). About 1 has more, at most 6 (95 %). " +
 			"What they have beyond that is left out: about 200000, at most 1600000 " + falls,
 	},
 	{
 		"SELECT diagnosis, count(*) FROM visits GROUP BY 1", "auto", "gaussian",
-		[3]int64{900, 300, 24},
+		[4]int64{20_000, 900, 300, 24},
 		"For count(*), one patient counts with at most 12 rows in one group, or 6.928 in each of 3 (chosen for this statement). " +
 			"About 24 have more, at most 29 (95 %). What they have beyond that is left out: at most 180 rows of each group " +
 			falls,
 	},
 	{
 		"SELECT diagnosis, date_part('year', day), count(*) FROM visits GROUP BY ROLLUP (1, 2)", "auto", "gaussian",
-		[3]int64{900, 300, 24},
+		[4]int64{20_000, 900, 300, 24},
 		"In all grouping sets: For count(*), one patient counts with at most 12 rows in one group, or 3.098 in each of 15 " +
 			"(chosen for this statement), and with 2.449 times that in (), 1.732 times that in (diagnosis). " +
 			"About 24 have more, at most 29 (95 %). What they have beyond that is left out: at most 180 rows of each group " +
@@ -73,27 +76,27 @@ var cuts = []cut{
 	},
 	{
 		"SELECT diagnosis, date_part('year', day), count(*) FROM visits GROUP BY ROLLUP (1, 2)", "fixed", "laplace",
-		[3]int64{900, 300, 24},
+		[4]int64{20_000, 900, 300, 24},
 		"In all grouping sets: For count(*), one patient counts with at most 40 rows in one group, or 2.667 in each of 15 " +
 			"(by the policy or the session). About 24 have more, at most 47 (95 %). " +
 			"What they have beyond that is left out: about 480 rows, at most 1000 " + falls,
 	},
 	{
 		"SELECT avg(cost) FROM visits", "auto", "gaussian",
-		[3]int64{900, 300, 24},
+		[4]int64{20_000, 900, 300, 24},
 		"For avg(cost), one patient counts up to a limit (chosen for this statement). About 24 have more, at most 29 (95 %). " +
 			"What they have beyond that counts less, and moves avg(cost) by no more than is stated " + falls,
 	},
 	{
 		"SELECT avg(cost) FROM visits", "auto", "gaussian",
-		[3]int64{0, 3, 24},
+		[4]int64{20_000, 0, 3, 24},
 		"For avg(cost), one patient counts up to a limit (chosen for this statement). About 24 have more, at most 29 (95 %). " +
 			"So few are near that limit, as where few rows meet the conditions or none, that nothing bounds what it does to avg(cost). " +
 			"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state units and max_rows.",
 	},
 	{
 		"SELECT avg(cost), stddev(cost) FROM visits", "fixed", "gaussian",
-		[3]int64{900, 300, 24},
+		[4]int64{20_000, 900, 300, 24},
 		"For avg(cost), stddev(cost), one patient counts up to a limit (by the policy or the session). " +
 			"About 24 have more, at most 29 (95 %). " +
 			"What they have beyond that counts less, and moves avg(cost) by no more than is stated " + falls +
@@ -101,15 +104,15 @@ var cuts = []cut{
 	},
 	{
 		"SELECT count(*) FROM visits", "auto", "laplace",
-		[3]int64{100, 10, 5000},
+		[4]int64{20_000, 100, 10, 5000},
 		"For count(*), one patient counts with at most 12 rows (chosen for this statement). " +
 			"About 5000 have more, at most 5100 (95 %). " +
-			"That limit is below what most have, so that nothing bounds what it leaves out. " +
+			"So many have more than that limit that nothing bounds what it leaves out. " +
 			"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state max_rows.",
 	},
 	{
 		"SELECT count(*) FROM visits", "auto", "gaussian",
-		[3]int64{2, 3, 0},
+		[4]int64{20_000, 2, 3, 0},
 		"For count(*), one patient counts with at most 12 rows (chosen for this statement). " +
 			"Perhaps none has more; at most 5 have (95 %). " +
 			"So few are near that limit, as where few rows meet the conditions or none, that nothing bounds what it leaves out. " +
@@ -117,19 +120,19 @@ var cuts = []cut{
 	},
 	{
 		"SELECT diagnosis, sum(cost) FROM visits GROUP BY 1", "fixed", "laplace",
-		[3]int64{900, 300, 24},
+		[4]int64{20_000, 900, 300, 24},
 		"For sum(cost), one patient counts with at most 800000 in one group, or 266667 in each of 3 (by the policy or the session). " +
 			"About 24 have more, at most 47 (95 %). What they have beyond that is left out: about 9600000, at most 20000000 " +
 			falls,
 	},
 	{
 		"SELECT avg(n) FROM (SELECT patient_id, count(*) AS n FROM visits GROUP BY 1) t", "auto", "gaussian",
-		[3]int64{900, 300, 24},
+		[4]int64{20_000, 900, 300, 24},
 		"For avg(n), one patient counts with at most 12 (chosen for this statement). About 24 have more, at most 31 (95 %). " +
 			"What they have beyond that is left out: about 140, at most 190 " + falls,
 	},
-	{"SELECT count(*) FROM patients", "auto", "gaussian", [3]int64{}, ""},
-	{"SELECT sex, count(*), sum(birth_year) FROM patients GROUP BY 1", "fixed", "gaussian", [3]int64{}, ""},
+	{"SELECT count(*) FROM patients", "auto", "gaussian", [4]int64{20_000}, ""},
+	{"SELECT sex, count(*), sum(birth_year) FROM patients GROUP BY 1", "fixed", "gaussian", [4]int64{20_000}, ""},
 }
 
 // TestCuts reads what is said of units above a limit: of about how many there are, of none, of one, of norms over
@@ -160,7 +163,7 @@ func TestIntervalsOfTotals(t *testing.T) {
 		s.ShowSmallGroups = true
 	})
 	b := p.Blocks[0]
-	c := cut{tail: [3]int64{900, 300, 24}}
+	c := cut{tail: [4]int64{20_000, 900, 300, 24}}
 	var released []*planner.Released
 	for _, set := range b.Sets {
 		r := &planner.Released{Clips: c.clips(set)}
@@ -211,7 +214,7 @@ func TestCutsAgree(t *testing.T) {
 		b := p.Blocks[0]
 		var released []*planner.Released
 		for _, set := range b.Sets {
-			r := &planner.Released{Clips: cut{tail: [3]int64{900, 300, 24}}.clips(set)}
+			r := &planner.Released{Clips: cut{tail: [4]int64{20_000, 900, 300, 24}}.clips(set)}
 			for row := range set.Size() {
 				r.Rows = append(r.Rows, []*big.Int{big.NewInt(int64(500 * (row + 1)))})
 			}

@@ -13,8 +13,9 @@ type ErrorBar struct {
 	// over the rows, in units of the value (days or seconds of times). They are negative
 	// where they are known with the answer only, or not at all.
 	Least, Most float64
-	// Hidden says that all values are NULL, of small groups, and None that there are no groups.
-	Hidden, None bool
+	// Hidden says that all values are NULL, of small groups, None that there are no groups, and Unanswered that the values are NULL
+	// since a limit leaves out too much.
+	Hidden, None, Unanswered bool
 	// Said is what the error means where it is a number of rows, written %s: of a value that was chosen.
 	Said string
 	// Beyond is how much more the limits of contributions may leave out of a row, if what units
@@ -30,6 +31,9 @@ func (e ErrorBar) Known() bool { return e.Least >= 0 }
 func (e ErrorBar) String() string {
 	if e.Hidden {
 		return e.Label + " of too few rows"
+	}
+	if e.Unanswered {
+		return e.Label + " not answered"
 	}
 	if e.None {
 		return e.Label + " of no group"

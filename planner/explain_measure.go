@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -33,11 +34,37 @@ func (m *Measure) explain(w *tree, depth int, g *GroupingSet) {
 		w.line(depth, "contribution of one unit to %s: %s", g.labelsOf(m), m.describe(i, g))
 		if n.Choice != nil && !m.Shared {
 			w.line(depth+1, "C is chosen: %v", n.Choice)
+			if n.Again != nil {
+				w.line(depth+1, "where it leaves out too much, C is chosen once more: %v", n.Again)
+			}
+			if said := g.reach(m, n); said != "" {
+				w.line(depth+1, "%s", said)
+			}
 		}
 	}
 	if m.Tail != nil && !m.Shared {
 		w.line(depth+1, "units above the limit are counted: %v", m.Tail)
 	}
+}
+
+// reach says how large a limit can be chosen by the number of units that the policy states, if each has as much; "" where that is any.
+func (g *GroupingSet) reach(m *Measure, n Norm) string {
+	units := g.bounds.units
+	if units < 1 || !g.adds(m) {
+		return ""
+	}
+	level := n.Choice.Reach(units, n.Choices)
+	if level == n.Choices-1 {
+		return ""
+	}
+	scale, of := unitOf(g.statistics[m.statistics[0]])
+	most := Number(n.Grid.Limit(level)*scale) + of
+	if level > 0 {
+		return fmt.Sprintf("about %d units are enough for a C of at most %s", units, most)
+	}
+	times := twoDigits(n.Choice.Needs(float64(units), 0, n.Choices), math.Ceil)
+	return fmt.Sprintf("about %d units are too few to choose a C above %s: values are NULL if most have more, unless dp.epsilon is "+
+		"%s times as large or a limit is stated", units, most, times)
 }
 
 // describe writes the limit of a norm, or those that it is chosen of.

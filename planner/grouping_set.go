@@ -110,6 +110,7 @@ func (g *GroupingSet) errorBar(o *output, rows []integers) ErrorBar {
 	}
 	var shown []observation
 	bar.Moves = !linear
+	bar.Unanswered = len(rows) > 0 && g.unanswered(o, rows[0].clips)
 	for _, row := range rows {
 		if g.hides(o, row, len(rows)) {
 			continue

@@ -36,7 +36,7 @@ func TestOutside(t *testing.T) {
 		released := make([][]*planner.Released, len(p.Blocks))
 		for i, b := range p.Blocks {
 			for _, set := range b.Sets {
-				released[i] = append(released[i], &planner.Released{Clips: cut{tail: [3]int64{900, 300, 24}}.clips(set)})
+				released[i] = append(released[i], &planner.Released{Clips: cut{tail: [4]int64{20_000, 900, 300, 24}}.clips(set)})
 			}
 		}
 		if got := strings.Join(p.Outside(released), ", "); got != c.want {

@@ -72,7 +72,7 @@ func TestTotalsOfCutUnits(t *testing.T) {
 		for at, set := range block.Sets {
 			r := &planner.Released{Clips: exacts[at].Uncut()}
 			for i := range r.Clips {
-				r.Clips[i].Tail = []*big.Int{new(big.Int), new(big.Int), new(big.Int)}
+				r.Clips[i].Tail = []*big.Int{new(big.Int), new(big.Int), new(big.Int), new(big.Int)}
 			}
 			for range set.Size() {
 				n := big.NewInt(1000)

@@ -65,8 +65,11 @@ type Norm struct {
 	// Fixed.
 	Choice         *contribution.Choice
 	Choices, Fixed int
+	// Again chooses another one, once more, where that one leaves out too much; nil where it may not.
+	Again *contribution.Choice
 
-	cuts bool // a unit can be above the limits
+	cuts bool    // a unit can be above the limits
+	row  float64 // is the bound of one row; 0 where nothing is gained by limits below it
 }
 
 // last returns the largest level that the limit can have.
@@ -76,7 +79,7 @@ func (n Norm) last() int { return max(n.Fixed, n.Choices-1) }
 type Clip struct {
 	Vector int
 	Levels []int // the limit of each norm
-	// Tail has the three numbers of units that a [contribution.Tail] releases; nil without one.
+	// Tail has the numbers of units that a [contribution.Tail] releases; nil without one.
 	Tail []*big.Int
 }
 
@@ -88,6 +91,9 @@ func (m *Measure) question() string {
 		fmt.Fprintf(&b, " %v of %v at %v", n.Grid, n.Choices, n.Fixed)
 		if n.Choice != nil {
 			fmt.Fprintf(&b, " %v", n.Choice)
+		}
+		if n.Again != nil {
+			fmt.Fprintf(&b, ", or else %v", n.Again)
 		}
 	}
 	if m.Tail != nil {
@@ -165,11 +171,11 @@ func (g *GroupingSet) Bounded(i int, clips []Clip, cells *contribution.Cells) me
 }
 
 // TailUnits returns the numbers of units that the tail of the measure is of, at the limits of a clip. Of two norms
-// one whose limit is the least has nobody near it: all units that it does not cut would be.
-func (m *Measure) TailUnits(c Clip, units *contribution.Cells) [3]mechanisms.Private {
+// one whose limit is 1 has nobody near it: all units that it does not cut would be.
+func (m *Measure) TailUnits(c Clip, units *contribution.Cells) [contribution.TailNumbers]mechanisms.Private {
 	grids := m.grids()
 	for i, n := range m.Norms {
-		if !n.cuts || len(m.Norms) > 1 && c.Levels[i] == 0 {
+		if !n.cuts || len(m.Norms) > 1 && c.Levels[i] == 0 && n.Grid.Below() == 1 {
 			grids[i] = contribution.Grid{}
 		}
 	}

@@ -42,8 +42,7 @@ func (m *Measure) bound(set *aggregation, laplace bool) error {
 			return err
 		}
 		if n.Choices > 0 {
-			n.Grid = n.Grid.From(m.least(s))
-			n.Choices = n.Grid.Len()
+			n.beginAt(s.ofOneRow())
 		}
 		if m.weighting == byCountAndSum {
 			n.Grid = n.Grid.Extend(root(reach))
@@ -101,17 +100,34 @@ func (m *Measure) normOf(s *statistic) int {
 	return 0
 }
 
-// leastPart is the part of the largest value of one row from which on limits of a sum are chosen.
-const leastPart = 1 << 10
+// Parts of the largest value of one row from which on limits are chosen. Of a sum of bounded values nothing is gained by those
+// that hardly a row is within, and the more limits there are, the more units it takes to have a high one chosen: few people
+// who add to a sum need one near the bound of a row. The weight of an average is also by the number of rows: a low limit of
+// the distances from its centre leaves none of them out.
+const (
+	leastOfSum     = 1 << 5
+	leastOfAverage = 1 << 10
+)
 
-// least is the least limit that is chosen of a norm: of a sum of bounded values nothing is gained by those
-// that hardly a row is within, and each is a step of the choice.
-func (m *Measure) least(s *statistic) int64 {
-	if s.counts() || s.terms()[0].values.technical {
-		return 1
+// beginAt leaves out the limits that are far below the most that one row adds to a statistic, if that is known.
+func (n *Norm) beginAt(one int64, sum bool) {
+	one = min(one, int64(n.Grid.Limit(n.Grid.Len()-1)))
+	if sum {
+		n.Grid, n.row = n.Grid.From(one/leastOfSum), float64(one)
+	} else {
+		n.Grid = n.Grid.From(one / leastOfAverage)
 	}
-	one := s.statisticForm.(normForm).adds(1)
-	return max(one.Quo(one, big.NewInt(leastPart)).Int64(), 1)
+	n.Choices = n.Grid.Len()
+}
+
+// ofOneRow is the most that one row adds to a norm of the statistic, and whether that is a sum of values; 0 where nothing is known of
+// these, and of counts.
+func (s *statistic) ofOneRow() (most int64, sum bool) {
+	if s.counts() || s.terms()[0].values.technical {
+		return 0, false
+	}
+	_, sum = s.statisticForm.(valueSum)
+	return s.statisticForm.(normForm).adds(1).Int64(), sum
 }
 
 // top is the largest limit that is chosen of a norm.

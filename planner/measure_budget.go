@@ -111,18 +111,16 @@ func (m *Measure) divide(set *aggregation, d split) error {
 	var release, tail int64
 	for i := range m.Norms {
 		norm := &m.Norms[i]
-		shares, err := contribution.Divide(s.measure(), total, coordinates, norm.Choices > 0)
+		shares, err := contribution.Divide(s.measure(), total, coordinates, set.way(m, norm))
 		if err != nil {
 			return err
 		}
 		release, tail = release+shares.Release, tail+shares.Tail
 		shares.Release = m.family.finestPart(set.forNoise(m, shares.Release) * int64(len(m.Norms)) / n)
-		if norm.Choices > 0 {
-			c, err := contribution.NewChoice(s.measure(), shares, coordinates, m.noiseWeight(set))
-			if err != nil {
-				return err
-			}
-			norm.Choice = &c
+		if err := norm.chooseBy(s.measure(), shares, contribution.Asked{
+			Groups: coordinates, Weight: m.noiseWeight(set), Grid: norm.Grid, Row: norm.row, Units: set.bounds.units,
+		}); err != nil {
+			return err
 		}
 	}
 	t, err := contribution.NewTail(s.measure(), contribution.Shares{Tail: tail})
@@ -130,6 +128,22 @@ func (m *Measure) divide(set *aggregation, d split) error {
 	if err == nil {
 		err = set.release(m, s, release)
 	}
+	return err
+}
+
+// chooseBy gives a norm whose limit is chosen its choices.
+func (n *Norm) chooseBy(m dp.Measure, s contribution.Shares, of contribution.Asked) error {
+	if n.Choices < 1 {
+		return nil
+	}
+	c, err := contribution.NewChoice(m, s, of)
+	n.Choice = &c
+	if err != nil || s.Again < 1 {
+		return err
+	}
+	s.Choice = s.Again
+	again, err := contribution.NewChoice(m, s, of)
+	n.Again = &again
 	return err
 }
 
@@ -197,6 +211,9 @@ func (m *Measure) choosing() dp.ComposedEvent {
 	for _, n := range m.Norms {
 		if n.Choice != nil {
 			e = append(e, n.Choice.Event())
+		}
+		if n.Again != nil {
+			e = append(e, n.Again.Event(), m.Tail.Event())
 		}
 	}
 	if m.Tail != nil {

@@ -282,7 +282,7 @@ func (c *NoiseReduction) want(row integers) Want {
 			continue
 		}
 		r := c.results.observed(row)
-		if o.empty(r) {
+		if o.empty(r) || c.results.unanswered(o, row.clips) {
 			continue
 		}
 		half, size := o.radius(r), math.Abs(o.number(r))

@@ -19,7 +19,7 @@ func noisy(block *planner.BlockPlan, r *rand.Rand) []*planner.Released {
 	for _, set := range block.Sets {
 		of := &planner.Released{Clips: plantest.NewExact(set).Uncut()}
 		for i := range of.Clips {
-			of.Clips[i].Tail = []*big.Int{new(big.Int), new(big.Int), new(big.Int)}
+			of.Clips[i].Tail = []*big.Int{new(big.Int), new(big.Int), new(big.Int), new(big.Int)}
 		}
 		for range set.Size() {
 			row := make([]*big.Int, set.Integers())

@@ -100,8 +100,8 @@ func (r *Read) parseLevels(out *Row, row [][]byte) bool {
 		if text == nil {
 			continue
 		}
-		l, ok := smallInt(text)
-		if !ok || l > r.levels[i].measure.Norms[r.levels[i].norm].Grid.Len() || of != nil && of.measure != r.levels[i].measure {
+		l, ok := r.levels[i].measure.Norms[r.levels[i].norm].level(text)
+		if !ok || of != nil && of.measure != r.levels[i].measure {
 			return false
 		}
 		of, out.Levels = &r.levels[i], append(out.Levels, l)
@@ -124,14 +124,24 @@ func (r *Read) parseLevels(out *Row, row [][]byte) bool {
 	return len(out.Levels) == len(of.measure.Norms)
 }
 
+// level reads one that was counted from the least one.
+func (n Norm) level(text []byte) (level int, ok bool) {
+	l, ok := smallInt(text)
+	l -= n.Grid.Below()
+	return l, ok && n.Has(l)
+}
+
+// Has reports whether units can have a level.
+func (n Norm) Has(level int) bool { return level >= -n.Grid.Below() && level <= n.Grid.Len() }
+
 // parseOwn reads a row of a statistic that is read by a statement of its own.
 func (r *Read) parseOwn(own valueForm, out *Row, row [][]byte) bool {
 	if len(row) < 2 {
 		return false
 	}
 	s := r.statistics[0]
-	level, ok := smallInt(row[0])
-	if !ok || level > s.measure.Norms[0].Grid.Len() {
+	level, ok := s.measure.Norms[0].level(row[0])
+	if !ok {
 		return false
 	}
 	out.Measure, out.Levels, out.Units = s.measure.at, append(out.Levels, level), row[1]

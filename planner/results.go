@@ -40,7 +40,7 @@ func (r *results) observed(row integers) observation {
 // text writes an output of one of so many partitions, its value or its error; nil is NULL.
 func (r *results) text(output int, row integers, groups int) *string {
 	o, seen := &r.outputs[output], r.observed(row)
-	if r.hides(o, row, groups) {
+	if r.hides(o, row, groups) || r.unanswered(o, row.clips) && !o.asksOfLimits() {
 		return nil
 	}
 	if o.report == "" {

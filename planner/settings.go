@@ -30,6 +30,8 @@ type Settings struct {
 	// Contribution is how limits of contributions are found, one of [Contributions]; empty: by
 	// the policy.
 	Contribution string
+	// LimitRetry has a limit chosen once more, with a larger share of the budget, where it leaves out too much.
+	LimitRetry bool
 	// ShowSmallGroups shows values of groups that may have too few rows for one, which are NULL
 	// otherwise.
 	ShowSmallGroups bool

@@ -31,6 +31,21 @@ func (r *results) hides(o *output, row integers, groups int) bool {
 	return !r.showSmall && r.small(o, row, groups)
 }
 
+// Confidence is that of the statements about limits and errors.
+func (r *results) Confidence() float64 { return 1 - r.alpha }
+
+// unanswered reports whether an output is NULL since the limit of the count or sum that it is leaves out too much.
+func (r *results) unanswered(o *output, clips []Clip) bool {
+	if _, linear := o.linear(); !linear || clips == nil {
+		return false
+	}
+	m := r.statistics[o.statistics()[0]].measure
+	return m != nil && r.Loses(m, clips[m.at], r.Confidence())
+}
+
+// asksOfLimits reports whether the output is a number of units above limits itself.
+func (o *output) asksOfLimits() bool { return o.report == "cut" || o.report == "cut_upper" }
+
 // empty reports whether a group surely has too few rows for an output: no further measurement
 // makes a value of them.
 func (o *output) empty(r observation) bool {

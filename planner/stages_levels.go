@@ -242,15 +242,16 @@ func (n norm) size() string {
 	return n.largest(sum)
 }
 
-// level writes the least level whose limit the norm is within: it is decided in integers.
+// level writes the least level whose limit the norm is within, counted from the least one: it is decided in integers.
 func (n norm) level() string {
 	if !n.of.m.cuts() {
-		return strconv.Itoa(n.of.m.Norms[n.of.norm].Fixed)
+		of := n.of.m.Norms[n.of.norm]
+		return strconv.Itoa(of.Grid.Below() + of.Fixed)
 	}
 	return bucket(n.size(), n.of.m.Norms[n.of.norm], n.squared(), n.narrow())
 }
 
-// bucket writes the level of a size, which is a norm or its square.
+// bucket writes the level of a size, which is a norm or its square, counted from the least one.
 func bucket(size string, of Norm, squared, narrow bool) string {
 	limits, element := of.Grid.Integers(), numericType
 	if squared {

@@ -15,7 +15,9 @@ import (
 //   - Where the unit and the keys fix a row, it has one row in each group.
 //   - Where the unit fixes every key, all of its rows are in one group.
 func (b *block) unitBounds(p *partitions, s Settings, unit string) (unitBounds, error) {
-	c := unitBounds{maxSum: s.MaxSum, units: b.source.Units(), rows: maxGroupRows, groups: 1, penalised: max(p.size, 1)}
+	c := unitBounds{
+		maxSum: s.MaxSum, units: b.source.Units(), again: s.LimitRetry, rows: maxGroupRows, groups: 1, penalised: max(p.size, 1),
+	}
 	if p.Private() {
 		c.penalised = privateGroups
 	}

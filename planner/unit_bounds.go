@@ -25,6 +25,8 @@ type unitBounds struct {
 	maxSum *big.Rat
 	// units is about how many units there are; 0 is unsaid.
 	units int64
+	// again says that a limit that leaves out too much is chosen once more.
+	again bool
 	// penalised is the number of groups that the noise is of: what a larger limit costs.
 	penalised int
 }

@@ -61,7 +61,11 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 	if err != nil {
 		return wire.Rewrite{}, err
 	}
-	if pre.settings.Notices && !e.part.quiet() {
+	if e.part.quiet() {
+		return rw, nil
+	}
+	rw.Notices = append(rw.Notices, warnings(plan, released, pre.settings.Spend())...)
+	if pre.settings.Notices {
 		rw.Notices = append(rw.Notices, stateOf(e.session).last.notice(ctx, e.p.cashier))
 	}
 	return rw, nil
@@ -139,7 +143,7 @@ func (e *execution) plan(analysed *analysed, pre *prelude) (*planner.Plan, error
 		Alpha:       1 - pre.settings.Confidence,
 		MaxRows:     pre.settings.MaxRows, MaxPartitions: pre.settings.MaxPartitions, MaxSum: pre.settings.MaxSum,
 		Contribution: pre.settings.Contribution, ShowSmallGroups: pre.settings.ShowSmall, Consistent: pre.settings.Consistent,
-		Top:    pre.settings.Top,
+		Top: pre.settings.Top, LimitRetry: pre.settings.LimitRetry,
 		Limits: e.p.cfg.Limits,
 		Sample: e.part.samples(),
 	})

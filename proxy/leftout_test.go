@@ -22,7 +22,7 @@ func TestLeftOutIsTold(t *testing.T) {
 		grouped = "Counts and sums over groups of rows of one patient in public.visits are those of at most 10 rows. " +
 			"The error does not include what that leaves out."
 		within = "For count(*), one patient counts with at most %s (%s). N"
-		few    = within + " That limit is below what most have, so that nothing bounds what it leaves out. " +
+		few    = within + " So many have more than that limit that nothing bounds what it leaves out. " +
 			"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state max_rows."
 		first  = "not in the error: joined rows of public.visits beyond 10 of one patient; "
 		groups = "not in the error: rows in public.visits beyond 10 of one patient in a group; "

@@ -7,6 +7,7 @@ import (
 
 	"dpproxy/dp"
 	"dpproxy/planner"
+	"dpproxy/wire"
 )
 
 // smallGroups counts the values that are NULL since their groups may have no rows, and those that
@@ -17,6 +18,20 @@ func smallGroups(plan *planner.Plan, released [][]*planner.Released) (hidden, al
 		hidden, all = hidden+h, all+a
 	}
 	return hidden, all
+}
+
+// warnings say which values are no answers, and what would do.
+func warnings(plan *planner.Plan, released [][]*planner.Released, epsilonPico int64) []wire.Notice {
+	var out []wire.Notice
+	for i, b := range plan.Blocks {
+		for _, u := range b.Unanswered(released[i], plan.Unit(), epsilonPico) {
+			n := wire.Notice{Severity: "WARNING", Code: "01000", Message: u.Message, Detail: u.Detail, Hint: u.Hint}
+			if !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
 }
 
 // leftOut tells what limits of contributions leave out, and what else errors do not include.

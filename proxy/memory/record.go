@@ -103,11 +103,7 @@ func clips(kept []answers.Clip, p *planner.GroupingSet) ([]planner.Clip, bool) {
 	var out []planner.Clip
 	for i, m := range p.Measures {
 		c := planner.Clip(kept[i])
-		tail := 0
-		if m.Tail != nil {
-			tail = numbersOfTail
-		}
-		if c.Vector < 0 || c.Vector >= m.Vectors || len(c.Levels) != len(m.Norms) || len(c.Tail) != tail {
+		if c.Vector < 0 || c.Vector >= m.Vectors || len(c.Levels) != len(m.Norms) || len(c.Tail) != m.Tail.Numbers() {
 			return nil, false
 		}
 		for k, level := range c.Levels {
@@ -120,9 +116,6 @@ func clips(kept []answers.Clip, p *planner.GroupingSet) ([]planner.Clip, bool) {
 	}
 	return out, true
 }
-
-// numbersOfTail is how many numbers of units are said of a limit.
-const numbersOfTail = 3
 
 // measurements reads the measurements of each statistic of a partition, nil if they are none of it.
 func measurements(kept [][]answers.Measurement, measures int) [][]mechanisms.Measurement {

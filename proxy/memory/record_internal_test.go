@@ -55,17 +55,17 @@ func TestLimitsComeBack(t *testing.T) {
 		set    *release.Set
 	}{
 		{"SELECT ward, count(*) FROM visits GROUP BY ward", planner.Target{}, &release.Set{
-			Clips: []planner.Clip{{Levels: []int{7}, Tail: numbers(12, -3, 5)}}, Rows: [][]*big.Int{numbers(100), numbers(-7)},
+			Clips: []planner.Clip{{Levels: []int{7}, Tail: numbers(-8, 12, -3, 5)}}, Rows: [][]*big.Int{numbers(100), numbers(-7)},
 		}},
 		{"SELECT avg(cost) FROM visits", planner.Target{}, &release.Set{
-			Clips: []planner.Clip{{Vector: 2, Levels: []int{7, 30}, Tail: numbers(1, 0, 5)}}, Rows: [][]*big.Int{numbers(100, 5000)},
+			Clips: []planner.Clip{{Vector: 2, Levels: []int{7, 30}, Tail: numbers(9, 1, 0, 5)}}, Rows: [][]*big.Int{numbers(100, 5000)},
 		}},
 		{"SELECT reason, count(*) FROM visits GROUP BY reason", planner.Target{}, &release.Set{
-			Keys: [][]*string{{new("x")}, {nil}}, Clips: []planner.Clip{{Levels: []int{0}, Tail: numbers(0, 0, 0)}},
+			Keys: [][]*string{{new("x")}, {nil}}, Clips: []planner.Clip{{Levels: []int{0}, Tail: numbers(0, 0, 0, 0)}},
 			Rows: [][]*big.Int{numbers(100), numbers(7)},
 		}},
 		{"SELECT ward, count(*) FROM visits GROUP BY ward", planner.Target{Relative: 0.1}, &release.Set{
-			Clips: []planner.Clip{{Levels: []int{7}, Tail: numbers(12, -3, 5)}}, PaidPico: 77,
+			Clips: []planner.Clip{{Levels: []int{7}, Tail: numbers(-8, 12, -3, 5)}}, PaidPico: 77,
 			Measured: [][][]mechanisms.Measurement{{measured(1000)}, {measured(2)}},
 		}},
 		{"SELECT sex, count(*) FROM people GROUP BY sex", planner.Target{}, &release.Set{Rows: [][]*big.Int{numbers(100), numbers(-7)}}},
@@ -94,7 +94,7 @@ func TestLimitsComeBack(t *testing.T) {
 func TestForeignLimits(t *testing.T) {
 	b := planned(t, "SELECT ward, count(*) FROM visits GROUP BY ward", planner.Target{})
 	choices := b.Sets[0].Measures[0].Norms[0].Choices
-	tail, two := numbers(1, 2, 3), [][]*big.Int{numbers(1), numbers(2)}
+	tail, two := numbers(0, 1, 2, 3), [][]*big.Int{numbers(1), numbers(2)}
 	for name, clips := range map[string][]planner.Clip{
 		"none":              nil,
 		"two":               {{Levels: []int{1}, Tail: tail}, {Levels: []int{1}, Tail: tail}},
@@ -105,6 +105,7 @@ func TestForeignLimits(t *testing.T) {
 		"below all":         {{Levels: []int{-1}, Tail: tail}},
 		"without numbers":   {{Levels: []int{1}}},
 		"with two numbers":  {{Levels: []int{1}, Tail: tail[:2]}},
+		"with three, once":  {{Levels: []int{1}, Tail: tail[1:]}},
 	} {
 		if s := kept(t, &release.Set{Clips: clips, Rows: two}, b); s != nil {
 			t.Errorf("limits %s are taken: %+v", name, s.Clips)

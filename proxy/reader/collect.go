@@ -92,7 +92,7 @@ func (c *Collector) possible(r planner.Row) bool {
 		return false
 	}
 	for i, level := range r.Levels {
-		if level < 0 || level > m.Norms[i].Grid.Len() {
+		if !m.Norms[i].Has(level) {
 			return false
 		}
 	}

@@ -151,7 +151,7 @@ func TestImpossibleRows(t *testing.T) {
 		"no level":                      func(r *planner.Row) { r.Levels = nil },
 		"two levels":                    func(r *planner.Row) { r.Levels = []int{2, 2} },
 		"a level outside of the grid":   func(r *planner.Row) { r.Levels = []int{most + 1} },
-		"a level below the grid":        func(r *planner.Row) { r.Levels = []int{-1} },
+		"a level below the grid":        func(r *planner.Row) { r.Levels = []int{-2} },
 		"no directions":                 func(r *planner.Row) { r.Cells[0].Directions = nil },
 		"directions with decimals":      func(r *planner.Row) { r.Cells[0].Directions = []byte("1.5") },
 		"no sum":                        func(r *planner.Row) { r.Cells[0].Sum = nil },

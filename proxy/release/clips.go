@@ -1,6 +1,8 @@
 package release
 
 import (
+	"math/big"
+
 	"dpproxy/contribution"
 	"dpproxy/mechanisms"
 	"dpproxy/planner"
@@ -25,8 +27,26 @@ func clipped(set *planner.GroupingSet, e *reader.Exact, finest []planner.Clip, s
 		if clips[i], err = clip(m, units, src); err != nil {
 			return nil, err
 		}
+		if again := m.Norms[0].Again; again != nil && set.Loses(m, clips[i], set.Confidence()) {
+			if err := clipAgain(m, again, &clips[i], units[0], src); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return clips, nil
+}
+
+// clipAgain draws a larger limit, and the numbers of units about it, where those that were released tell that a limit leaves out too
+// much. They also tell how many units there are to be saved. It was paid for, whether it is drawn or not.
+func clipAgain(m *planner.Measure, again *contribution.Choice, c *planner.Clip, units *contribution.Cells, src mechanisms.Source) error {
+	surely := m.Tail.Surely([contribution.TailNumbers]*big.Int(c.Tail))
+	var err error
+	if c.Levels[0], err = again.ChooseAgain(src, c.Levels[0], surely, units.Above(0, m.Norms[0].Choices)); err != nil {
+		return err
+	}
+	tail := m.Tail.Release(src, m.TailUnits(*c, units))
+	c.Tail = tail[:]
+	return nil
 }
 
 // clip draws that of one measure, from the units by level in each of its vectors.

@@ -91,7 +91,7 @@ func TestLawOfTotals(t *testing.T) {
 	for range 4000 {
 		all := statement()
 		drawn := all[finest].Clips[0]
-		levels, above = append(levels, int64(drawn.Levels[0])), append(above, drawn.Tail[2].Int64())
+		levels, above = append(levels, int64(drawn.Levels[0])), append(above, drawn.Tail[3].Int64())
 		for at := range all {
 			if !sameClip(all[at].Clips[0], drawn) {
 				t.Fatalf("a set has the limit %v, the finest one %v", all[at].Clips[0], drawn)

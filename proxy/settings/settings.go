@@ -39,6 +39,7 @@ type Settings struct {
 	ShowSmall      bool   // values of groups that may have no row are shown
 	Consistent     bool   // cells of counts and sums are not negative, and add up
 	ErrorColumns   bool   // columns with noise have their errors beside them
+	LimitRetry     bool   // a limit that leaves out too much is chosen once more
 	Top            string // how the top of groups is found, a word of [planner.TopWords]; empty: auto
 	Spending       string // which statements that cost are run: Always, Confirmed or Never; empty: Always
 	Commented      bool   // a comment of the statement sets something: its author knows that it costs
@@ -97,6 +98,7 @@ var knownSettings = []setting{
 	{"small_groups", "hide or show", (*Settings).setSmallGroups},
 	{"consistent", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.Consistent, value) }},
 	{"columns", "values or errors", (*Settings).setColumns},
+	{"limit_retry", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.LimitRetry, value) }},
 	{"top", strings.Join(planner.TopWords(), ", "), (*Settings).setTop},
 	{"spend", strings.Join([]string{Always, Confirmed, Never}, ", "), (*Settings).setSpending},
 }
@@ -148,7 +150,7 @@ func (s *Settings) Shown() map[string]string {
 		"epsilon": dp.Decimal(s.EpsilonPico, 12), "mechanism": s.Mechanism, "confidence": fraction(s.Confidence), "notice": "on",
 		"contribution": "default", "error": target(s.Target.Error), "relative_error": target(s.Target.Relative),
 		"target_fraction": fraction(cmp.Or(s.Target.Fraction, 1)), "refine": "off", "rows": "refuse", "small_groups": "hide",
-		"consistent": "off", "columns": "values", "top": "auto", "spend": Always,
+		"consistent": "off", "columns": "values", "limit_retry": "off", "top": "auto", "spend": Always,
 	}
 	if s.MaxEpsilonPico > 0 {
 		texts["max_epsilon"] = dp.Decimal(s.MaxEpsilonPico, 12)

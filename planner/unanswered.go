@@ -1,0 +1,98 @@
+package planner
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+
+	"dpproxy/contribution"
+	"dpproxy/dp"
+)
+
+// Loses reports whether released numbers tell that a chosen limit of a measure of the set leaves out too much for an answer. The last
+// limit is no choice: it is as large as somebody has allowed.
+func (a *aggregation) Loses(m *Measure, c Clip, confidence float64) bool {
+	return m.Tail != nil && m.chosen() && len(c.Tail) == contribution.TailNumbers && a.adds(m) && c.Levels[0] < m.Norms[0].Choices-1 &&
+		m.Tail.Loses([contribution.TailNumbers]*big.Int(c.Tail), confidence)
+}
+
+// adds reports whether the measure is of one count or sum: a part of the answer is missing if a limit leaves something out.
+func (a *aggregation) adds(m *Measure) bool {
+	s := a.statistics[m.statistics[0]]
+	_, about := s.statisticForm.(offsetSum)
+	return m.weighting == alone && s.choosing() == nil && s.nodes() == 1 && !about
+}
+
+// way is how the limit of a norm of a measure is found.
+func (a *aggregation) way(m *Measure, n *Norm) contribution.Way {
+	switch {
+	case n.Choices < 1:
+		return contribution.Public
+	case a.bounds.again && a.adds(m):
+		return contribution.ChosenAgain
+	}
+	return contribution.Chosen
+}
+
+// An Unanswered says why values of a released relation are NULL, and how to get them.
+type Unanswered struct{ Message, Detail, Hint string }
+
+// A loss is a measure whose limit leaves out too much.
+type loss struct {
+	m           *Measure
+	set         *GroupingSet
+	clip        Clip
+	epsilonPico int64 // of the statement
+}
+
+// said says it, of units that the policy names.
+func (l loss) said(unit string) Unanswered {
+	b, have := [contribution.TailNumbers]*big.Int(l.clip.Tail), 0.0
+	for _, n := range b {
+		have += float(new(big.Rat).SetInt(n))
+	}
+	scale, of := unitOf(l.set.statistics[l.m.statistics[0]])
+	limit := l.m.Norms[0].Grid.Limit(l.clip.Levels[0]) * scale
+	over := l.m.over(l.set, func(parts float64) string { return Number(limit / parts) })
+	surely := float64(l.m.Tail.Surely(b))
+	return Unanswered{
+		Message: isOrAre(l.set.labelsOf(l.m)) + " NULL: the limit that was chosen leaves out more than a tenth",
+		Detail: fmt.Sprintf("Of about %s that have something, one %s counted with at most %s%s, and surely %s have more.",
+			twoDigits(have, math.Round), unit, Number(limit), of+over, twoDigits(surely, math.Floor)),
+		Hint: l.enough(surely),
+	}
+}
+
+// isOrAre writes labels as a subject.
+func isOrAre(labels string) string {
+	if strings.Contains(labels, ", ") {
+		return labels + " are"
+	}
+	return labels + " is"
+}
+
+// mostSuggested is the largest ε that is worth a suggestion.
+const mostSuggested = 10
+
+// enough lists all that would do for so many units above the limit.
+func (l loss) enough(units float64) string {
+	n, ways := l.m.Norms[0], []string(nil)
+	times := n.Choice.Needs(units, l.clip.Levels[0], n.Choices)
+	if epsilon := times * float64(l.epsilonPico) / dp.PicoPerUnit; epsilon <= mostSuggested {
+		ways = append(ways, "SET dp.epsilon = "+twoDigits(epsilon, math.Ceil))
+	}
+	if n.Again == nil {
+		ways = append(ways, "SET dp.limit_retry = on")
+	}
+	fixed := "SET dp.contribution = fixed and dp.max_rows"
+	if l.m.unbounded(&l.set.aggregation) {
+		fixed += " and dp.max_sum"
+	}
+	stated := "max_rows"
+	if l.set.bounds.units == 0 {
+		stated += " and units"
+	}
+	return strings.Join(slices.Concat(ways, []string{fixed}), ", or ") + ", or ask the administrator to state " + stated + "."
+}
