@@ -73,7 +73,8 @@ func (v *queryConverter) compared(sel *pg.SelectStmt, location int32) ast.Rows {
 	side := func(query *pg.SelectStmt, alias string) ast.From {
 		return &ast.Derived{Query: v.rows(query, location), Alias: alias, Columns: []string{unit}, At: at}
 	}
-	out := &ast.Select{Distinct: true, From: side(sel.Larg, left), Targets: []ast.Target{{X: column(left), Name: unit, At: at}}, At: at}
+	out := &ast.Select{Distinct: true, From: side(sel.Larg, left), At: at}
+	out.Targets = []ast.Target{{X: column(left), Name: firstName(sel), At: at}}
 	out.Where = &ast.Exists{At: at, Query: &ast.Select{
 		From: side(sel.Rarg, right), Where: &ast.Op{Name: "=", Left: column(right), Right: column(left), At: at}, At: at,
 	}}
@@ -81,6 +82,15 @@ func (v *queryConverter) compared(sel *pg.SelectStmt, location int32) ast.Rows {
 		out.Where = &ast.Bool{Kind: ast.Not, Args: []ast.Expr{out.Where}, At: at}
 	}
 	return out
+}
+
+// firstName is the name of the first column of a query.
+func firstName(sel *pg.SelectStmt) string {
+	for sel.GetLarg() != nil {
+		sel = sel.Larg
+	}
+	name, _ := outputName(sel.TargetList[0].GetResTarget())
+	return name
 }
 
 // tail refuses clauses that would make the rows of one privacy unit depend on those of others. The order

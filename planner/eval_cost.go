@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"dpproxy/pgerr"
-	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
@@ -41,21 +40,6 @@ func (b *block) checkEvalCost(n int64, reads int, rows int64, total *int64) erro
 	n *= int64(reads)
 	if *total = min(*total, maxEvalCost) + min(n, maxEvalCost+1); *total > maxEvalCost || n*min(rows, maxJoinedCost+1) > maxJoinedCost {
 		return b.tooLarge()
-	}
-	return nil
-}
-
-// checkAsking refuses a block whose sub-selects could look at so many public rows for one row, or for those that joins make of it, that
-// this takes long.
-func (b *block) checkAsking(env *scalar.Env, limits policy.Limits, reads int, rows int64) error {
-	asking, at := b.source.AskingCost(limits, func(list ...scalar.Expr) int64 {
-		c := evalCosts{env: env}
-		c.add(list...)
-		return c.total
-	})
-	if asking > 0 && min(asking, maxJoinedCost+1)*int64(reads)*min(rows, maxJoinedCost+1) > maxJoinedCost {
-		return pgerr.New(pgerr.ProgramLimitExceeded, "for each row, this sub-select could look at too many public rows").At(at).
-			WithHint("Compare by a key or a column with an index there, or join it in FROM.")
 	}
 	return nil
 }

@@ -127,10 +127,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 		reads += g.reads()
 	}
 	bp.sp = sp
-	if err := b.checkEvalCost(n, reads, rows, evalCost); err != nil {
-		return nil, err
-	}
-	return bp, b.checkAsking(env, s.Limits, reads, rows)
+	return bp, b.checkEvalCost(n, reads, rows, evalCost)
 }
 
 // chooseTop decides how the groups of a set are found that LIMIT shows. Of none nothing is read.

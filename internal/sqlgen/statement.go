@@ -104,7 +104,15 @@ func (g statementGenerator) statement() Statement {
 	groups := st.groupBy(g.dice, keys)
 	threshold, feature := g.threshold(src, strings.Join(targets, ", ")+src.from+strings.Join(where, ""))
 	value, also := g.value(src, strings.Join(targets, ", ")+src.from+strings.Join(where, ""))
-	where = append(where, threshold, value)
+	inside, filters := g.inside(src, strings.Join(targets, ", ")+src.from+strings.Join(where, ""))
+	if inside != "" {
+		st.Features = append(st.Features, Inside)
+	}
+	if filters {
+		targets, st.Outputs = append(targets, "count(*) FILTER (WHERE "+inside+")"), append(st.Outputs, Count)
+		inside = ""
+	}
+	where = append(where, threshold, value, inside)
 	for _, f := range []string{feature, also} {
 		if f != "" {
 			st.Features = append(st.Features, f)

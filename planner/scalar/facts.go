@@ -83,8 +83,8 @@ func Divides(e Expr) bool {
 	return slices.ContainsFunc(operands(e), Divides)
 }
 
-// equated returns the sides of a = b.
-func equated(e Expr) (a, b Expr, ok bool) {
+// Equated returns the sides of a = b.
+func Equated(e Expr) (a, b Expr, ok bool) {
 	c, ok := e.(*call)
 	if !ok || !c.fn.operator || c.fn.name != "=" {
 		return nil, nil, false
@@ -92,11 +92,38 @@ func equated(e Expr) (a, b Expr, ok bool) {
 	return c.args[0], c.args[1], true
 }
 
+// Replaced is an equality with another expression of the same type in the place of one of its sides.
+func Replaced(e, side, by Expr) Expr {
+	c, ok := e.(*call)
+	if !ok {
+		return e
+	}
+	other := *c
+	other.args = slices.Clone(c.args)
+	for i, a := range c.args {
+		if a == side {
+			other.args[i] = by
+		}
+	}
+	return &other
+}
+
+// Queries returns the sub-selects of an expression.
+func Queries(e Expr) (all []*Query) {
+	if q, ok := e.(*Query); ok {
+		return []*Query{q}
+	}
+	for _, o := range operands(e) {
+		all = append(all, Queries(o)...)
+	}
+	return all
+}
+
 // Equality returns the columns of a condition a = b that compares them as they are, by
 // an equality that means the same value: of one type, or of two integer types, or
 // of text and varchar in one deterministic collation.
 func Equality(e Expr) (a, b *Column, ok bool) {
-	x, y, ok := equated(e)
+	x, y, ok := Equated(e)
 	if !ok {
 		return nil, nil, false
 	}
@@ -120,7 +147,7 @@ func sameEquality(a, b pgtype.Type) bool {
 // Fixed returns the column of a condition column = constant that has one value, in one
 // spelling, wherever it is true.
 func Fixed(e Expr) (*Column, bool) {
-	x, y, ok := equated(e)
+	x, y, ok := Equated(e)
 	if !ok {
 		return nil, false
 	}

@@ -8,7 +8,6 @@ import (
 
 	"dpproxy/pgerr"
 	"dpproxy/planner/policy"
-	"dpproxy/planner/scalar"
 )
 
 // Fanout bounds how many rows one row that is read can become, and refuses a source whose joins
@@ -84,76 +83,6 @@ func (l *level) rowsOf(r *relation, limits policy.Limits) (int64, error) {
 		return publicRows(r, limits), nil
 	}
 	return most, nil
-}
-
-// AskingCost bounds the work of the sub-selects of the level for one row that asks for them all, by the cost of an expression
-// for one row: those that look at more than one row of public relations. Most of it is of the sub-select at the position.
-// Conditions can have one row ask, and no other, so that the work for it tells that the row is there.
-func (l *level) AskingCost(limits policy.Limits, cost func(...scalar.Expr) int64) (total int64, at int) {
-	most := int64(0)
-	add := func(n int64, pos int) {
-		if total = sum(total, n); n > most {
-			most, at = n, pos
-		}
-	}
-	for _, j := range l.semijoinsOf() {
-		below, pos := j.inner.AskingCost(limits, cost)
-		if rows := j.inner.askedRows(limits); rows > 1 {
-			below, pos = saturating(rows, sum(max(j.inner.rowCost(cost), 1), below)), j.at
-		}
-		add(below, pos)
-	}
-	for _, r := range l.relations {
-		for _, b := range r.branches() {
-			add(b.source.AskingCost(limits, cost))
-		}
-	}
-	return total, at
-}
-
-// rowCost is the cost of the expressions over a row of the level.
-func (l *level) rowCost(cost func(...scalar.Expr) int64) int64 {
-	n := int64(0)
-	l.Computed(func(list ...scalar.Expr) { n = sum(n, cost(list...)) }, func(*scalar.Column) {})
-	return n
-}
-
-// askedRows bounds how many rows of public relations a sub-select looks at for one row that asks. A key or another index finds
-// those of a table; a list or a derived table has none.
-func (l *level) askedRows(limits policy.Limits) int64 {
-	total := int64(1)
-	var given []*scalar.Column
-	for _, t := range l.ties {
-		given = append(given, t.a)
-	}
-	var seen []*relation
-	for _, r := range l.relations {
-		if !r.protected() {
-			total = saturating(total, l.lookedAt(r, given, seen, limits))
-		}
-		seen = append(seen, r)
-	}
-	return total
-}
-
-// lookedAt bounds the rows of a public relation that are looked at for given values of columns, and for rows of the relations seen.
-func (l *level) lookedAt(r *relation, given []*scalar.Column, seen []*relation, limits policy.Limits) int64 {
-	n := publicRows(r, limits)
-	if r.rows != nil || r.listed {
-		return n
-	}
-	if l.deps.closureOf(given, seen...).rows[r] {
-		return 1
-	}
-	begins := func(c *scalar.Column) bool { return l.home[c] == r && r.table.Begins(c.Name) }
-	of := func(c *scalar.Column) bool { return slices.Contains(seen, l.home[c]) }
-	indexed := slices.ContainsFunc(given, begins) || slices.ContainsFunc(l.equal, func(p pair) bool {
-		return begins(p.a) && of(p.b) || begins(p.b) && of(p.a)
-	})
-	if indexed {
-		n = min(n, max(limits.PublicFanout, 1))
-	}
-	return n
 }
 
 // publicRows bounds the rows of a level without protected relations.

@@ -113,11 +113,3 @@ func (p *sourceWriter) presence(n node) (column string) {
 	}
 	return column
 }
-
-// lookedUp reports whether an index finds the rows of a sub-select by its ties.
-func (r *resolved) lookedUp() bool {
-	return slices.ContainsFunc(r.ties, func(t pair) bool {
-		home := r.home[t.a]
-		return home != nil && home.rows == nil && home.table.Begins(t.a.Name)
-	})
-}

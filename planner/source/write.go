@@ -22,38 +22,45 @@ type sourceWriter struct {
 	level *level
 	w     *scalar.Writer
 	keyed Keyed
+	// raised are conditions with sub-selects, of joins on the inner side of an outer join: they are part of its own.
+	raised []string
 }
 
-// Write writes the level as a query, whose SELECT list is the caller's. keyed may be nil for a
-// sub-select of a condition, where nothing is cut.
+// Write writes the level as a query, whose SELECT list is the caller's.
 func (l *level) Write(w *scalar.Writer, keyed Keyed) (*sqltext.Select, error) {
-	q, err := l.writeLevel(w, keyed)
-	if err != nil || l.match == nil {
-		return q, err
-	}
-	match, err := l.writer(w).Expr(l.match)
-	q.Also = []string{match}
-	return q, err
+	p := &sourceWriter{level: l, w: l.writer(w), keyed: keyed}
+	return p.rows(l.where)
 }
 
-// writeLevel leaves out the comparison of IN.
-func (l *level) writeLevel(w *scalar.Writer, keyed Keyed) (*sqltext.Select, error) {
-	p := &sourceWriter{level: l, w: l.writer(w), keyed: keyed}
-	from, err := p.node(l.root, l.where)
+// writer writes expressions over the rows of the level.
+func (l *level) writer(w *scalar.Writer) *scalar.Writer {
+	own := *w
+	own.Query, own.Own = l.WriteQuery, l
+	return &own
+}
+
+// rows writes the rows of the level that meet conditions.
+func (p *sourceWriter) rows(conds []condition) (*sqltext.Select, error) {
+	root := p.level.root
+	from, err := p.node(root, conds)
 	if err == nil {
-		from, err = p.joinAsked(from)
+		from, err = p.joinSides(root, from, p.sidesOfRows())
 	}
 	if err != nil {
 		return nil, err
 	}
 	where := []string{}
-	for _, r := range region(l.root) {
+	for _, r := range region(root) {
 		if r.rows == nil && r.protected() && !p.followed(r) && p.rowsPerUnit(r) == 0 && !r.unit.NotNull {
 			where = append(where, r.unit.Read()+" IS NOT NULL")
 		}
 	}
-	conds, err := p.conditions(l.where)
-	return &sqltext.Select{From: from, Where: append(slices.Clip(where), conds...)}, err
+	met, err := p.conditions(conds)
+	if err != nil {
+		return nil, err
+	}
+	looks, err := p.looks()
+	return &sqltext.Select{From: from, Where: append(slices.Clip(where), met...), Looks: looks}, err
 }
 
 func (p *sourceWriter) conditions(conds []condition) ([]string, error) {
@@ -94,15 +101,24 @@ func (p *sourceWriter) join(j *joined, conds []condition) (sqltext.Item, error) 
 	if err != nil {
 		return nil, err
 	}
-	on, err := p.conditions(j.on)
+	plain, asking := byQueries(j.on)
+	on, err := p.conditions(plain)
 	if err != nil {
 		return nil, err
 	}
-	join := &sqltext.Join{Kind: kind, Left: left, Right: right, On: on}
-	if p.keyed == nil { // the sides are joined as they are
-		return join, nil
+	if j.outer {
+		on, p.raised = append(on, p.raised...), nil
 	}
-	return join, p.annotate(join, j, onRight, conds)
+	join := &sqltext.Join{Kind: kind, Left: left, Right: right, On: on}
+	if err := p.annotate(join, j, onRight, conds); err != nil || len(asking) == 0 {
+		return join, err
+	}
+	raised, err := p.conditions(asking)
+	if err != nil {
+		return nil, err
+	}
+	p.raised = append(p.raised, raised...)
+	return p.joinSides(j, join, p.sidesOf(asking))
 }
 
 func (p *sourceWriter) relation(r *relation, conds []condition) (sqltext.Item, error) {

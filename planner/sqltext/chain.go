@@ -252,6 +252,7 @@ func (r *region) chain(c *chain, where []string) (Item, []string) {
 // next writes the join of a relation.
 func (r *region) next(to *Join, k link, looked bool) {
 	to.Right, _ = r.item(k.leaf.item)
+	to.Links = k.links
 	for _, l := range k.links {
 		r.notNull = append(r.notNull, l.Left.Present, l.Right.Present)
 		if looked {
@@ -285,7 +286,7 @@ func (r *region) follow(to, j *Join, alone bool) {
 	below := &region{pass: r.pass}
 	to.Right, _ = below.item(j.Right)
 	links, rest := j.conditions()
-	to.On = slices.Concat(links, below.where(rest))
+	to.On, to.Links = slices.Concat(links, below.where(rest)), j.Links
 	r.touch = append(r.touch, j.Links[0].Left.Present, j.Links[0].Right.Present)
 	if alone {
 		r.notNull = append(r.notNull, j.LeftUnit)

@@ -76,6 +76,9 @@ func List(i int) string { return numbered("d", i) }
 // SubSelect names the relation of the i-th sub-select of conditions that is joined.
 func SubSelect(i int) string { return numbered("j", i) }
 
+// Nulls ends the name of the relation that says whether there is a NULL among the values of such a sub-select.
+const Nulls = "n"
+
 // numbered counts from 1 in names, and from 0 elsewhere.
 func numbered(letter string, i int) string { return letter + strconv.Itoa(i+1) }
 

@@ -79,9 +79,9 @@ func (p *printer) core(q *Select) {
 	}
 	p.write(" FROM ")
 	p.item(q.From)
-	if q.Where != nil || q.Also != nil {
+	if q.Where != nil {
 		p.write(" WHERE ")
-		p.conditions(q)
+		p.conditions(q.Where)
 	}
 	if len(q.GroupBy) > 0 {
 		p.write(" GROUP BY ")
@@ -108,15 +108,27 @@ func (p *printer) named(as string) {
 	}
 }
 
-func (p *printer) conditions(q *Select) {
-	if len(q.Where) == 0 && q.Where != nil {
+func (p *printer) conditions(conds []string) {
+	if len(conds) == 0 {
 		p.write(always)
 	}
-	p.list(q.Where, and)
-	if q.Where != nil && len(q.Also) > 0 {
-		p.write(and)
+	p.list(conds, and)
+}
+
+// SQL prints the sub-select. Its other conditions mention the key, so that no other index can find rows. The fence keeps it
+// by itself: Postgres looks rows up, and does not join.
+func (l *Look) SQL() string {
+	p := &printer{}
+	p.write("EXISTS (SELECT 1 FROM ")
+	p.item(l.Table)
+	p.write(" WHERE ", l.By)
+	if len(l.Where) > 0 {
+		p.write(" AND CASE WHEN ", l.Key, " IS NULL THEN FALSE ELSE ")
+		p.list(l.Where, and)
+		p.write(" END")
 	}
-	p.list(q.Also, and)
+	p.write(" OFFSET 0)")
+	return p.String()
 }
 
 const (

@@ -19,15 +19,15 @@ import (
 // are kept out as well. Rows of some units are found by an outer join with
 // the units, which reads all rows also where there is no such unit.
 //
-// Joins inside a sub-select of a condition stay as they are.
-// docs/decisions/0016-joins-begin-with-one-row.md has measurements, and says which differences are
+// Sub-selects of conditions are sides of these joins, but for look-ups ([Look]). [Unread] proves all that of the statement
+// as it runs. docs/decisions/0016-joins-begin-with-one-row.md has measurements, and says which differences are
 // left.
 
 // Joins says how Postgres is to join the relations of a statement, for its time to be even.
 type Joins struct {
 	// Chained says that they are joined in the order in which they are written.
 	Chained bool
-	// Scanned says that no index finds the rows of some: they are not to be looked up for each row.
+	// Scanned says that no index finds the rows of some: they are not to be looked up, or computed, for each row.
 	Scanned bool
 }
 
@@ -85,7 +85,7 @@ func (p *pass) query(q *Select) (_ *Select, protected bool) {
 	of := p.from(&even)
 	protected = protected || of
 	if even.Having != "" && of && joins(q.From) { // one on keys alone would be moved to the rows
-		even.Having = "CASE WHEN pg_catalog.count(*) OPERATOR(pg_catalog.>) 0 THEN " + even.Having + " ELSE FALSE END"
+		even.Having = afterGroups + even.Having + " ELSE FALSE END"
 	}
 	even.UnionAll = slices.Clone(q.UnionAll)
 	for i, u := range even.UnionAll {
@@ -132,9 +132,7 @@ func (r *region) item(it Item) (Item, read) {
 		return it, read{it.Protected, true}
 	case *Query:
 		even, protected := r.query(it.Select)
-		if protected {
-			even.fence()
-		}
+		even.fence()
 		return &Query{Select: even, As: it.As}, read{protected: protected}
 	case *Join:
 		return r.join(it)
@@ -155,7 +153,7 @@ func (r *region) join(j *Join) (Item, read) {
 		below = &region{pass: r.pass, several: true, leaves: true}
 	}
 	right, other := below.item(j.Right)
-	even := &Join{Kind: j.Kind, Left: left, Right: right, On: j.On}
+	even := &Join{Kind: j.Kind, Left: left, Right: right, On: j.On, Links: j.Links}
 	linked := len(j.Links) > 0 && (of.protected || other.protected && j.Kind == Inner)
 	switch {
 	case j.Kind == Left && linked:
@@ -209,6 +207,8 @@ func (r *region) linkOuter(even, j *Join, left read, below *region) {
 	links, rest := j.conditions()
 	even.On = slices.Concat(links, below.where(rest))
 	if left.unfiltered || j.LeftUnit == "" {
+		_, query := j.Right.(*Query)
+		r.joins.Scanned = r.joins.Scanned || query // it is computed once
 		r.touch = append(r.touch, j.Links[0].Left.Present, j.Links[0].Right.Present)
 		return
 	}
@@ -245,17 +245,24 @@ func (r *region) where(conds []string) []string {
 	}
 	var absent []string
 	if list := sorted(r.notNull); len(list) > 0 {
-		absent = append(absent, "pg_catalog.num_nulls("+strings.Join(list, ", ")+") OPERATOR(pg_catalog.>) 0")
+		absent = append(absent, numNulls+strings.Join(list, ", ")+") OPERATOR(pg_catalog.>) 0")
 	}
 	if list := without(sorted(r.touch), r.notNull); len(list) > 0 {
-		absent = append(absent, "pg_catalog.num_nulls("+strings.Join(list, ", ")+") OPERATOR(pg_catalog.<) 0")
+		absent = append(absent, numNulls+strings.Join(list, ", ")+") OPERATOR(pg_catalog.<) 0")
 	}
 	met := always
 	if len(conds) > 0 {
 		met = strings.Join(conds, and)
 	}
-	return []string{"CASE WHEN " + strings.Join(absent, " OR ") + " THEN FALSE ELSE " + met + " END"}
+	return []string{afterJoins + strings.TrimPrefix(strings.Join(absent, " OR "), numNulls) + " THEN FALSE ELSE " + met + " END"}
 }
+
+// Conditions that Postgres cannot split, on rows of joins and on groups of these, begin with these words.
+const (
+	numNulls    = "pg_catalog.num_nulls("
+	afterJoins  = "CASE WHEN " + numNulls
+	afterGroups = "CASE WHEN pg_catalog.count(*) OPERATOR(pg_catalog.>) 0 THEN "
+)
 
 // sorted returns different columns in an order.
 func sorted(columns []string) []string { return slices.Compact(slices.Sorted(slices.Values(columns))) }

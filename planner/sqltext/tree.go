@@ -8,16 +8,26 @@ type Select struct {
 	Columns  []Column
 	From     Item
 	// Where are conditions on the rows of From, which must all hold: nil has no WHERE, an empty
-	// one is TRUE. Also are further conditions, of a sub-select in a condition.
-	Where, Also []string
-	GroupBy     []string
-	Having      string // "" for none
-	OrderBy     []string
+	// one is TRUE.
+	Where []string
+	// Looks are the sub-selects in its expressions. There are no others.
+	Looks   []*Look
+	GroupBy []string
+	Having  string // "" for none
+	OrderBy []string
 	// UnionAll are further queries, whose rows follow.
 	UnionAll []*Select
 	Limit    int // 0 for none
 	// Fence has Postgres compute the query by itself (OFFSET 0), not as part of one around it.
 	Fence bool
+}
+
+// A Look is a sub-select in a condition whose rows an index finds for each row that asks. Its SQL is part of an expression.
+type Look struct {
+	Table *Table
+	// By is the equality with the row around it by which they are found, Key the column of the table in it.
+	By, Key string
+	Where   []string // further conditions
 }
 
 // Named is a query of WITH.

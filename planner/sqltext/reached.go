@@ -1,0 +1,209 @@
+package sqltext
+
+import (
+	"slices"
+	"strings"
+)
+
+// Unread proves of a statement as it runs, which [Even] has written, that Postgres reads every relation of it whatever rows the others
+// have. It knows nothing of how the statement came about: what it cannot prove is not so. It returns what it cannot prove, "" if
+// there is nothing:
+//
+//   - A query in an expression is read for the first row that asks for it. So there is none, but look-ups ([Look]), which find rows of
+//     one unit by an index, and comparisons with a named query.
+//   - The right side of an outer join is read if the left one is sure to have a row: the one that a chain begins with, or all
+//     rows of a table. Both sides of a full join are. Sides of an inner join are if both are all rows of tables, of which a
+//     foreign key says that they have matches.
+//   - A public relation that no equality links is read for each row: its size is part of what a row may cost.
+//   - Where public rows alone say whether a side has rows, its emptiness tells of nobody.
+//   - A condition on rows of joins stands in a CASE that mentions all of them: else Postgres applies it to one relation
+//     first, which has no rows then. For the same reason no condition from around a query with joins gets into it.
+func Unread(q *Select) string {
+	r := &reach{named: map[string]bool{}}
+	r.query(q, true)
+	return r.unread
+}
+
+// A reach is a proof of one statement.
+type reach struct {
+	named  map[string]bool // queries of WITH
+	unread string
+}
+
+func (r *reach) deny(what string) {
+	if r.unread == "" {
+		r.unread = what
+	}
+}
+
+// held is what is proved of an item.
+type held struct {
+	// surely says that it has a row, or all rows of a table.
+	surely    bool
+	protected bool
+}
+
+// query proves a query; alone says that no other stands around it.
+func (r *reach) query(q *Select, alone bool) (protected bool) {
+	for _, w := range q.With {
+		r.query(w.Query, true)
+		r.named[w.Name] = true
+	}
+	of := r.item(q.From)
+	if of.protected && joins(q.From) {
+		r.conditions(q)
+		if !alone && !q.Fence {
+			r.deny("conditions from around a query with joins")
+		}
+	}
+	r.expressions(q)
+	for _, u := range q.UnionAll {
+		of.protected = r.query(u, alone) || of.protected
+	}
+	return of.protected
+}
+
+// conditions proves that those on rows of joins come after these.
+func (r *reach) conditions(q *Select) {
+	if q.Having != "" && !strings.HasPrefix(q.Having, afterGroups) {
+		r.deny("a condition on groups of joined rows")
+	}
+	if !besidePublic(q.From) {
+		r.after(q.Where, q.From)
+	}
+}
+
+// after proves that conditions come after the joins of an item.
+func (r *reach) after(conds []string, it Item) {
+	for _, c := range conds {
+		if !strings.HasPrefix(c, afterJoins) {
+			r.deny("a condition before a join")
+		}
+		for _, name := range linked(it) {
+			if !strings.Contains(c, name+".") {
+				r.deny("a condition that does not mention all relations of a join")
+			}
+		}
+	}
+}
+
+// besidePublic reports whether an item joins one relation with public ones alone that no equality links.
+func besidePublic(it Item) bool {
+	j, ok := it.(*Join)
+	return !ok || len(j.Links) == 0 && !(protects(j.Left) && protects(j.Right)) && besidePublic(j.Left) && besidePublic(j.Right)
+}
+
+// linked names the relations of joins that equalities link, but for those on the inner side of an outer join, and of full joins: no
+// condition passes below one, and a CASE turns none into another join.
+func linked(it Item) (list []string) {
+	j, ok := it.(*Join)
+	if !ok {
+		return nil
+	}
+	for _, l := range j.Links {
+		if j.Kind != full {
+			list = append(list, l.Left.Of, l.Right.Of)
+		}
+	}
+	if j.Kind != Left {
+		list = append(list, linked(j.Right)...)
+	}
+	return append(list, linked(j.Left)...)
+}
+
+// expressions proves that there are no queries in them.
+func (r *reach) expressions(q *Select) {
+	list := slices.Concat(q.First, q.Where, q.GroupBy, []string{q.Having}, q.OrderBy, on(q.From))
+	for _, c := range q.Columns {
+		list = append(list, c.SQL)
+	}
+	for _, x := range list {
+		for _, l := range q.Looks {
+			x = strings.ReplaceAll(x, l.SQL(), "")
+		}
+		for name := range r.named {
+			x = strings.ReplaceAll(x, among(Unit, name), "")
+		}
+		if hasWord(x, "SELECT") {
+			r.deny("a query in an expression")
+		}
+	}
+}
+
+// on lists the conditions of joins.
+func on(it Item) []string {
+	switch it := it.(type) {
+	case *Join:
+		return slices.Concat(on(it.Left), on(it.Right), it.On)
+	case *Listed:
+		return append(on(it.Item), it.On)
+	case *Table, *Query, *Among:
+	}
+	return nil
+}
+
+func (r *reach) item(it Item) held {
+	switch it := it.(type) {
+	case *Table:
+		if hasWord(it.SQL, "FROM") && strings.Contains(strings.ToUpper(it.SQL), `FROM "`) {
+			r.deny("a table in a text")
+		}
+		return held{surely: !r.named[it.SQL], protected: it.Protected}
+	case *Query:
+		return held{protected: r.query(it.Select, false)}
+	case *Join:
+		return r.join(it)
+	case *Listed:
+		return held{protected: r.item(it.Item).protected}
+	case *Among: // is none as it runs
+		r.deny("rows of some units")
+	}
+	return held{}
+}
+
+func (r *reach) join(j *Join) held {
+	left, right := r.item(j.Left), r.item(j.Right)
+	of := held{protected: left.protected || right.protected}
+	unlinked := len(j.Links) == 0 && (!right.protected || !left.protected)
+	if right.protected && j.Kind != Inner && joins(j.Right) {
+		_, rest := j.conditions()
+		r.after(rest, j.Right)
+	}
+	switch j.Kind {
+	case full:
+		of.surely = left.surely || right.surely
+	case Left:
+		if of.surely = left.surely; !left.surely && left.protected && !unlinked {
+			r.deny("the right side of an outer join")
+		}
+	case Inner:
+		of.surely = left.surely && right.surely && slices.ContainsFunc(j.Links, Link.leads) && !slices.ContainsFunc(j.Links, Link.null)
+		if of.protected && !unlinked && !(left.surely && right.surely) {
+			r.deny("a side of an inner join")
+		}
+	}
+	return of
+}
+
+// leads reports whether each row of one side has a match.
+func (k Link) leads() bool { return k.Left.Foreign || k.Right.Foreign }
+
+// hasWord reports whether a text has a word in capitals, outside of quotes.
+func hasWord(text, word string) bool {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\'' || c == '"':
+			i += 1 + strings.IndexByte(text[i+1:], c)
+		case isLetter(c):
+			end := i + 1
+			for end < len(text) && (isLetter(text[end]) || text[end] >= '0' && text[end] <= '9') {
+				end++
+			}
+			if strings.EqualFold(text[i:end], word) {
+				return true
+			}
+			i = end - 1
+		}
+	}
+	return false
+}

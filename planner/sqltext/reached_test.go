@@ -1,0 +1,101 @@
+package sqltext_test
+
+import (
+	"slices"
+	"testing"
+
+	"dpproxy/planner/sqltext"
+)
+
+// TestUnread holds that statements as they run are proved to read every relation, and that others are not: trees as they are
+// meant, but for those whose joins leave out no row.
+func TestUnread(t *testing.T) {
+	whole := []string{
+		"each of a list", "left no other", "no where", "public", "table", "three, by foreign keys", "two that refer to one",
+	}
+	for name, q := range trees {
+		owned(q)
+		even, _ := sqltext.Even(q)
+		if unread := sqltext.Unread(even); unread != "" {
+			t.Errorf("%s is not proved: %s\n%s", name, unread, sqltext.Lines(even.SQL()))
+		}
+		if proved := sqltext.Unread(q) == ""; proved != slices.Contains(whole, name) {
+			t.Errorf("%s, as it is meant, is proved: %t\n%s", name, proved, sqltext.Lines(q.SQL()))
+		}
+	}
+}
+
+// TestUnreadFaults holds that each fault of a statement that is proved is seen.
+func TestUnreadFaults(t *testing.T) {
+	const guard = "CASE WHEN pg_catalog.num_nulls(p.id, v.patient) OPERATOR(pg_catalog.>) 0 THEN FALSE ELSE p.smoker END"
+	look := &sqltext.Look{
+		Table: &sqltext.Table{SQL: `"visits"`, As: "w"}, By: "w.patient = p.id", Key: "w.patient", Where: []string{"w.cost > 5"},
+	}
+	text := &sqltext.Table{SQL: `(SELECT * FROM "visits")`, As: "v", Protected: true}
+	single := &sqltext.Table{SQL: "(SELECT)", As: sqltext.Single}
+	tied := func(kind sqltext.Kind, l, r sqltext.Item) *sqltext.Join {
+		j := join(l, r, "v.patient = p.id")
+		j.Kind = kind
+		return j
+	}
+	chain := func() *sqltext.Select {
+		first := &sqltext.Join{Kind: sqltext.Left, Left: single, Right: patients("p"), On: []string{"p.smoker"}}
+		return &sqltext.Select{
+			Columns: star, From: tied(sqltext.Left, first, visits("v")), Where: []string{guard}, Looks: []*sqltext.Look{look},
+		}
+	}
+	around := func(q *sqltext.Select) *sqltext.Select {
+		return &sqltext.Select{Columns: star, From: &sqltext.Query{Select: q, As: "r"}, Where: []string{"r.smoker"}}
+	}
+	asking := func(text string) *sqltext.Select {
+		q := chain()
+		q.Columns = []sqltext.Column{{SQL: "CASE WHEN p.smoker THEN " + text + " END"}}
+		return q
+	}
+	where := func(conds ...string) *sqltext.Select {
+		q := chain()
+		q.Where = conds
+		return q
+	}
+	faulty := asking("(SELECT 1)")
+	named := []sqltext.Named{{Name: "w", Query: faulty}}
+	fenced, grouped := chain(), chain()
+	fenced.Fence = true
+	grouped.GroupBy, grouped.Having = []string{"p.smoker"}, "p.smoker"
+	inner := &sqltext.Join{
+		Kind: sqltext.Left, Left: visits("x"), On: []string{"p.id = x.patient", "p.smoker"}, Links: links("p.id = x.patient"),
+		Right: tied(sqltext.Left, patients("p"), visits("v")),
+	}
+	for name, c := range map[string]struct {
+		q      *sqltext.Select
+		proved bool
+	}{
+		"a chain":                               {chain(), true},
+		"a look-up":                             {asking(look.SQL()), true},
+		"a query with joins":                    {around(fenced), true},
+		"text":                                  {asking(`'SELECT' || "SELECT" || '''SELECT'`), true},
+		"a query in an expression":              {asking(`EXISTS (SELECT 1 FROM "visits" WHERE patient = p.id)`), false},
+		"one beside a look-up":                  {asking(look.SQL() + ` AND p.id IN (select patient FROM "visits")`), false},
+		"a query with joins that is open":       {around(chain()), false},
+		"no row that a chain begins with":       {&sqltext.Select{From: tied(sqltext.Left, dearer("p"), visits("v"))}, false},
+		"an inner join of some rows":            {&sqltext.Select{From: tied(sqltext.Inner, dearer("p"), visits("v"))}, false},
+		"a condition on one relation":           {where("p.smoker"), false},
+		"a condition that leaves one out":       {where("CASE WHEN pg_catalog.num_nulls(p.id) > 0 THEN FALSE END"), false},
+		"one beside a condition on all":         {where(guard, "p.smoker"), false},
+		"a condition on groups":                 {grouped, false},
+		"one on the inner side of a join":       {&sqltext.Select{From: inner}, false},
+		"a table in the text of another":        {&sqltext.Select{From: text}, false},
+		"a fault in a branch":                   {&sqltext.Select{From: patients("p"), UnionAll: []*sqltext.Select{faulty}}, false},
+		"a fault in a query of WITH":            {&sqltext.Select{With: named, From: &sqltext.Table{SQL: "w"}}, false},
+		"rows of some units, as they are meant": {&sqltext.Select{From: &sqltext.Among{Item: patients("p"), As: "p", Units: "y"}}, false},
+	} {
+		if unread := sqltext.Unread(c.q); (unread == "") != c.proved {
+			t.Errorf("%s: %q, of which %t was expected", name, unread, c.proved)
+		}
+	}
+}
+
+// dearer are some rows.
+func dearer(as string) sqltext.Item {
+	return &sqltext.Query{As: as, Select: &sqltext.Select{Columns: star, From: patients("w"), Where: []string{"w.smoker"}}}
+}
