@@ -147,7 +147,7 @@ property: setup-test ## compare many random databases, plans for cliffs in time,
 
 CLOCK ?= 200
 clock: setup-test ## measure what an attribute of one person adds to the time of joins (10 minutes): make clock CLOCK=200
-	$(GO) test -count=1 -timeout 60m -v -run '^TestClockOfPairs$$' ./integration/privacy -args -clock $(CLOCK)
+	$(GO) test -count=1 -timeout 60m -v -run '^TestClockOfPairs$$|^TestClockOfAskings$$' ./integration/privacy -args -clock $(CLOCK)
 
 VARIANTS ?= 100000
 splicing: setup-test ## compare random statements with plain Postgres: make splicing SEED=17 VARIANTS=100000
