@@ -13,29 +13,47 @@ import (
 	"dpproxy/mirror/ddl"
 )
 
-// Confirmed returns the relations of the real database as they were when the mirror was last
-// made, hidden columns and all: with these the administrator took the policy to fit. It is
-// nil for a mirror that never was. Time zones, collations and rows are not recorded.
-func Confirmed(ctx context.Context, mirror *pgx.Conn) (*catalog.Schema, error) {
+// A Confirmation is the record of the last [Sync]: a mirror is made for one policy, and bound to it.
+type Confirmation struct {
+	// Schema has the relations of the real database as they were, hidden columns and all: with these the administrator took the
+	// policy to fit. Time zones, collations and rows are not recorded.
+	Schema *catalog.Schema
+	// Earlier says that an earlier version wrote the record, which did not note the policy: [Raise] does.
+	Earlier bool
+	policy  string
+}
+
+// IsOf reports whether the mirror was made for the policy that the plan is from, and for no other one.
+func (c *Confirmation) IsOf(p Plan) bool { return c.policy == digest(p) }
+
+// Confirmed returns the record of the mirror, nil if there was no sync.
+func Confirmed(ctx context.Context, mirror *pgx.Conn) (*Confirmation, error) {
 	text, err := confirmed(ctx, mirror)
 	if err != nil || text == "" {
 		return nil, wrapConfirmed(err) // nil where there is none
 	}
-	var r confirmation
-	if err := json.Unmarshal([]byte(text), &r); err != nil {
+	r, err := parseConfirmation(text)
+	if err != nil {
 		return nil, wrapConfirmed(err)
 	}
 	s := &catalog.Schema{
-		ServerVersion: r.ServerVersion, Database: r.Database,
-		Tables: map[catalog.Name]*catalog.Table{}, Types: map[catalog.Name]*catalog.Type{},
-	}
-	for _, t := range r.Tables {
-		s.Tables[t.Name] = t
+		ServerVersion: r.ServerVersion, Database: r.Database, Tables: r.tables(), Types: map[catalog.Name]*catalog.Type{},
 	}
 	for _, t := range r.Types {
 		s.Types[t.Name] = t
 	}
-	return s, nil
+	return &Confirmation{Schema: s, Earlier: r.Format < recordFormat, policy: r.Policy}, nil
+}
+
+// RecordedAs returns a name of the record: each Sync that changes the record, as one for another policy does, gives it another
+// one. While such a Sync is under way it waits for the end.
+func RecordedAs(ctx context.Context, mirror *pgx.Conn) (string, error) {
+	results, err := mirror.PgConn().Exec(ctx, "LOCK TABLE dpproxy.confirmed IN ACCESS SHARE MODE; "+
+		"SELECT pg_catalog.pg_relation_filenode('dpproxy.confirmed'::pg_catalog.regclass)").ReadAll()
+	if err != nil {
+		return "", wrapConfirmed(err)
+	}
+	return string(results[1].Rows[0][0]), nil
 }
 
 // ConfirmedAs returns a name of that which [Confirmed] returns, and of the columns that the mirror has: another Sync that
@@ -68,13 +86,52 @@ func wrapConfirmed(err error) error {
 	return fmt.Errorf("mirror: read what was confirmed: %w", err)
 }
 
+// recordFormat is the format of the record that this version writes. In the first one Tables was a list, so that a program that knows no
+// other one refuses this one when it reads it.
+const recordFormat = 2
+
 // confirmation is the JSON of dpproxy.confirmed, which only superusers read.
 type confirmation struct {
+	Format        int
 	Database      string
 	ServerVersion int
-	Site          string           `json:",omitempty"` // [Plan.Site]
-	Tables        []*catalog.Table // by name
-	Types         []*catalog.Type  // by name
+	Site          string                    `json:",omitempty"` // [Plan.Site]
+	Policy        string                    // digest of the plan
+	Tables        map[string]*catalog.Table // by name
+	Types         []*catalog.Type           // by name
+}
+
+// parseConfirmation reads a record of this format, or of the one before.
+func parseConfirmation(text string) (r confirmation, err error) {
+	var raw struct {
+		confirmation
+		Tables json.RawMessage
+	}
+	if err := json.Unmarshal([]byte(text), &raw); err != nil {
+		return r, err
+	}
+	r = raw.confirmation
+	switch r.Format {
+	case recordFormat:
+		return r, json.Unmarshal(raw.Tables, &r.Tables)
+	case 0:
+		var list []*catalog.Table
+		err := json.Unmarshal(raw.Tables, &list)
+		r.Tables = map[string]*catalog.Table{}
+		for _, t := range list {
+			r.Tables[t.Name.String()] = t
+		}
+		return r, err
+	}
+	return r, fmt.Errorf("the mirror was made by a later dpproxy, whose record has the format %d: run that one", r.Format)
+}
+
+func (r confirmation) tables() map[catalog.Name]*catalog.Table {
+	tables := map[catalog.Name]*catalog.Table{}
+	for _, t := range r.Tables {
+		tables[t.Name] = t
+	}
+	return tables
 }
 
 type querier interface {
@@ -94,31 +151,74 @@ func confirmed(ctx context.Context, q querier) (text string, err error) {
 	return text, err
 }
 
-// confirm records the schema that Sync has read.
+// confirmedPolicy returns the digest of the policy that the mirror was made for, empty if it is not known.
+func confirmedPolicy(ctx context.Context, q querier) (string, error) {
+	text, err := confirmed(ctx, q)
+	if err != nil || text == "" {
+		return "", err
+	}
+	r, err := parseConfirmation(text)
+	return r.Policy, err
+}
+
+// confirm records the schema that Sync has read, and the policy that the mirror was made for.
 func confirm(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema, report func(string)) error {
-	r := confirmation{Database: s.Database, ServerVersion: s.ServerVersion, Site: p.Site}
+	r := confirmation{
+		Format: recordFormat, Database: s.Database, ServerVersion: s.ServerVersion, Site: p.Site, Policy: digest(p),
+		Tables: map[string]*catalog.Table{},
+	}
 	for _, n := range p.names() {
-		r.Tables = append(r.Tables, s.Tables[n])
+		r.Tables[n.String()] = s.Tables[n]
 	}
 	for _, t := range s.Types {
 		r.Types = append(r.Types, t)
 	}
-	slices.SortFunc(r.Tables, func(x, y *catalog.Table) int { return x.Name.Compare(y.Name) })
 	slices.SortFunc(r.Types, func(x, y *catalog.Type) int { return x.Name.Compare(y.Name) })
+	written, err := r.write(ctx, tx)
+	if err == nil && written {
+		report("confirm the schema of the real database, and the policy")
+	}
+	return err
+}
+
+// write replaces the record, if it is another one.
+func (r confirmation) write(ctx context.Context, tx pgx.Tx) (written bool, err error) {
 	want, err := json.Marshal(r)
 	if err != nil {
-		return err
+		return false, err
 	}
 	have, err := confirmed(ctx, tx)
 	if err != nil || have == string(want) {
-		return err
+		return false, err
 	}
 	if _, err := tx.Exec(ctx, "TRUNCATE dpproxy.confirmed"); err != nil { // which [ConfirmedAs] sees
-		return err
+		return false, err
 	}
-	if _, err := tx.Exec(ctx, "INSERT INTO dpproxy.confirmed VALUES ($1)", string(want)); err != nil {
+	_, err = tx.Exec(ctx, "INSERT INTO dpproxy.confirmed VALUES ($1)", string(want))
+	return true, err
+}
+
+// Raise brings the record of a mirror that an earlier version has made to the present format, with the policy of the plan. The
+// caller has proved that the mirror is as the plan wants it. Programs of that version refuse the mirror from then on.
+func Raise(ctx context.Context, mirror *pgx.Conn, p Plan) error {
+	err := pgx.BeginFunc(ctx, mirror, func(tx pgx.Tx) error {
+		if _, err := prepare(ctx, tx, func(string) {}); err != nil {
+			return err
+		}
+		text, err := confirmed(ctx, tx)
+		if err != nil {
+			return err
+		}
+		r, err := parseConfirmation(text)
+		if err != nil || r.Format == recordFormat {
+			return err
+		}
+		r.Format, r.Policy = recordFormat, digest(p)
+		_, err = r.write(ctx, tx)
 		return err
+	})
+	if err != nil {
+		return fmt.Errorf("mirror: raise the format of its record: %w", err)
 	}
-	report("confirm the schema of the real database")
 	return nil
 }

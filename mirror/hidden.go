@@ -110,23 +110,24 @@ func addTypes(into map[catalog.Name]*catalog.Type, display string, all map[catal
 	}
 }
 
-// OtherColumns returns the relations of the plan whose columns on the mirror are not those
-// that the plan shows, in the order of the plan: since the mirror was made, a column was
-// hidden, or is hidden no more.
-func (p Plan) OtherColumns(ctx context.Context, mirror *pgx.Conn, s *catalog.Schema) ([]catalog.Name, error) {
-	rows, err := mirror.Query(ctx, `SELECT n.nspname, c.relname, coalesce(array_agg(a.attname::text ORDER BY a.attnum)
-			FILTER (WHERE a.attnum > 0 AND NOT a.attisdropped), '{}')
+// OtherForms returns the relations of the plan that are otherwise on the mirror than the plan has them, in the order of the plan:
+// with other columns, as a relation of another kind, or not at all. The mirror was made for another policy then.
+func (p Plan) OtherForms(ctx context.Context, mirror *pgx.Conn, s *catalog.Schema) ([]catalog.Name, error) {
+	rows, err := mirror.Query(ctx, `SELECT n.nspname, c.relname, c.relkind = 'v', c.relrowsecurity,
+			coalesce(array_agg(a.attname::text ORDER BY a.attnum) FILTER (WHERE a.attnum > 0 AND NOT a.attisdropped), '{}')
 		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 		LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
-		WHERE c.relkind IN ('r', 'v') GROUP BY n.nspname, c.relname`)
+		WHERE c.relkind IN ('r', 'v') GROUP BY n.nspname, c.relname, c.relkind, c.relrowsecurity`)
 	if err != nil {
 		return nil, fmt.Errorf("mirror: read its columns: %w", err)
 	}
-	have := map[catalog.Name][]string{}
+	type form struct{ view, secured bool }
+	forms, have := map[catalog.Name]form{}, map[catalog.Name][]string{}
 	var n catalog.Name
+	var f form
 	var columns []string
-	_, err = pgx.ForEachRow(rows, []any{&n.Schema, &n.Name, &columns}, func() error {
-		have[n] = slices.Clone(columns)
+	_, err = pgx.ForEachRow(rows, []any{&n.Schema, &n.Name, &f.view, &f.secured, &columns}, func() error {
+		forms[n], have[n] = f, slices.Clone(columns)
 		return nil
 	})
 	if err != nil {
@@ -140,7 +141,8 @@ func (p Plan) OtherColumns(ctx context.Context, mirror *pgx.Conn, s *catalog.Sch
 				want = append(want, c.Name)
 			}
 		}
-		return slices.Equal(want, have[n])
+		view := slices.ContainsFunc(p.Views, func(v View) bool { return v.Name == n })
+		return slices.Equal(want, have[n]) && forms[n] == form{view: view, secured: !view && !slices.Contains(p.Public, n)}
 	}), nil
 }
 

@@ -176,7 +176,7 @@ func TestSyncHides(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		others, err := plan.OtherColumns(t.Context(), p.mirror, s)
+		others, err := plan.OtherForms(t.Context(), p.mirror, s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +220,7 @@ func TestSyncHides(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tx.Rollback(t.Context())
-	if err := mirror.Verify(t.Context(), tx, hiddenPlan()); err == nil || !strings.Contains(err.Error(),
+	if err := mirror.Verify(t.Context(), tx, hiddenPlan(), p.confirmed(t).Schema); err == nil || !strings.Contains(err.Error(),
 		"public.parts has the hidden column secret_day") {
 		t.Errorf("the self-test: %v", err)
 	}

@@ -8,30 +8,60 @@ import (
 	"dpproxy/catalog"
 )
 
-// shownLabels returns the labels that the mirror may show of each enum. All labels of an enum
-// in a public table are public, or its rows could not be copied.
+// shownLabels returns the labels that the mirror shows of each enum.
 func shownLabels(p Plan, s *catalog.Schema) (map[catalog.Name]map[string]bool, error) {
 	shown := map[catalog.Name]map[string]bool{}
+	return shown, eachEnum(p, s, func(t *catalog.Type, all bool, labels []string) error { return show(shown, t, all, labels) })
+}
+
+// permittedLabels returns whether a label of an enum may be seen. All labels of a type may if all labels of the type as it is by
+// now may.
+func permittedLabels(p Plan, s *catalog.Schema) func(of catalog.Name, label string) bool {
+	every, some := map[catalog.Name]bool{}, map[catalog.Name][]string{}
+	_ = eachEnum(p, s, func(t *catalog.Type, all bool, labels []string) error { // which has no error
+		every[t.Name] = every[t.Name] || all
+		some[t.Name] = append(some[t.Name], labels...)
+		return nil
+	})
+	return func(of catalog.Name, label string) bool { return every[of] || slices.Contains(some[of], label) }
+}
+
+// visitEnum is called with an enum, and with the labels of it that may be shown: all, or a list.
+type visitEnum func(t *catalog.Type, all bool, labels []string) error
+
+// eachEnum visits the enum of each column of the plan, with the labels that the mirror may show of it. All labels of an enum in a
+// public table are public, or its rows could not be copied.
+func eachEnum(p Plan, s *catalog.Schema, visit visitEnum) error {
 	for _, t := range p.Protected {
+		if s.Tables[t.Name] == nil {
+			continue
+		}
 		for _, c := range s.Tables[t.Name].Columns {
 			policy := t.Columns[c.Name]
-			if err := show(shown, enumOf(c, s.Types), policy.AllLabels, policy.Labels); err != nil {
-				return nil, fmt.Errorf("column %v.%s: %w", t.Name, c.Name, err)
+			e := enumOf(c, s.Types)
+			if e == nil || policy.Hidden {
+				continue
+			}
+			if err := visit(e, policy.AllLabels, policy.Labels); err != nil {
+				return fmt.Errorf("column %v.%s: %w", t.Name, c.Name, err)
 			}
 		}
 	}
 	for _, n := range p.Public {
+		if s.Tables[n] == nil {
+			continue
+		}
 		for _, c := range s.Tables[n].Columns {
-			if err := showAll(shown, c, s.Types); err != nil {
-				return nil, err
+			if err := eachPublic(c, s.Types, visit); err != nil {
+				return err
 			}
 		}
 	}
-	return shown, nil
+	return nil
 }
 
-// showAll shows the enums of a public column, also those inside a composite.
-func showAll(shown map[catalog.Name]map[string]bool, c catalog.Column, types map[catalog.Name]*catalog.Type) error {
+// eachPublic visits the enums of a public column, also those inside a composite.
+func eachPublic(c catalog.Column, types map[catalog.Name]*catalog.Type, visit visitEnum) error {
 	t := userType(c, types)
 	if t == nil {
 		return nil
@@ -39,12 +69,12 @@ func showAll(shown map[catalog.Name]map[string]bool, c catalog.Column, types map
 	parts := t.Attributes
 	switch t.Kind {
 	case 'e':
-		return show(shown, t, true, nil)
+		return visit(t, true, nil)
 	case 'r':
 		parts = []catalog.Column{{Type: t.Base}}
 	}
 	for _, part := range parts { // a type cannot contain itself
-		if err := showAll(shown, part, types); err != nil {
+		if err := eachPublic(part, types, visit); err != nil {
 			return err
 		}
 	}
@@ -52,9 +82,6 @@ func showAll(shown map[catalog.Name]map[string]bool, c catalog.Column, types map
 }
 
 func show(shown map[catalog.Name]map[string]bool, t *catalog.Type, all bool, labels []string) error {
-	if t == nil {
-		return nil
-	}
 	if shown[t.Name] == nil {
 		shown[t.Name] = map[string]bool{}
 	}

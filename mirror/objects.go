@@ -102,7 +102,7 @@ func foreignKeys(p Plan, s *catalog.Schema) (objects []ddl.Object) {
 // views are the views of the plan, each after those that it reads.
 func views(p Plan, s *catalog.Schema) (objects []ddl.Object) {
 	for _, v := range p.Views {
-		objects = append(objects, ddl.View(s.Tables[v.Name], s, len(v.Hidden) == 0))
+		objects = append(objects, ddl.View(s.Tables[v.Name], s, v.whole()))
 	}
 	return ddl.AfterNeeds(objects)
 }

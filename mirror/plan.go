@@ -57,6 +57,9 @@ type View struct {
 	Hidden []string
 }
 
+// whole reports whether the mirror has the definition of the view.
+func (v View) whole() bool { return v.Shown && len(v.Hidden) == 0 }
+
 // A Column of a protected relation, as far as the policy speaks of it.
 type Column struct {
 	Comment string
@@ -109,6 +112,19 @@ func (p Plan) barred() []catalog.Name {
 		names = append(names, v.Name)
 	}
 	return names
+}
+
+// kindOf says of a relation that is not public what the policy has it as.
+func (p Plan) kindOf(n catalog.Name) string {
+	switch {
+	case slices.ContainsFunc(p.Protected, func(t Protected) bool { return t.Name == n }):
+		return "which the policy protects"
+	case slices.ContainsFunc(p.Views, func(v View) bool { return v.Name == n }):
+		return "which is a view over protected tables in the policy"
+	case slices.Contains(p.Local, n):
+		return "which is of the local model in the policy"
+	}
+	return "which the policy does not list"
 }
 
 // check refuses a plan that contradicts itself or names relations and roles that are not ours to make.
@@ -169,13 +185,15 @@ const AsideSessions = 2
 // undoes SET ROLE is left with less than the analyst has. The analyst can neither see its
 // statements nor end them.
 func AsideRole(analyst string) string {
-	name := "dpproxy_aside_" + analyst
+	name := asidePrefix + analyst
 	if len(name) <= maxName {
 		return name
 	}
 	sum := sha256.Sum256([]byte(analyst))
-	return "dpproxy_aside_" + hex.EncodeToString(sum[:16])
+	return asidePrefix + hex.EncodeToString(sum[:16])
 }
+
+const asidePrefix = "dpproxy_aside_"
 
 // maxName is the length of the longest name that Postgres keeps whole.
 const maxName = 63

@@ -2,10 +2,12 @@ package mirror
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
-	"dpproxy/mirror/quote"
+	"dpproxy/mirror/ddl"
 )
 
 // reachSQL lists the pairs (start, reached) where a relation of $1 can show rows of
@@ -25,32 +27,40 @@ WITH RECURSIVE reach(start, oid) AS (
 	) AS e(oid))
 SELECT DISTINCT start, oid FROM reach WHERE oid = ANY ($2::oid[]) ORDER BY 1, 2`
 
-// reaching returns the OIDs of all relations on the mirror that can show rows of a
-// protected one, those included.
+// reaching returns the OIDs of all relations on the mirror that nobody may read: those that can show rows of one that the plan
+// does not permit, these included, and all others of ours that are not public in the plan.
 func reaching(ctx context.Context, tx pgx.Tx, p Plan) ([]uint32, error) {
-	var names []string
-	for _, n := range p.barred() {
-		names = append(names, quote.Name(n))
-	}
-	rows, err := tx.Query(ctx, "SELECT n::regclass::oid FROM unnest($1::text[]) AS n", names)
+	barred, err := oidsOf(ctx, tx, p.barred())
 	if err != nil {
 		return nil, err
 	}
-	protected, err := pgx.CollectRows(rows, pgx.RowTo[uint32])
+	public, err := oidsOf(ctx, tx, p.Public)
 	if err != nil {
 		return nil, err
 	}
-	rows, err = tx.Query(ctx, `SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	rows, err := tx.Query(ctx, `SELECT c.oid, r.rolname = $1 AND n.nspname <> ALL ($2)
+			AND NOT starts_with(coalesce(obj_description(c.oid, 'pg_class'), ''), $3)
+		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles r ON r.oid = c.relowner
 		WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
-			AND n.nspname !~ '^pg_(toast|temp)'`)
+			AND n.nspname !~ '^pg_(toast|temp)'`, ddl.Owner, []string{ddl.Reserved, ddl.Records}, ofAnswers)
 	if err != nil {
 		return nil, err
 	}
-	all, err := pgx.CollectRows(rows, pgx.RowTo[uint32])
+	var all []uint32
+	closed := slices.Collect(maps.Keys(barred))
+	var oid uint32
+	var ours bool
+	_, err = pgx.ForEachRow(rows, []any{&oid, &ours}, func() error {
+		all = append(all, oid)
+		if _, open := public[oid]; ours && !open {
+			closed = append(closed, oid)
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	rows, err = tx.Query(ctx, "SELECT DISTINCT start FROM ("+reachSQL+") AS r ORDER BY 1", all, protected, false)
+	rows, err = tx.Query(ctx, "SELECT DISTINCT start FROM ("+reachSQL+") AS r ORDER BY 1", all, closed, false)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -35,7 +34,7 @@ func CheckSite(ctx context.Context, mirror conn, p Plan) error {
 	}
 	var r confirmation
 	if text != "" {
-		if err := json.Unmarshal([]byte(text), &r); err != nil {
+		if r, err = parseConfirmation(text); err != nil {
 			return wrapConfirmed(err)
 		}
 	}

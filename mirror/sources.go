@@ -96,10 +96,10 @@ type faultFinder struct {
 	faults []*Fault
 }
 
-// known returns the OIDs of relations of the schema, and notes their names.
+// known returns the OIDs of relations of the schema, and notes their names. One that is not as it was confirmed may have none.
 func (f *faultFinder) known(s *catalog.Schema, names []catalog.Name) (oids []uint32) {
 	for _, n := range names {
-		if t := s.Tables[n]; t != nil {
+		if t := s.Tables[n]; t != nil && t.OID != 0 {
 			f.names[t.OID] = n
 			oids = append(oids, t.OID)
 		}

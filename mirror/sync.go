@@ -11,14 +11,15 @@ import (
 )
 
 // Sync makes the mirror as the plan and the upstream catalogue say, copies the rows
-// of public tables, and proves that no protected relation can be read. It reports
+// of public tables, and proves that nothing can be read there that the plan does not permit. It reports
 // each change. An object that is as it should be keeps its OID and its rows: a second run writes
 // nothing.
 //
 // A statement on the mirror sees all of it or nothing. (A transaction of REPEATABLE READ
 // that is older than Sync can find a public table empty that was made anew, as after any
 // DDL of Postgres.) Sync waits a moment for transactions that have a changed relation open,
-// and gives up if they do not end.
+// and gives up if they do not end. If the mirror was made for another policy, and showed other tables, definitions or labels, the
+// sessions of analysts are ended.
 //
 // The connection to the mirror must be a superuser's, for the rights that Sync
 // withdraws from PUBLIC; the one to the real database needs SELECT on public tables
@@ -93,11 +94,19 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 			return err
 		}
 	}
-	shown, warnings, err := standIns(ctx, to, plan.visible(schema))
+	before, err := shown(ctx, to)
 	if err != nil {
 		return err
 	}
-	objects, err := plan.objects(shown, database)
+	was, err := confirmedPolicy(ctx, to)
+	if err != nil {
+		return err
+	}
+	made, warnings, err := standIns(ctx, to, plan.visible(schema))
+	if err != nil {
+		return err
+	}
+	objects, err := plan.objects(made, database)
 	if err != nil {
 		return err
 	}
@@ -105,7 +114,7 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 		return err
 	}
 	// A foreign key can only be made when the rows that it is about are there.
-	rows := func() error { return copyRows(ctx, from, to, shown, plan.Public, report) }
+	rows := func() error { return copyRows(ctx, from, to, made, plan.Public, report) }
 	r := &reconciler{tx: to, report: report, warnings: warnings}
 	if err := r.reconcile(ctx, objects, rows); err != nil {
 		return err
@@ -120,5 +129,10 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 	if err := confirm(ctx, to, plan, schema, report); err != nil {
 		return err
 	}
-	return verify(ctx, to, plan)
+	if was != digest(plan) {
+		if err := endSessions(ctx, to, before); err != nil {
+			return err
+		}
+	}
+	return verify(ctx, to, plan, schema)
 }

@@ -205,7 +205,7 @@ func checkRecords(t *testing.T, p pair) {
 		t.Fatal(name, err)
 	}
 	run(t, p.mirror, `ALTER TABLE dpproxy.made SET SCHEMA dp; ALTER TABLE dpproxy.confirmed SET SCHEMA dp; DROP SCHEMA dpproxy`)
-	if s, err := mirror.Confirmed(t.Context(), p.mirror); err != nil || s == nil || len(s.Tables) == 0 {
+	if s, err := mirror.Confirmed(t.Context(), p.mirror); err != nil || s == nil || len(s.Schema.Tables) == 0 {
 		t.Errorf("a mirror of an earlier version: %v, %v", s, err)
 	}
 	if got, err := mirror.ConfirmedAs(t.Context(), p.mirror); err != nil || got != name {

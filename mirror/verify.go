@@ -19,8 +19,8 @@ import (
 // A rule must hold on the mirror: its query finds the things that break it.
 type rule struct{ text, query string }
 
-// rules hold for the objects, whichever the analysts can name. $1 are the relations that reach a
-// protected one.
+// rules hold for the objects, whichever the analysts can name. $1 are the relations that nobody may
+// read.
 var rules = []rule{
 	{"the owner of the mirror has powers", `SELECT rolname FROM pg_roles
 		WHERE rolname = 'dpproxy_owner' AND (rolsuper OR rolbypassrls OR rolcanlogin) AND $1::oid[] IS NOT NULL`},
@@ -32,18 +32,49 @@ var rules = []rule{
 		FROM pg_proc p JOIN pg_roles r ON r.oid = p.proowner
 		WHERE p.prosecdef AND (r.rolsuper OR r.rolbypassrls) AND $1::oid[] IS NOT NULL
 			AND p.pronamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)`},
-	{"row security is not enabled and forced", `SELECT c.oid::regclass::text FROM pg_class c
-		WHERE c.oid = ANY ($1) AND c.relkind IN ('r', 'p') AND NOT (c.relrowsecurity AND c.relforcerowsecurity)`},
 }
 
-// verify proves on the mirror as it is that no analyst reads a protected relation, and that
-// it has no hidden column.
-func verify(ctx context.Context, tx pgx.Tx, p Plan) error {
-	reaching, err := reaching(ctx, tx, p)
+// Prove proves on the mirror as it is that analysts read nothing there that the plan does not permit: the proof that ends [Sync],
+// without the hidden columns, for which single tables are refused ([Plan.OtherForms]). S is the schema that the mirror was made
+// from. It returns an [UnsafeError] if there is something. The connection must be a superuser's.
+func Prove(ctx context.Context, mirror *pgx.Conn, p Plan, s *catalog.Schema) error {
+	return proving(ctx, mirror, func(tx pgx.Tx) error { return proveUnread(ctx, tx, p, s) })
+}
+
+// ProveShown is the part of [Prove] that the catalogue of the mirror tells, for frequent looks.
+func ProveShown(ctx context.Context, mirror *pgx.Conn, p Plan, s *catalog.Schema) error {
+	return proving(ctx, mirror, func(tx pgx.Tx) error { return refuseShown(ctx, tx, p, s) })
+}
+
+// proving has a proof run in a transaction that changes nothing.
+func proving(ctx context.Context, mirror *pgx.Conn, proof func(tx pgx.Tx) error) error {
+	tx, err := mirror.BeginTx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly})
 	if err != nil {
+		return fmt.Errorf("mirror: %w", err)
+	}
+	defer tx.Rollback(ctx)
+	_, err = tx.Exec(ctx, "SELECT pg_catalog.set_config('search_path', '', true), pg_catalog.set_config('row_security', 'on', true)")
+	if err == nil {
+		err = proof(tx)
+	}
+	if err != nil {
+		return fmt.Errorf("mirror: %w", err)
+	}
+	return nil
+}
+
+// verify is the proof that ends Sync: no analyst reads anything that the plan does not permit, and there is no hidden column.
+func verify(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema) error {
+	if err := unseen(ctx, tx, p); err != nil {
 		return err
 	}
-	if err := unseen(ctx, tx, p); err != nil {
+	return proveUnread(ctx, tx, p, s)
+}
+
+// proveUnread holds each relation that may not be read against the rules, and has each analyst attempt to read it.
+func proveUnread(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema) error {
+	reaching, err := reaching(ctx, tx, p)
+	if err != nil {
 		return err
 	}
 	for _, r := range rules {
@@ -56,8 +87,11 @@ func verify(ctx context.Context, tx pgx.Tx, p Plan) error {
 			return err
 		}
 		if len(found) > 0 {
-			return fmt.Errorf("self-test: %s: %s", r.text, found[0])
+			return &UnsafeError{fmt.Sprintf("self-test: %s: %s", r.text, found[0])}
 		}
+	}
+	if err := refuseShown(ctx, tx, p, s); err != nil {
+		return err
 	}
 	var roles []string
 	for _, a := range p.Analysts {
@@ -65,9 +99,16 @@ func verify(ctx context.Context, tx pgx.Tx, p Plan) error {
 			roles = append(roles, role.Name)
 		}
 	}
+	rows, err := tx.Query(ctx, "SELECT rolname FROM pg_roles WHERE rolname = ANY ($1) ORDER BY 1", roles) // who is new has no role yet
+	if err != nil {
+		return err
+	}
+	if roles, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
+		return err
+	}
 	for some := range slices.Chunk(roles, rolesAtOnce) {
 		if err := attempt(ctx, tx, some, reaching); err != nil {
-			return fmt.Errorf("self-test: %w", err)
+			return err
 		}
 	}
 	return nil
@@ -113,7 +154,7 @@ func attempt(ctx context.Context, tx pgx.Tx, roles []string, relations []uint32)
 		return errors.Join(err, undone)
 	}
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == raised {
-		return errors.New(refused.Message)
+		return &UnsafeError{"self-test: " + refused.Message}
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"dpproxy/config"
 	"dpproxy/mirror"
 	"dpproxy/mirror/introspect"
+	"dpproxy/planner/policy"
 )
 
 // checkCommand checks a policy.
@@ -94,7 +95,7 @@ func (c *checkCommand) against(ctx context.Context, s *site) error {
 		return err
 	}
 	fmt.Printf("%s: it fits the database: %d protected tables\n", c.Policy, len(cat.Protected()))
-	if err := errors.Join(checkLocal(ctx, localSite{s}, c.Policy, cat), c.confirmed(ctx, s)); err != nil {
+	if err := errors.Join(checkLocal(ctx, localSite{s}, c.Policy, cat), c.confirmed(ctx, s, cat)); err != nil {
 		return err
 	}
 	if err := c.compressed(ctx, conn, s); err != nil {
@@ -170,14 +171,15 @@ func (c *checkCommand) compressed(ctx context.Context, conn *pgx.Conn, s *site) 
 	return err
 }
 
-// confirmed says which tables are not as they were at the last sync, where there is a mirror that tells.
-func (c *checkCommand) confirmed(ctx context.Context, s *site) error {
+// confirmed says which tables are not as they were at the last sync, where there is a mirror that tells. A mirror that shows more than
+// the policy permits is an error: dpproxy does not serve with it.
+func (c *checkCommand) confirmed(ctx context.Context, s *site, cat *policy.Model) error {
 	down, err := s.connectMirror(ctx)
 	if err != nil {
 		return nil // there may be no mirror yet
 	}
 	defer down.Close(ctx)
-	plan := s.mirrorPlan()
+	plan := s.mirrorPlanOf(cat)
 	if s.secret != nil {
 		if err := mirror.CheckSite(ctx, down, plan); err != nil {
 			return err
@@ -187,13 +189,16 @@ func (c *checkCommand) confirmed(ctx context.Context, s *site) error {
 	if err != nil || was == nil {
 		return err
 	}
-	plan.Known = s.survey().known(was)
+	if err := mirror.Prove(ctx, down, plan, was.Schema); err != nil {
+		return err
+	}
+	plan.Known = s.survey().known(was.Schema)
 	schema, err := s.readSchema(ctx, plan)
 	if err != nil {
 		return err
 	}
 	for _, n := range s.survey().relations() {
-		changes := plan.Changes(n, was, schema)
+		changes := plan.Changes(n, was.Schema, schema)
 		if len(changes) == 0 {
 			continue
 		}
@@ -203,6 +208,9 @@ func (c *checkCommand) confirmed(ctx context.Context, s *site) error {
 			todo = "dpproxy takes it over by itself"
 		}
 		fmt.Printf("%s: %s%v has changed since the last sync, and is refused: %s; %s\n", c.Policy, mirror.Warning, n, text, todo)
+	}
+	if !was.Earlier && !was.IsOf(plan) {
+		fmt.Printf("%s: %sthe mirror was made for another policy: dpproxy sync makes it for this one\n", c.Policy, mirror.Warning)
 	}
 	return nil
 }

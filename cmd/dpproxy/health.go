@@ -74,7 +74,12 @@ func (v *service) checks() []check {
 			return err
 		}},
 		{"data", func(ctx context.Context) error { return v.rights.connect(ctx, g.site) }},
-		{"mirror", func(ctx context.Context) error { return closing(ctx, g.connectMirror) }},
+		{"mirror", func(ctx context.Context) error {
+			if shut := v.door.Load(); shut != nil {
+				return shut.reason
+			}
+			return closing(ctx, g.connectMirror)
+		}},
 	}
 	if g.auth != nil {
 		checks = append(checks, check{"auth_query", g.auth.Check})

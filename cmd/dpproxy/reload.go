@@ -14,7 +14,8 @@ import (
 
 // reload reads the policy and the certificates anew. Either all of it holds from now
 // on, or nothing of it, but for limits that the ledger has lowered by then. Where dpproxy listens, the ledger, its
-// secret and the unit cannot change while it runs.
+// secret and the unit cannot change while it runs. A policy that permits less than the mirror shows ends in an error of that, whatever
+// else is wrong with it.
 func (v *service) reload(ctx context.Context) error {
 	v.turn.Lock()
 	defer v.turn.Unlock()
@@ -23,17 +24,36 @@ func (v *service) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	v.wanted = read
+	if err := read.survey().proveShown(ctx); isUnsafe(err) {
+		doorkeeper{v}.shut(ctx, err) // also if the sync below mends it: sessions hold rows
+	}
+	if read.policy.SyncItself && len(fixedKeys(g.site, read)) == 0 {
+		if err := read.survey().syncItself(ctx, true, func(change string) { v.log.Info("mirror", "change", change) }); err != nil {
+			v.log.Error("dpproxy does not sync by itself: the administrator must look", "reason", err, "to do", confirmHint)
+		}
+	}
+	return v.adopt(ctx)
+}
+
+// adopt has the wanted policy serve. It stays the wanted one as long as the mirror shows more than it permits. The caller has the
+// turn.
+func (v *service) adopt(ctx context.Context) (err error) {
+	read, g := v.wanted, v.now.Load()
+	defer func() {
+		if !isUnsafe(err) {
+			v.wanted = nil
+		}
+	}()
+	if err := read.survey().proveShown(ctx); isUnsafe(err) {
+		return err
+	}
 	old, policy := g.policy, read.policy
 	if fixed := fixedKeys(g.site, read); len(fixed) > 0 {
 		return fmt.Errorf("that needs a restart: %s", strings.Join(fixed, "; "))
 	}
 	next := newHost(read)
 	next.desk = g.desk
-	if policy.SyncItself {
-		if err := read.survey().syncItself(ctx, func(change string) { v.log.Info("mirror", "change", change) }); err != nil {
-			v.log.Error("dpproxy does not sync by itself: the administrator must look", "reason", err, "to do", confirmHint)
-		}
-	}
 	health := v.health
 	if policy.Health != old.Health {
 		if health, err = v.serveHealth(ctx, policy.Health); err != nil {
@@ -61,6 +81,7 @@ func (v *service) reload(ctx context.Context) error {
 			v.server.Disconnect(a.Name) // their sessions are on the former mirror
 		}
 	}
+	doorkeeper{v}.open()
 	return nil
 }
 
@@ -75,7 +96,7 @@ func (v *service) build(ctx context.Context, next *host, before *generation) (_ 
 			err = errors.Join(err, g.closeBut(before))
 		}
 	}()
-	cfg, err := next.wireConfig(ctx, v.front, g.auth, v.log)
+	cfg, err := next.wireConfig(ctx, v, g.auth)
 	if err != nil {
 		return nil, err
 	}

@@ -108,7 +108,7 @@ func (s *host) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 		return err
 	}
 	v.front = proxy.NewFront(g.proxy, v.catchUp)
-	cfg, err := s.wireConfig(ctx, v.front, g.auth, log)
+	cfg, err := s.wireConfig(ctx, v, g.auth)
 	if err != nil {
 		return err
 	}
@@ -257,10 +257,9 @@ func (s *host) mirrored(names []catalog.Name) func(ctx context.Context) (map[cat
 				pgx.Identifier{n.Schema, n.Name}.Sanitize()).Scan(&oid); err != nil {
 				return nil, err
 			}
-			if oid == nil {
-				return nil, fmt.Errorf("the mirror has no table %s: run dpproxy sync", n)
+			if oid != nil { // a table that the mirror lacks is refused
+				oids[n] = *oid
 			}
-			oids[n] = *oid
 		}
 		return oids, nil
 	}
@@ -268,7 +267,8 @@ func (s *host) mirrored(names []catalog.Name) func(ctx context.Context) (map[cat
 
 // wireConfig says how analysts are served. It reads the certificates, and asks auth_query
 // for every analyst who needs it.
-func (s *host) wireConfig(ctx context.Context, h wire.Handler, auth *authquery.Query, log *slog.Logger) (wire.Config, error) {
+func (s *host) wireConfig(ctx context.Context, v *service, auth *authquery.Query) (wire.Config, error) {
+	log := v.log
 	logins := authSite{s.site}.logins(auth, log)
 	verifiers, missing, err := logins.verifiers(ctx)
 	if err != nil {
@@ -283,7 +283,7 @@ func (s *host) wireConfig(ctx context.Context, h wire.Handler, auth *authquery.Q
 	}
 	limits := s.policy.Limits
 	cfg := wire.Config{
-		Handler:  h,
+		Handler:  v.front,
 		Logger:   log,
 		Verifier: logins.verifier,
 		Certificate: func(user string, shown *x509.Certificate) bool {
@@ -293,8 +293,10 @@ func (s *host) wireConfig(ctx context.Context, h wire.Handler, auth *authquery.Q
 			if err := settings.CheckLogin(login.Params); err != nil {
 				return nil, err
 			}
-			return s.keeper.open(ctx, s.mirrorPlan(), login.User, log, func(ctx context.Context) (*pgconn.PgConn, error) {
-				return s.dialMirror(ctx, login)
+			return doorkeeper{v}.admitted(ctx, func() (*pgconn.PgConn, error) {
+				return s.keeper.open(ctx, s.mirrorPlan(), login.User, log, func(ctx context.Context) (*pgconn.PgConn, error) {
+					return s.dialMirror(ctx, login)
+				})
 			})
 		},
 		MockKey:    s.secret.derive("mock log-in"),

@@ -23,17 +23,20 @@ type surveyor struct{ *site }
 // that are refused since they are not as they were then.
 type outlook struct {
 	model *policy.Model
-	// confirmed names the schema that the mirror was made from.
-	confirmed string
+	// confirmed names the mirror as it was made, and recorded the record of that.
+	confirmed, recorded string
 	// off are the relations that are refused, with the reasons.
 	off map[catalog.Name][]mirror.Change
+	// otherForm are the relations that the mirror has in another form than the policy.
+	otherForm map[catalog.Name]bool
 	// misfits are the problems of a policy that does not fit any more.
 	misfits []policy.Problem
 }
 
-// look checks the policy against the protected database, for serving. Tables are taken as they were confirmed: columns
-// and keys that came since are not there. A relation that has changed otherwise is refused. The policy has to fit the
-// confirmed form then, so that nothing is planned or proved by another.
+// look checks the policy against the protected database and the mirror, for serving. Tables are taken as they were confirmed:
+// columns and keys that came since are not there. A relation that has changed otherwise is refused. The policy has to fit the
+// confirmed form then, so that nothing is planned or proved by another. A mirror that shows more than the policy permits ends in
+// an error.
 func (s surveyor) look(ctx context.Context) (*outlook, error) {
 	up, err := s.connectData(ctx)
 	if err != nil {
@@ -45,22 +48,17 @@ func (s surveyor) look(ctx context.Context) (*outlook, error) {
 		return nil, err
 	}
 	defer down.Close(ctx)
+	return s.compare(ctx, up, down)
+}
+
+func (s surveyor) compare(ctx context.Context, up, down *pgx.Conn) (*outlook, error) {
 	o := &outlook{off: map[catalog.Name][]mirror.Change{}}
-	if o.confirmed, err = mirror.ConfirmedAs(ctx, down); err != nil {
-		return nil, err
-	}
-	was, err := mirror.Confirmed(ctx, down)
+	was, err := s.record(ctx, down, o)
 	if err != nil {
 		return nil, err
 	}
-	if was == nil {
-		return nil, errors.New("the mirror was not made by this version of dpproxy: run dpproxy sync")
-	}
 	plan := s.mirrorPlan()
-	if err := mirror.CheckSite(ctx, down, plan); err != nil {
-		return nil, err
-	}
-	plan.Known = s.known(was)
+	plan.Known = s.known(was.Schema)
 	schema, err := plan.Read(ctx, up)
 	if err != nil {
 		return nil, err
@@ -69,9 +67,13 @@ func (s surveyor) look(ctx context.Context) (*outlook, error) {
 		return nil, fmt.Errorf("reading the time zones: %w", err)
 	}
 	for _, n := range s.relations() {
-		if changes := plan.Changes(n, was, schema); len(changes) > 0 {
+		if changes := plan.Changes(n, was.Schema, schema); len(changes) > 0 {
 			o.off[n] = changes
 		}
+	}
+	faults, err := mirror.Faults(ctx, up, plan, schema)
+	if err != nil {
+		return nil, err
 	}
 	if _, problems := s.fit(plan, schema); len(problems) > 0 {
 		whole, err := s.mirrorPlan().Read(ctx, up)
@@ -79,22 +81,86 @@ func (s surveyor) look(ctx context.Context) (*outlook, error) {
 			return nil, err
 		}
 		_, o.misfits = s.fit(plan, whole)
-		asConfirmed(was, schema)
-		if _, left := s.fit(plan, schema); len(left) > 0 {
-			return nil, s.annotate(left)
-		}
-	}
-	if schema.PublicRows, err = mirror.CountRows(ctx, down, plan.Public); err != nil {
-		return nil, fmt.Errorf("%w (is the mirror in order? dpproxy sync makes it)", err)
-	}
-	if schema.PublicRepeats, err = mirror.CountRepeats(ctx, down, schema.PublicRows); err != nil {
-		return nil, err
+		asConfirmed(was.Schema, schema)
 	}
 	var problems []policy.Problem
 	if o.model, problems = s.fit(plan, schema); len(problems) > 0 {
 		return nil, s.annotate(problems)
 	}
-	return o, s.otherColumns(ctx, o, down)
+	if err := s.prove(ctx, o, down, was, faults); err != nil {
+		return nil, err
+	}
+	if was.Earlier {
+		if err := mirror.Raise(ctx, down, s.mirrorPlanOf(o.model)); err != nil {
+			return nil, err
+		}
+		return s.compare(ctx, up, down)
+	}
+	there := slices.DeleteFunc(slices.Clone(plan.Public), func(n catalog.Name) bool { return o.otherForm[n] })
+	if schema.PublicRows, err = mirror.CountRows(ctx, down, there); err != nil {
+		return nil, err
+	}
+	if schema.PublicRepeats, err = mirror.CountRepeats(ctx, down, schema.PublicRows); err != nil {
+		return nil, err
+	}
+	o.model, _ = s.fit(plan, schema) // with the sizes, which are no problem
+	return o, nil
+}
+
+// record reads what was confirmed, and notes its names in the outlook.
+func (s surveyor) record(ctx context.Context, down *pgx.Conn, o *outlook) (was *mirror.Confirmation, err error) {
+	if o.confirmed, err = mirror.ConfirmedAs(ctx, down); err != nil {
+		return nil, err
+	}
+	if was, err = mirror.Confirmed(ctx, down); err != nil {
+		return nil, err
+	}
+	if was == nil {
+		return nil, errors.New("the mirror was not made by this version of dpproxy: run dpproxy sync")
+	}
+	if err := mirror.CheckSite(ctx, down, s.mirrorPlan()); err != nil || was.Earlier {
+		return was, err
+	}
+	o.recorded, err = mirror.RecordedAs(ctx, down)
+	return was, err
+}
+
+// prove proves that the mirror shows nothing that the policy does not permit, and refuses the relations that are otherwise on the
+// mirror, or whose rows may be those of others. Of a mirror that an earlier version has made nothing must be so, since that
+// version copied rows without asking for all.
+func (s surveyor) prove(ctx context.Context, o *outlook, down *pgx.Conn, was *mirror.Confirmation, faults []*mirror.Fault) error {
+	if err := mirror.Prove(ctx, down, s.mirrorPlanOf(o.model), was.Schema); err != nil {
+		return err
+	}
+	const earlier = "the mirror was made by an earlier dpproxy, and cannot be taken over as it is: %s: run dpproxy sync"
+	for _, f := range faults {
+		if was.Earlier {
+			return &mirror.UnsafeError{Reason: fmt.Sprintf(earlier, f.Message)}
+		}
+		o.off[f.Table] = append(o.off[f.Table], mirror.Change{Text: f.Message, Told: "the relations that it shows rows of", Takes: true})
+	}
+	others, err := s.otherForms(ctx, o, down)
+	if err != nil {
+		return err
+	}
+	if was.Earlier && len(others) > 0 {
+		return &mirror.UnsafeError{Reason: fmt.Sprintf(earlier, others[0].String()+" has another form there than the policy")}
+	}
+	return nil
+}
+
+// proveShown proves by the catalogue of the mirror that it shows nothing that the policy does not permit.
+func (s surveyor) proveShown(ctx context.Context) error {
+	down, err := s.connectMirror(ctx)
+	if err != nil {
+		return err
+	}
+	defer down.Close(ctx)
+	was, err := mirror.Confirmed(ctx, down)
+	if err != nil || was == nil {
+		return err
+	}
+	return mirror.ProveShown(ctx, down, s.mirrorPlan(), was.Schema)
 }
 
 // known are the confirmed relations as far as the policy names no column that came since: such a one is new to
@@ -159,21 +225,22 @@ func asConfirmed(was, schema *catalog.Schema) {
 	}
 }
 
-// otherColumns refuses the relations of which the mirror shows a column that the
-// policy hides by now, or lacks one that it hides no more.
-func (s surveyor) otherColumns(ctx context.Context, o *outlook, down *pgx.Conn) error {
+// otherForms refuses the relations that the mirror has with other columns than the policy shows, or as another kind.
+func (s surveyor) otherForms(ctx context.Context, o *outlook, down *pgx.Conn) ([]catalog.Name, error) {
 	schema := &catalog.Schema{Tables: map[catalog.Name]*catalog.Table{}}
 	for _, n := range o.model.Relations() {
 		schema.Tables[n] = o.model.Source(n)
 	}
-	others, err := s.mirrorPlanOf(o.model).OtherColumns(ctx, down, schema)
+	others, err := s.mirrorPlanOf(o.model).OtherForms(ctx, down, schema)
+	o.otherForm = map[catalog.Name]bool{}
 	for _, n := range others {
+		o.otherForm[n] = true
 		if o.off[n] == nil {
-			const text = "the mirror has other columns than the policy shows"
+			const text = "the mirror has other columns than the policy shows, or another kind of relation"
 			o.off[n] = []mirror.Change{{Text: text, Told: "the mirror was made for another policy"}}
 		}
 	}
-	return err
+	return others, err
 }
 
 // why writes the changes for the administrator, and those that analysts may know for them.
@@ -233,8 +300,9 @@ func sortedNames[V any](of map[catalog.Name]V) []catalog.Name {
 }
 
 // syncItself makes the mirror as the database is by now, if nothing that has changed takes anything away. Known tables
-// have their known columns and keys: there is nothing more to ask about than before.
-func (s surveyor) syncItself(ctx context.Context, report func(string)) error {
+// have their known columns and keys: there is nothing more to ask about than before. A mirror of another policy is made for this
+// one only if the administrator has just said so.
+func (s surveyor) syncItself(ctx context.Context, said bool, report func(string)) error {
 	down, err := s.connectMirror(ctx)
 	if err != nil {
 		return err
@@ -250,7 +318,7 @@ func (s surveyor) syncItself(ctx context.Context, report func(string)) error {
 	}
 	defer up.Close(ctx)
 	plan := s.mirrorPlan()
-	plan.Known = s.known(was)
+	plan.Known = s.known(was.Schema)
 	schema, err := plan.Read(ctx, up)
 	if err != nil {
 		return err
@@ -261,12 +329,15 @@ func (s surveyor) syncItself(ctx context.Context, report func(string)) error {
 	}
 	known := plan.Known
 	plan = s.mirrorPlanOf(model)
+	if !said && !was.IsOf(plan) {
+		return errors.New("the mirror was made for another policy")
+	}
 	plan.Known, plan.Accept = known, func(schema *catalog.Schema) error {
 		if _, problems := s.fit(plan, schema); len(problems) > 0 {
 			return s.annotate(problems)
 		}
 		for _, n := range s.relations() {
-			if changes := plan.Changes(n, was, schema); takes(changes) {
+			if changes := plan.Changes(n, was.Schema, schema); takes(changes) {
 				text, _ := why(changes)
 				return fmt.Errorf("%v: %s", n, text)
 			}

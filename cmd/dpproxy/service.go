@@ -37,6 +37,10 @@ type service struct {
 	rights lookout
 	// unsynced is why dpproxy did not sync by itself, as it was last said.
 	unsynced string
+	// door is closed, not nil, while the mirror shows more than the policy permits.
+	door atomic.Pointer[closedDoor]
+	// wanted is the policy of the last SIGHUP as long as the mirror shows more than it permits. Changing it takes the turn.
+	wanted *site
 	// closing ends with the generations before this one.
 	closing chan struct{}
 }
@@ -86,9 +90,13 @@ func (v *service) reloadAt(ctx context.Context, hup <-chan os.Signal) {
 		case <-ctx.Done():
 			return
 		case <-hup:
-			if err := v.reload(ctx); err != nil {
+			err := v.reload(ctx)
+			switch {
+			case v.heed(ctx, err):
+				v.log.Error("the policy was not reloaded: nobody is served until dpproxy sync has made the mirror for it", "error", err)
+			case err != nil:
 				v.log.Error("the policy was not reloaded: the old one stays", "error", err)
-			} else {
+			default:
 				v.log.Info("the policy was reloaded")
 			}
 		}

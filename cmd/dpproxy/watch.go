@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"dpproxy/catalog"
@@ -39,16 +40,28 @@ func (v *service) watch(ctx context.Context) {
 		case <-v.flights.wanted:
 			var news bool
 			news, err = v.fly(ctx)
+			v.heed(ctx, err)
 			v.flights.land(news)
 		case <-synced.C:
 			_, err = v.followSync(ctx)
 		case <-changed.C:
 			err = v.recheckSchema(ctx)
 		}
-		if err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil && !v.heed(ctx, err) {
 			v.log.Warn("the schema of the protected database could not be compared", "error", err)
 		}
 	}
+}
+
+// heed shuts the door if an error says that the mirror shows more than the policy permits.
+func (v *service) heed(ctx context.Context, err error) (unsafe bool) {
+	if isUnsafe(err) {
+		v.turn.Lock()
+		defer v.turn.Unlock()
+		doorkeeper{v}.shut(ctx, err)
+		return true
+	}
+	return false
 }
 
 // followSync takes the mirror over if it was made anew.
@@ -72,11 +85,23 @@ func (v *service) takeOver(ctx context.Context) (taken bool, err error) {
 	if err != nil || name == g.outlook.confirmed {
 		return false, nil // a mirror that is away is seen by the pages of health, and by statements
 	}
+	if shut := v.door.Load(); shut != nil && shut.recorded != "" {
+		if recorded, err := g.recordedAs(ctx); err == nil && recorded == shut.recorded {
+			return false, nil // it shows what it showed
+		}
+	}
 	return true, v.renew(ctx)
 }
 
-// renew has the policy served by the schema as it is by now. The caller has the turn.
+// renew has the policy served by the schema as it is by now: the wanted one, or else the one that serves. The caller has the turn.
 func (v *service) renew(ctx context.Context) error {
+	if v.wanted != nil {
+		err := v.adopt(ctx)
+		if err == nil || isUnsafe(err) {
+			return err
+		}
+		v.log.Error("the policy was not reloaded: the old one stays", "error", err)
+	}
 	g := v.now.Load()
 	same := newHost(g.site)
 	same.desk = g.desk
@@ -87,6 +112,7 @@ func (v *service) renew(ctx context.Context) error {
 	v.replace(next)
 	v.logChanges(next.outlook, g.outlook)
 	v.log.Info("the schema as of the last sync was taken over", "refused", len(next.outlook.off))
+	doorkeeper{v}.open()
 	return nil
 }
 
@@ -105,10 +131,35 @@ func (v *service) recheckSchema(ctx context.Context) error {
 	if err := v.rights.look(ctx, g.mirrorPlan(), conn); err != nil {
 		return err
 	}
-	if _, err := g.data.Recheck(ctx, conn); err != nil || g.ready() {
+	if v.door.Load() != nil {
+		return v.renew(ctx) // somebody may have mended the mirror by hand
+	}
+	if err := g.survey().proveShown(ctx); err != nil {
+		return fmt.Errorf("recheck: %w", err)
+	}
+	if _, err := g.data.Recheck(ctx, conn); err != nil {
+		return err
+	}
+	if err := g.turnOffDerived(ctx, conn); err != nil || g.ready() {
 		return err
 	}
 	_, err = v.understand(ctx)
+	return err
+}
+
+// turnOffDerived refuses relations whose rows may be those of relations that must not be on the mirror by now: a view that they read
+// was replaced, or a table inherits from one.
+func (g *generation) turnOffDerived(ctx context.Context, conn *pgx.Conn) error {
+	schema := &catalog.Schema{Tables: map[catalog.Name]*catalog.Table{}}
+	for _, n := range g.outlook.model.Relations() {
+		schema.Tables[n] = g.outlook.model.Source(n)
+	}
+	faults, err := mirror.Faults(ctx, conn, g.mirrorPlan(), schema)
+	for _, f := range faults {
+		if g.outlook.off[f.Table] == nil {
+			g.data.TurnOff(f.Table, "")
+		}
+	}
 	return err
 }
 
@@ -217,7 +268,7 @@ func (v *service) understand(ctx context.Context) (news bool, err error) {
 
 // syncItself makes the mirror anew and takes it over, if nothing is lost by that.
 func (v *service) syncItself(ctx context.Context) (bool, error) {
-	err := v.now.Load().survey().syncItself(ctx, func(change string) { v.log.Info("mirror", "change", change) })
+	err := v.now.Load().survey().syncItself(ctx, false, func(change string) { v.log.Info("mirror", "change", change) })
 	if err != nil {
 		if v.unsynced != err.Error() {
 			v.log.Error("dpproxy does not sync by itself: the administrator must look", "reason", err, "to do", confirmHint)
