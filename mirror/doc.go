@@ -6,7 +6,7 @@
 // The steps of [Sync], each a value that the next one takes:
 //
 //  1. read: package introspect reads the catalogue of the real database; [Check] refuses a schema
-//     that the rules of ownership cannot hold for (guard.go).
+//     that the rules of ownership cannot hold for (guard.go), and public relations that are computed from others (sources.go).
 //  2. show: hidden columns go with all that names them (hidden.go), the policy chooses the labels of
 //     enums (labels.go), and texts stand in for types that the mirror's server lacks (standin.go).
 //  3. plan: the objects of the mirror with their statements, in the order in which they are made
@@ -14,7 +14,9 @@
 //  4. carry out: rights that PUBLIC has by default are withdrawn (harden.go), the objects that are
 //     not as they should be dropped and made (reconcile.go), the rows of public tables copied
 //     (rows.go), and passwords and settings put right (login.go).
-//  5. verify: no analyst can read a protected relation (verify.go).
+//  5. verify: the mirror shows nothing that the plan does not permit (shown.go, verify.go). [Prove] asks the same later.
+//
+// The record of the mirror (confirmed.go) names the schema and the policy that it was made for.
 //
 // A [Plan] is the policy's part in it: the relations, with the columns and labels that analysts may
 // see, and the analysts.

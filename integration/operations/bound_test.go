@@ -19,7 +19,8 @@ import (
 // The table w has a number in its rows, and the view d over it a constant, that nobody may see where the policy does not say so.
 const (
 	boundSchema = sitetest.ClinicSchema + `CREATE TABLE w (k int PRIMARY KEY, patient_id int NOT NULL, v int NOT NULL);
-		INSERT INTO w SELECT g, g, 424242 FROM generate_series(1, 20) g; CREATE VIEW d AS SELECT k, patient_id, v FROM w WHERE v <> 515151;`
+		INSERT INTO w SELECT g, g, 424242 FROM generate_series(1, 20) g; CREATE VIEW d AS SELECT k, patient_id, v FROM w WHERE v <> 515151;
+		CREATE VIEW e AS SELECT k FROM d;`
 	rowOfW, constantOfD = "424242", "515151"
 )
 
@@ -177,6 +178,7 @@ func TestMirrorIsBound(t *testing.T) {
 	t.Run("another dpproxy", func(t *testing.T) { s.byAnother(t, r) })
 	r.Stop()
 	t.Run("a mirror of another version", s.ofEarlier)
+	t.Run("a view below a view", s.below)
 	t.Run("restart", func(t *testing.T) {
 		for _, from := range standing() {
 			s.stand(t, from)
@@ -232,6 +234,34 @@ func (s *boundSite) ofEarlier(t *testing.T) {
 		s.Refuses(t, "the mirror was made by a later dpproxy, whose record has the format 3", command, s.Policy)
 	}
 	sitetest.Exec(t, super, `UPDATE dpproxy.confirmed SET definition = (definition::jsonb || '{"Format": 2}')::text`)
+}
+
+// below replaces a view that a public view reads by one over a protected table. That it is so now is asked by everybody.
+func (s *boundSite) below(t *testing.T) {
+	s.stand(t, footing{tables: footings[4].tables + "  e: {public: true}\n"})
+	s.Command(t, "sync", s.Policy)
+	r := s.Run(t)
+	const ask = "SELECT count(*) FROM visits JOIN e ON e.k = visits.id"
+	sitetest.Exec(t, sitetest.Dial(t, r.URL("ana")), ask)
+	data := sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser))
+	sitetest.Exec(t, data, "CREATE OR REPLACE VIEW d AS SELECT k, patient_id, v FROM w WHERE EXISTS (SELECT FROM patients WHERE id = 7)")
+	refused := func(r *sitetest.Running) {
+		t.Helper()
+		ana := sitetest.Dial(t, r.URL("ana"))
+		_, err := ana.Exec(t.Context(), ask)
+		sitetest.Fails(t, err, "PB013", "public.e")
+		sitetest.Exec(t, ana, sitetest.CountPatients)
+	}
+	r.HangUp(t, "the policy was reloaded")
+	refused(r)
+	r.Stop()
+	r = s.Run(t)
+	refused(r)
+	r.Stop()
+	for _, command := range []string{"check", "sync"} {
+		s.Refuses(t, "public table public.e references, inherits from or is a view over the protected public.patients", command, s.Policy)
+	}
+	sitetest.Exec(t, data, "CREATE OR REPLACE VIEW d AS SELECT k, patient_id, v FROM w WHERE v <> 515151")
 }
 
 func (s *boundSite) bySignal(t *testing.T, r *sitetest.Running) {
