@@ -41,6 +41,7 @@ tables:
     partitions: [archive.visits_2020]
     columns: {mood: {values: enum}, cost: {bounds: [0, 50]}}
   clinic.hospitals: {public: true}
+  clinic.wards: {public: true}
   clinic.open_wards: {public: true}
   clinic.adults: {view: true}
 analysts:
