@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -52,6 +53,15 @@ func (h *history) add(analyst string, a *account) {
 	row.Number = h.last[analyst]
 	h.rows[analyst] = append(h.rows[analyst], row)
 	h.rows[analyst] = h.rows[analyst][max(0, len(h.rows[analyst])-historyKept):]
+}
+
+// forget drops the statements of analysts whom a policy does not name any more: the next one of that name is another.
+func (h *history) forget(goesOn func(analyst string) bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	gone := func(analyst string) bool { return !goesOn(analyst) }
+	maps.DeleteFunc(h.rows, func(analyst string, _ []historyRow) bool { return gone(analyst) })
+	maps.DeleteFunc(h.last, func(analyst string, _ int64) bool { return gone(analyst) })
 }
 
 // answered returns the statements of an analyst, in the order of their answers.

@@ -17,3 +17,19 @@ func TestAbridged(t *testing.T) {
 		}
 	}
 }
+
+// TestForgottenHistory holds that an analyst whom the policy names again is another one, who sees nothing of the former.
+func TestForgottenHistory(t *testing.T) {
+	h := &history{}
+	for _, analyst := range []string{"ana", "bob"} {
+		h.add(analyst, &account{text: "SELECT 1"})
+	}
+	h.forget(func(analyst string) bool { return analyst == "bob" })
+	h.add("ana", &account{text: "SELECT 2"})
+	if rows := h.answered("ana"); len(rows) != 1 || rows[0].Number != 1 || rows[0].Statement != "SELECT 2" {
+		t.Errorf("the next ana reads %+v", rows)
+	}
+	if rows := h.answered("bob"); len(rows) != 1 {
+		t.Errorf("bob reads %+v", rows)
+	}
+}

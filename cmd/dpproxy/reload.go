@@ -73,7 +73,7 @@ func (v *service) adopt(ctx context.Context) (err error) {
 	}
 	v.replace(built)
 	v.logChanges(built.outlook, nil)
-	for _, name := range changedLogins(old, policy) {
+	for _, name := range changedLogins(old, policy, g.authorities.Equal(next.authorities)) {
 		v.server.Disconnect(name)
 	}
 	if built.keys.mirror != g.keys.mirror {
@@ -147,12 +147,14 @@ func address(of string) string {
 	return u.Redacted()
 }
 
-// changedLogins returns the analysts who are gone or prove who they are in another way.
-func changedLogins(old, policy *config.Policy) []string {
+// changedLogins returns the analysts who are gone or prove who they are in another way. Certificates that other authorities have
+// signed do not prove what they did, whatever names they have.
+func changedLogins(old, policy *config.Policy, sameAuthorities bool) []string {
 	var names []string
 	for _, a := range old.Analysts {
 		same := slices.ContainsFunc(policy.Analysts, func(b config.Analyst) bool {
-			return a.Name == b.Name && a.Verifier == b.Verifier && slices.Equal(a.Certificates, b.Certificates)
+			return a.Name == b.Name && a.Verifier == b.Verifier && slices.Equal(a.Certificates, b.Certificates) &&
+				(sameAuthorities || len(a.Certificates) == 0)
 		})
 		if !same {
 			names = append(names, a.Name)

@@ -64,6 +64,8 @@ type host struct {
 	desk   *survey.Desk  // nil without local tables
 	aside  *proxy.Aside  // these two are opened with a generation
 	keeper *keeper
+	// authorities sign certificates of clients; nil: none do.
+	authorities *x509.CertPool
 }
 
 // openHost reads the policy and the secret.
@@ -308,7 +310,9 @@ func (s *host) wireConfig(ctx context.Context, v *service, auth *authquery.Query
 	}
 	if s.policy.TLSCert != "" {
 		cfg.RequireTLS = true
-		cfg.TLS, err = tlsConfig(s.policy)
+		if cfg.TLS, err = tlsConfig(s.policy); err == nil {
+			s.authorities = cfg.TLS.ClientCAs
+		}
 	}
 	return cfg, err
 }
