@@ -210,6 +210,9 @@ func (r *ReadSource) column(s *Source, w *scalar.Writer, x scalar.Expr) error {
 	from, where, ok, err := s.PublicPart(w, x.Columns())
 	if ok && len(x.Columns()) > 0 {
 		domain = "SELECT DISTINCT " + sql + " FROM " + from + " WHERE " + where
+		if _, constants := scalar.Evaluation(s.constants.Folds()); constants != "" {
+			domain = "SELECT d.x" + constants + ", LATERAL (SELECT DISTINCT " + sql + " AS x FROM " + from + " WHERE " + where + ") AS d"
+		}
 	}
 	r.Columns, r.Domains = append(r.Columns, sql), append(r.Domains, domain)
 	r.Fixes = append(r.Fixes, s.Fixes([]scalar.Expr{x}))
