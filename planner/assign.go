@@ -20,7 +20,7 @@ func (p *Plan) assign() error {
 		return err
 	}
 	n, selections, numbers := p.shares(), int64(0), 0
-	for _, set := range p.sets() {
+	for _, set := range p.drawn() {
 		numbers += len(set.statistics)
 		if set.Private() {
 			selections++
@@ -135,7 +135,7 @@ func (p *Plan) measures() bool {
 // Each statistic counts by the ratio of both errors, since their units differ.
 func (p *Plan) better(a, b split, alpha float64) (split, error) {
 	ratio := 0.0
-	for _, set := range p.sets() {
+	for _, set := range p.drawn() {
 		for _, m := range set.statistics {
 			ma, err := a.part(m.shares).mechanism(m.sensitivity)
 			if err != nil {

@@ -25,6 +25,10 @@ func (p *Plan) Explain(costs []Cost) []string {
 	w.line(1, "unit: %s", p.unit)
 	for i, b := range p.Blocks {
 		w.line(1, "block %d", i+1)
+		if b.twin > 0 {
+			w.line(2, "the same as block %d: it is read and released once", b.twin)
+			continue
+		}
 		b.explain(w, p.unit, p.hidden)
 	}
 	free := "no protected row is read"

@@ -40,6 +40,8 @@ type BlockPlan struct {
 	// Known says that the answer is remembered: nothing is read or released.
 	Known bool
 
+	// twin is the number, from 1, of an earlier block that asks the same: its releases are this one's too. 0: there is none.
+	twin int
 	// none says that the block has no rows whatever the data: see none.go.
 	none  bool
 	block *block
@@ -54,6 +56,17 @@ func (p *Plan) sets() []*GroupingSet {
 	var sets []*GroupingSet
 	for _, b := range p.Blocks {
 		sets = append(sets, b.Sets...)
+	}
+	return sets
+}
+
+// drawn are the grouping sets that are released: twins have theirs from others.
+func (p *Plan) drawn() []*GroupingSet {
+	var sets []*GroupingSet
+	for _, b := range p.Blocks {
+		if b.twin == 0 {
+			sets = append(sets, b.Sets...)
+		}
 	}
 	return sets
 }
@@ -81,13 +94,13 @@ func (p *Plan) Rest(known []bool) *Plan {
 
 // Reads reports whether the block reads protected data.
 func (b *BlockPlan) Reads() bool {
-	return !b.Known && slices.ContainsFunc(b.Sets, func(p *GroupingSet) bool { return len(p.Reads) > 0 })
+	return !b.Known && b.twin == 0 && slices.ContainsFunc(b.Sets, func(p *GroupingSet) bool { return len(p.Reads) > 0 })
 }
 
 // Event is the release of the block.
 func (b *BlockPlan) Event() dp.ComposedEvent {
 	var e dp.ComposedEvent
-	if b.Known {
+	if b.Known || b.twin > 0 {
 		return e
 	}
 	for _, p := range b.Sets {
@@ -111,7 +124,7 @@ func (p *Plan) Reduces() dp.Measure {
 }
 
 func (p *Plan) shares() (n int64) {
-	for _, set := range p.sets() {
+	for _, set := range p.drawn() {
 		n += set.shares()
 	}
 	return n

@@ -32,15 +32,28 @@ func (q *Query) Specialize(values []scalar.Value, s Settings) (*Plan, error) {
 // specialize takes the least and the greatest value of columns of public tables for bounds where there is no plan without
 // them.
 func (q *Query) specialize(values []scalar.Value, s Settings) (*Plan, error) {
-	p, err := q.specializeBy(values, s, false)
+	p, err := q.specializeOnce(values, s, false)
 	if refusal, ok := errors.AsType[*pgerr.Error](err); ok && refusal.Code == pgerr.NoBounds && q.extents {
-		return q.specializeBy(values, s, true)
+		return q.specializeOnce(values, s, true)
 	}
 	return p, err
 }
 
-// specializeBy decides everything about the statement for known constants and settings.
-func (q *Query) specializeBy(values []scalar.Value, s Settings, extents bool) (*Plan, error) {
+// specializeOnce plans blocks that ask the same as one: which these are, plans of each by itself tell.
+func (q *Query) specializeOnce(values []scalar.Value, s Settings, extents bool) (*Plan, error) {
+	p, err := q.specializeBy(values, s, extents, nil)
+	if err != nil || len(p.Blocks) == 1 {
+		return p, err
+	}
+	if twins := p.twins(values); len(twins) > 0 {
+		return q.specializeBy(values, s, extents, twins)
+	}
+	return p, nil
+}
+
+// specializeBy decides everything about the statement for known constants and settings, and the blocks that are the same as an
+// earlier one.
+func (q *Query) specializeBy(values []scalar.Value, s Settings, extents bool, twins map[int]int) (*Plan, error) {
 	if err := q.Check(values); err != nil {
 		return nil, err
 	}
@@ -58,16 +71,20 @@ func (q *Query) specializeBy(values []scalar.Value, s Settings, extents bool) (*
 		Extents: extents,
 	}
 	var evalCost int64
-	for _, b := range q.blocks {
+	for i, b := range q.blocks {
 		if err := b.checkLevels(s); err != nil {
 			return nil, err
 		}
 		if err := b.checkOffsets(env); err != nil {
 			return nil, err
 		}
+		before := evalCost
 		bp, err := q.planBlock(b, env, s, &evalCost)
 		if err != nil {
 			return nil, err
+		}
+		if first, ok := twins[i]; ok {
+			bp.twin, evalCost = first+1, before
 		}
 		p.Blocks = append(p.Blocks, bp)
 	}

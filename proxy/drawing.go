@@ -188,6 +188,7 @@ func (d *drawing) release(ctx, reads context.Context, reading *reader.Reading, h
 				d.released[i] = earlier
 			}
 		}
+		d.whole.Share(d.released)
 	})
 	d.tell()
 	return nil

@@ -177,6 +177,7 @@ func TestOnce(t *testing.T) {
 		{"the read fails", readFails, 1},
 		{"the read is interrupted", readIsInterrupted, 1},
 		{"another analyst", anotherAnalyst, 1},
+		{"equal blocks of a statement", equalBlocks, 1},
 		{"another epsilon", anotherEpsilon, -1},
 		{"a statement with a released threshold", thresholds, 2},
 		{"a sharper error", sharperError, -1},
@@ -333,6 +334,19 @@ func anotherAnalyst(c *crowd) {
 	c.same([]*asking{c.asks("bob", sql)})
 	if all := c.spent(c.t, accountant.AnalystScope, "bob") - before; paid <= 0 || all < paid || all > 2*paid {
 		c.t.Errorf("bob has paid %d, and %d in all", paid, all)
+	}
+}
+
+// equalBlocks has one statement ask the same twice: it is read once, and is the same question as alone.
+func equalBlocks(c *crowd) {
+	sql := c.question()
+	all := []*asking{c.asks("ana", fmt.Sprintf("SELECT (%s) - (%s)", sql, sql))}
+	c.gate.Open()
+	if difference := c.same(all); difference != 0 {
+		c.t.Errorf("it differs from itself by %v", difference)
+	}
+	if got := <-c.asks("ana", sql).reply; got.err != nil || !strings.Contains(got.notice, "answered before") {
+		c.t.Errorf("asked alone: %+v", got)
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 
 	"dpproxy/accountant"
 	"dpproxy/dp"
+	"dpproxy/internal/await"
+	"dpproxy/internal/sitetest"
 	"dpproxy/proxy"
 )
 
@@ -140,7 +142,7 @@ func TestVeil(t *testing.T) {
 	}
 	w := accurate(t, func(c *proxy.Config) {
 		ledger.Ledger = c.Ledger
-		c.Ledger, c.Now = ledger, clock.look
+		c.Ledger, c.Now, c.LeftReads = ledger, clock.look, 1
 		c.Grid = clock.grid(quantum)
 	}, accountant.Limit{Scope: accountant.Scope{Kind: accountant.UnitScope, Name: "patient"}, Loss: budget},
 		limit(t, accountant.TableScope, "public.labs", dp.ZCDP, 1)) // of which everything is too expensive
@@ -193,6 +195,60 @@ func TestVeil(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a read that is left, and joined", func(t *testing.T) { leftAndJoined(t, w, clock) })
+}
+
+// leftAndJoined holds that nothing of a read shows that its client has left, and which another statement waits for, before the
+// point at which its reply would leave.
+func leftAndJoined(t *testing.T, w *world, clock *fakeClock) {
+	t.Helper()
+	const sql = "SELECT count(*) FROM patients WHERE birth_year > 1941"
+	ana, joiner := connect(t, w.url("ana")), connect(t, w.url("ana"))
+	other := &onlooker{
+		Conn: connect(t, w.url("ana")), t: t, ledger: w.ledger,
+		asks: []string{"EXPLAIN " + sql, "SELECT * FROM dp.plan($$" + sql + "$$)", "/* dp: spend=never */ " + sql},
+	}
+	w.gate.Shut()
+	defer w.gate.Open()
+	must(t, ana, "SET statement_timeout = '1s'")
+	left := sitetest.InBackground(t, ana, sql)
+	await.That(t, "it reads", func() bool { return w.gate.Waiting() == 1 })
+	charged := other.sight()
+	clock.pass(2 * time.Second)
+	if err := <-left; code(err) != "57014" {
+		t.Fatalf("a statement that timed out: %v", err)
+	}
+	joined := sitetest.InBackground(t, joiner, sql)
+	await.That(t, "the other one waits", func() bool { _, waiting := w.proxy.Waiting(); return waiting == 1 })
+	other.settled()
+	before := other.sight()
+	if diff := changed(ofBudgets(charged), ofBudgets(before)); len(diff) > 0 {
+		t.Errorf("a read that was left, and joined, shows: %.300s", strings.Join(diff, " "))
+	}
+	var waits sync.Once
+	clock.set(0, func() {
+		waits.Do(func() {
+			other.settled()
+			if diff := changed(before, other.sight()); len(diff) > 0 {
+				t.Errorf("the read is over, and shows: %.300s", strings.Join(diff, " "))
+			}
+		})
+	})
+	defer clock.set(0, nil)
+	w.gate.Open()
+	if err := <-joined; err != nil {
+		t.Error(err)
+	}
+	if diff := strings.Join(changed(before, other.sight()), "\n"); !strings.Contains(diff, "answered before") {
+		t.Errorf("nothing says that it was answered: %.300s", diff)
+	}
+}
+
+// ofBudgets is a sight without the analyst's sessions on the mirror, in which errors are raised.
+func ofBudgets(sight string) string {
+	before, rest, _ := strings.Cut(sight, "SELECT pid, state")
+	_, after, _ := strings.Cut(rest, "SELECT name, statement")
+	return before + after
 }
 
 // changed returns the lines of one text that another does not have.

@@ -100,6 +100,7 @@ func (m *Memory) Recall(ctx context.Context, plan *planner.Plan, values []scalar
 			m.recallBlock(ctx, r, i, b)
 		}
 	}
+	plan.Share(r.Released)
 	return r
 }
 

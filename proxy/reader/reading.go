@@ -55,7 +55,7 @@ func SettingsOf(r *planner.Read) (before, after []string) {
 func (r *Reading) reads() []*planner.Read {
 	var all []*planner.Read
 	for _, b := range r.plan.Blocks {
-		if !b.Known {
+		if b.Reads() {
 			for _, p := range b.Sets {
 				all = append(all, p.Reads...)
 			}
