@@ -213,6 +213,7 @@ func leftAndJoined(t *testing.T, w *world, clock *fakeClock) {
 	must(t, ana, "SET statement_timeout = '1s'")
 	left := sitetest.InBackground(t, ana, sql)
 	await.That(t, "it reads", func() bool { return w.gate.Waiting() == 1 })
+	other.settled()
 	charged := other.sight()
 	clock.pass(2 * time.Second)
 	if err := <-left; code(err) != "57014" {
