@@ -92,6 +92,15 @@ func (p *Plan) Rest(known []bool) *Plan {
 	return &rest
 }
 
+// Share gives blocks that ask the same the releases of the first of them.
+func (p *Plan) Share(released [][]*Released) {
+	for i, b := range p.Blocks {
+		if b.twin > 0 {
+			released[i] = released[b.twin-1]
+		}
+	}
+}
+
 // Reads reports whether the block reads protected data.
 func (b *BlockPlan) Reads() bool {
 	return !b.Known && b.twin == 0 && slices.ContainsFunc(b.Sets, func(p *GroupingSet) bool { return len(p.Reads) > 0 })

@@ -45,7 +45,7 @@ func (q *Query) specializeOnce(values []scalar.Value, s Settings, extents bool) 
 	if err != nil || len(p.Blocks) == 1 {
 		return p, err
 	}
-	if twins := p.twins(values); len(twins) > 0 {
+	if twins := twinsOf(p, values); len(twins) > 0 {
 		return q.specializeBy(values, s, extents, twins)
 	}
 	return p, nil

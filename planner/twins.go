@@ -11,9 +11,9 @@ import (
 // This file finds blocks of one statement that ask the same. They are one block: it has the share of the budget of all, is read once,
 // and has the same values everywhere.
 
-// twins returns the blocks that ask what an earlier one asks, with the place of the first. All have been planned with equal parts
-// of the budget, but for weights, which belong to the question.
-func (p *Plan) twins(values []scalar.Value) map[int]int {
+// twinsOf returns the blocks of a plan that ask what an earlier one asks, with the place of the first. All have been planned with
+// equal parts of the budget, but for weights, which belong to the question.
+func twinsOf(p *Plan, values []scalar.Value) map[int]int {
 	twins, first := map[int]int{}, map[[sha256.Size]byte]int{}
 	for i, b := range p.Blocks {
 		if !b.Reads() {
@@ -32,7 +32,7 @@ func (p *Plan) twins(values []scalar.Value) map[int]int {
 			h.Write(part)
 		}
 		digest := [sha256.Size]byte(h.Sum(nil))
-		if j, ok := first[digest]; ok && p.Blocks[j].shows(b) {
+		if j, ok := first[digest]; ok && alike(p.Blocks[j], b) {
 			twins[i] = j
 		} else if !ok {
 			first[digest] = i
@@ -41,25 +41,16 @@ func (p *Plan) twins(values []scalar.Value) map[int]int {
 	return twins
 }
 
-// shows reports whether releases of a block have the form of another one's.
-func (b *BlockPlan) shows(other *BlockPlan) bool {
-	if len(b.Sets) != len(other.Sets) {
+// alike reports whether the releases of two blocks have one form.
+func alike(a, b *BlockPlan) bool {
+	if len(a.Sets) != len(b.Sets) {
 		return false
 	}
-	for j, set := range b.Sets {
-		o := other.Sets[j]
+	for j, set := range a.Sets {
+		o := b.Sets[j]
 		if set.Integers() != o.Integers() || set.Keys() != o.Keys() || set.ShowsKeys() != o.ShowsKeys() || set.Shows() != o.Shows() {
 			return false
 		}
 	}
 	return true
-}
-
-// Share gives blocks that ask the same the releases of the first of them.
-func (p *Plan) Share(released [][]*Released) {
-	for i, b := range p.Blocks {
-		if b.twin > 0 {
-			released[i] = released[b.twin-1]
-		}
-	}
 }

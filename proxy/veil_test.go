@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -163,8 +164,11 @@ func TestVeil(t *testing.T) {
 				w.gate.Fail(c.fails)
 				defer w.gate.Open()
 			}
+			var mu sync.Mutex // reads and replies have goroutines of their own
 			var seen []string
 			look := func(when string) {
+				mu.Lock()
+				defer mu.Unlock()
 				other.settled()
 				seen = append(seen, when+"\n"+other.sight())
 			}
@@ -180,6 +184,8 @@ func TestVeil(t *testing.T) {
 			}
 			clock.set(0, nil)
 			ledger.watch(nil)
+			mu.Lock()
+			defer mu.Unlock()
 			if len(seen) < 2 {
 				t.Fatalf("looked %d times", len(seen))
 			}
@@ -196,6 +202,7 @@ func TestVeil(t *testing.T) {
 		})
 	}
 	t.Run("a read that is left, and joined", func(t *testing.T) { leftAndJoined(t, w, clock) })
+	t.Run("the first is cancelled before its charge", func(t *testing.T) { cancelledBeforeCharge(t, w, clock) })
 }
 
 // leftAndJoined holds that nothing of a read shows that its client has left, and which another statement waits for, before the
@@ -210,12 +217,12 @@ func leftAndJoined(t *testing.T, w *world, clock *fakeClock) {
 	}
 	w.gate.Shut()
 	defer w.gate.Open()
-	must(t, ana, "SET statement_timeout = '1s'")
+	must(t, ana, "SET statement_timeout = '10s'")
 	left := sitetest.InBackground(t, ana, sql)
 	await.That(t, "it reads", func() bool { return w.gate.Waiting() == 1 })
 	other.settled()
 	charged := other.sight()
-	clock.pass(2 * time.Second)
+	clock.pass(12 * time.Second)
 	if err := <-left; code(err) != "57014" {
 		t.Fatalf("a statement that timed out: %v", err)
 	}
@@ -242,6 +249,45 @@ func leftAndJoined(t *testing.T, w *world, clock *fakeClock) {
 	}
 	if diff := strings.Join(changed(before, other.sight()), "\n"); !strings.Contains(diff, "answered before") {
 		t.Errorf("nothing says that it was answered: %.300s", diff)
+	}
+}
+
+// cancelledBeforeCharge holds that one of those who wait goes on.
+func cancelledBeforeCharge(t *testing.T, w *world, clock *fakeClock) {
+	t.Helper()
+	const sql = "SELECT count(*) FROM patients WHERE birth_year > 1942"
+	first, others := connect(t, w.url("ana")), []*pgx.Conn{connect(t, w.url("ana")), connect(t, w.url("ana"))}
+	replies := make(chan error, len(others))
+	var once sync.Once
+	clock.set(0, func() {
+		once.Do(func() { // before the charge
+			for _, other := range others {
+				go func() {
+					_, err := other.Exec(context.WithoutCancel(t.Context()), sql)
+					replies <- err
+				}()
+			}
+			for waiting := 0; waiting < len(others) && t.Context().Err() == nil; runtime.Gosched() {
+				_, waiting = w.proxy.Waiting()
+			}
+			if err := first.PgConn().CancelRequest(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+	defer clock.set(0, nil)
+	price := w.price(t, func() {
+		if _, err := first.Exec(t.Context(), sql); code(err) != "57014" {
+			t.Errorf("the first, which was cancelled: %v", err)
+		}
+		for range others {
+			if err := <-replies; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if alone := w.price(t, func() { must(t, first, "SELECT count(*) FROM patients WHERE birth_year > 1943") }); price != alone {
+		t.Errorf("three clients have paid %d, and one pays %d", price, alone)
 	}
 }
 
