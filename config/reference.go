@@ -199,7 +199,9 @@ var tableKeys = []key[table]{
 		"unit", "", part(func(v value, t *table) { readUnitPath(v, &t.TablePolicy) }), "needed of a protected table",
 		"The column that identifies the unit of a row, or `{via: column, to: table.column}`: the column refers to a protected table, " +
 			"which leads to the unit. `{via: [column, column], to: table}` refers to a key of several columns: those that a foreign key " +
-			"of these columns names, or else the primary key. Rows with a NULL in one of them are nobody's, and left out. " +
+			"of these columns names, or else the primary key. " +
+			"Rows that have a NULL in such a column, here or on the way to the unit, belong to nobody: " +
+			"they are left out of every answer, which `check`, `suggest` and notices say. " +
 			"A text of more than 65,536 bytes identifies nobody, unless an index has the column: such rows are left out.",
 	},
 	{

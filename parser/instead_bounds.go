@@ -361,7 +361,7 @@ func (c *ownColumn) clamp(at spot) {
 	}
 	lower, upper := c.bounds()
 	for _, n := range refs {
-		replaceBy(n, "least(greatest("+exprSQL(n)+", ("+lower+")), ("+upper+"))")
+		replaceBy(n, ast.Clamp(exprSQL(n), "("+lower+")", "("+upper+")"))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
@@ -94,8 +95,11 @@ func noFixedLimit(x scalar.Expr) error {
 		what, name = fmt.Sprintf("column %q has", c.Shown()), c.Shown()
 	}
 	return pgerr.New(pgerr.NoBounds, "%s no bounds", what).At(x.Pos()).
-		WithHint("SET dp.contribution = auto, or write least(greatest(%s, low), high), or ask the administrator to declare bounds.", name)
+		WithHint("SET dp.contribution = auto, or write %s, or ask the administrator to declare bounds.", clampOf(name))
 }
+
+// clampOf writes how a statement bounds values, for hints.
+func clampOf(name string) string { return ast.Clamp(name, "low", "high") }
 
 // noStep refuses to sum values that have neither bounds nor a step.
 func noStep(x scalar.Expr) error {
@@ -104,19 +108,19 @@ func noStep(x scalar.Expr) error {
 		return noBounds(x)
 	}
 	return pgerr.New(pgerr.NoBounds, "column %q has neither bounds nor a step", c.Shown()).At(x.Pos()).
-		WithHint("Write least(greatest(%s, low), high), or ask the administrator to declare bounds or a step in the policy.", c.Shown())
+		WithHint("Write %s, or ask the administrator to declare bounds or a step in the policy.", clampOf(c.Shown()))
 }
 
 func noBounds(x scalar.Expr) error {
 	e := pgerr.New(pgerr.NoBounds, "the values have no bounds").At(x.Pos())
 	if c, ok := scalar.PlainColumn(x); ok {
 		return pgerr.New(pgerr.NoBounds, "column %q has no bounds", c.Shown()).At(x.Pos()).
-			WithHint("Write least(greatest(%s, low), high), or ask the administrator to declare bounds in the policy.", c.Shown())
+			WithHint("Write %s, or ask the administrator to declare bounds in the policy.", clampOf(c.Shown()))
 	}
-	return e.WithHint("Write least(greatest(x, low), high) with constants, or ask the administrator to declare bounds of the columns.")
+	return e.WithHint("Write %s with constants, or ask the administrator to declare bounds of the columns.", clampOf("x"))
 }
 
 func tooWide(at int) error {
 	return pgerr.New(pgerr.Imprecise, "the bounds of the values are too wide to sum").At(at).
-		WithHint("Narrow them: least(greatest(x, low), high). The administrator can declare narrower bounds or a lower max_rows_per_group.")
+		WithHint("Narrow them: %s. The administrator can declare narrower bounds or a lower max_rows_per_group.", clampOf("x"))
 }

@@ -32,6 +32,9 @@ func leftOutOf(b *block, unit string) []string {
 }
 
 func leftOut(c source.Cut, unit string) string {
+	if c.Nobody != "" {
+		return fmt.Sprintf("rows of %s that belong to no %s (%s) are left out", c.Of, unit, c.Nobody)
+	}
 	if c.Grouped {
 		return fmt.Sprintf("counts and sums over groups of rows of one %s in %s are those of at most %d rows", unit, c.Of, c.Rows)
 	}
@@ -82,6 +85,8 @@ func cutsOf(b *block) []source.Cut {
 // cutShort names what a cut leaves out.
 func cutShort(c source.Cut, unit string) string {
 	switch {
+	case c.Nobody != "":
+		return fmt.Sprintf("rows of %s without %s (%s)", c.Of, unit, c.Nobody)
 	case c.Grouped:
 		return fmt.Sprintf("rows in %s beyond %d of one %s in a group", c.Of, c.Rows, unit)
 	case c.Elements:

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"dpproxy/planner"
+	"dpproxy/planner/plannertest"
+	"dpproxy/planner/policy"
 )
 
 // TestOutside: whatever an answer leaves out and no error contains is named before the errors, in one order.
@@ -42,5 +44,53 @@ func TestOutside(t *testing.T) {
 		if got := strings.Join(p.Outside(released), ", "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.sql, got, c.want)
 		}
+	}
+}
+
+// TestNobodyIsSaid: rows that belong to nobody are named first, unless the statement itself leaves them out, as a join on the unit does.
+func TestNobodyIsSaid(t *testing.T) {
+	const (
+		visits = "rows of public.visits without patient (patient_id is NULL)"
+		labs   = "rows of public.labs without patient (visits.patient_id is NULL)"
+	)
+	s := plannertest.ClinicSchema()
+	s.Tables[name("visits")].Columns[1].NotNull = false
+	cat := plannertest.CheckedBy(t, plannertest.ClinicPolicy(), s)
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT count(*) FROM patients", ""},
+		{"SELECT count(*) FROM visits", visits},
+		{"SELECT count(*) FROM visits WHERE patient_id IS NULL", visits},
+		{"SELECT count(*) FROM visits WHERE patient_id IS NOT NULL", ""},
+		{"SELECT count(*) FROM visits WHERE patient_id > 7 AND cost > 3", ""},
+		{"SELECT count(*) FROM visits WHERE patient_id > 7 OR cost > 3", visits},
+		{"SELECT sum(cost) FROM visits", visits + "; cost beyond [0, 20000]"},
+		{"SELECT count(*) FROM labs", labs},
+		{"SELECT count(*) FROM labs l JOIN visits v ON v.id = l.visit_id", visits},
+		{"SELECT count(*) FROM patients p JOIN visits v ON v.patient_id = p.id", ""},
+		{"SELECT count(*) FROM patients p LEFT JOIN visits v ON v.patient_id = p.id", ""},
+		{"SELECT count(*) FROM visits v LEFT JOIN patients p ON v.patient_id = p.id", visits},
+		{"SELECT count(*) FROM (SELECT patient_id, max(cost) FROM visits GROUP BY 1) q", visits},
+		{"SELECT count(*) FROM (SELECT id FROM visits UNION ALL SELECT id FROM labs) q", visits + "; " + labs},
+		{"SELECT count(*) FROM patients p WHERE EXISTS (SELECT FROM visits v WHERE v.patient_id = p.id)", ""},
+		{"SELECT count(*) FROM patients p WHERE id IN (SELECT patient_id FROM visits)", ""},
+		{"SELECT count(*) FROM patients p WHERE id NOT IN (SELECT patient_id FROM visits)", visits},
+	} {
+		p := planWith(t, connect(t), cat, c.sql, func(s *planner.Settings) { s.Contribution = planner.FixedContribution })
+		if got := strings.Join(p.Outside(make([][]*planner.Released, len(p.Blocks))), "; "); got != c.want {
+			t.Errorf("%s: %q, want %q", c.sql, got, c.want)
+		}
+	}
+}
+
+// TestNobodyByAHiddenColumn: a column that the policy hides is not named.
+func TestNobodyByAHiddenColumn(t *testing.T) {
+	s := plannertest.ClinicSchema()
+	s.Tables[name("visits")].Columns[1].NotNull = false
+	p := plannertest.ClinicPolicy()
+	p.Tables[1].Columns["patient_id"] = policy.ColumnPolicy{Hidden: true}
+	plan := planWith(t, connect(t), plannertest.CheckedBy(t, p, s), "SELECT count(*) FROM visits", func(*planner.Settings) {})
+	got := strings.Join(plan.LeftOut(), "\n")
+	if strings.Contains(got, "patient_id") || !strings.Contains(got, "that belong to no patient") {
+		t.Errorf("of a hidden column is said %q", got)
 	}
 }

@@ -56,8 +56,8 @@ func TestSuggestedSteps(t *testing.T) {
 			return []string{string(res[0].Rows[0][0]), string(res[0].Rows[0][1]), string(res[0].Rows[0][2])}
 		}); !slices.Equal(got[:2], []string{c.lower, c.upper}) {
 			t.Errorf("%s of %v: the bounds are %q, want %s and %s", c.column, c.values, got, c.lower, c.upper)
-		} else if want := fmt.Sprintf(`least(greatest("%[1]s", %[4]s%[2]s%[4]s), %[4]s%[3]s%[4]s)`, c.column, c.lower, c.upper,
-			map[bool]string{true: "'"}[c.of == "date" || c.of == "timestamptz"]); got[2] != want {
+		} else if want := fmt.Sprintf(`CASE WHEN "%[1]s" IS NOT NULL THEN least(greatest("%[1]s", %[4]s%[2]s%[4]s), %[4]s%[3]s%[4]s) END`,
+			c.column, c.lower, c.upper, map[bool]string{true: "'"}[c.of == "date" || c.of == "timestamptz"]); got[2] != want {
 			t.Errorf("%s of %v: %s, want %s", c.column, c.values, got[2], want)
 		}
 	}

@@ -63,7 +63,8 @@ func (b *block) unitBounds(p *partitions, s Settings, unit string) (unitBounds, 
 // checkCuts refuses to say how many units count for less than they have, where rows are left out before
 // they are counted.
 func (b *block) checkCuts(unit string) error {
-	if len(b.source.Cuts()) == 0 {
+	ofUnits := func(c source.Cut) bool { return c.Nobody == "" }
+	if !slices.ContainsFunc(b.source.Cuts(), ofUnits) {
 		return nil
 	}
 	for _, a := range b.aggregates {

@@ -21,6 +21,7 @@ type account struct {
 	confidence float64
 	errors     []string
 	outside    []string // in none of the errors
+	clamp      string   // which bounds to write, for a smaller error
 	bounds     string
 	leftOut    []string
 	groups     []string
@@ -33,7 +34,8 @@ type account struct {
 func newAccount(text string, plan *planner.Plan, released [][]*planner.Released, r *cashier.Receipt, confidence float64) *account {
 	a := &account{
 		text: text, receipt: r, mechanism: plan.Mechanism, confidence: confidence, errors: errorBars(plan, released),
-		outside: plan.Outside(released), bounds: plan.Clamped(), leftOut: leftOut(plan, released), untold: plan.Untold,
+		outside: plan.Outside(released), clamp: planner.WideExtents(plan, released), bounds: plan.Clamped(),
+		leftOut: leftOut(plan, released), untold: plan.Untold,
 	}
 	a.hidden, a.all = smallGroups(plan, released)
 	for i, b := range plan.Blocks {
@@ -61,6 +63,7 @@ func (a *account) notice(ctx context.Context, c *cashier.Cashier) wire.Notice {
 		said = append(said, fmt.Sprintf("%d of %d values are NULL: their groups may have no rows.", a.hidden, a.all))
 		n.Hint = "SET dp.small_groups = show shows what noise makes of them."
 	}
+	n.Hint = strings.TrimSpace(a.clamp + " " + n.Hint)
 	n.Detail = strings.Join(said, "\n")
 	return n
 }

@@ -147,6 +147,31 @@ func TestNothingUnasked(t *testing.T) {
 	}
 }
 
+// TestNobodyIsSuggested: a policy says of which tables rows are left out, since nobody is found behind them.
+func TestNobodyIsSuggested(t *testing.T) {
+	s := clinic()
+	s.Tables[name("visits")].Columns[1].NotNull = false
+	labs := s.Tables[name("labs")]
+	labs.Loose, labs.Foreign = labs.Foreign, nil
+	d, err := suggest.New(s, suggest.NewChoices(suggest.Service{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := d.YAML()
+	const left = "# Rows that belong to no patient are left out of every answer: "
+	for _, want := range []string{
+		"    unit: patient\n    " + left + "patient is NULL.\n",
+		"    unit: {via: visit, to: visits.id}\n    " + left + "visit has no row in visits, or visits.patient is NULL.\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if strings.Count(out, left) != 2 {
+		t.Errorf("said of another table in\n%s", out)
+	}
+}
+
 // effects tells the question that it was asked.
 type effects struct{}
 

@@ -72,6 +72,9 @@ func (w *writer) table(t *Table) {
 	} else {
 		w.line(2, "unit: %s", t.path())
 	}
+	if ends := w.d.nobody(t); ends != "" {
+		w.line(2, "# Rows that belong to no %s are left out of every answer: %s.", oneLine(w.d.UnitName), oneLine(ends))
+	}
 	switch rows := w.d.choices.Rows[n]; {
 	case t.OnePerUnit:
 	case rows == "" || rows == "auto":

@@ -95,6 +95,9 @@ func (c *checkCommand) against(ctx context.Context, s *site) error {
 		return err
 	}
 	fmt.Printf("%s: it fits the database: %d protected tables\n", c.Policy, len(cat.Protected()))
+	for _, line := range withoutUnit(cat) {
+		fmt.Printf("%s: %s%s\n", c.Policy, mirror.Warning, line)
+	}
 	if err := errors.Join(checkLocal(ctx, localSite{s}, c.Policy, cat), c.confirmed(ctx, s, cat)); err != nil {
 		return err
 	}

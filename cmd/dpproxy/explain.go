@@ -43,6 +43,9 @@ func (s *site) explainEffects(cat *policy.Model) error {
 		}
 		rows := e.rows(cat.Table(n))
 		fmt.Printf("\n%v\n", n)
+		if ends := cat.Table(n).Nobody(); ends != "" {
+			fmt.Printf("without rows that belong to no %s: %s\n", cat.Unit(), ends)
+		}
 		if err := table(rows...); err != nil {
 			return err
 		}
@@ -55,4 +58,15 @@ func (s *site) explainEffects(cat *policy.Model) error {
 	}
 	fmt.Println()
 	return nil
+}
+
+// withoutUnit says of each protected table which of its rows are left out, since they belong to nobody.
+func withoutUnit(cat *policy.Model) (lines []string) {
+	for _, n := range cat.Protected() {
+		t := cat.Table(n)
+		if ends := t.Nobody(); ends != "" && cat.Whole(t) == t {
+			lines = append(lines, fmt.Sprintf("%v: rows that belong to no %s (%s) are left out of every answer", n, cat.Unit(), ends))
+		}
+	}
+	return lines
 }

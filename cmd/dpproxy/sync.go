@@ -106,9 +106,14 @@ func (s *site) mirrorPlan() mirror.Plan {
 	return plan
 }
 
-// mirrorPlanOf is the plan with the columns of views that show hidden ones.
+// mirrorPlanOf is the plan with more from the catalogue: the columns of views that show hidden ones, and which rows are nobody's.
 func (s *site) mirrorPlanOf(cat *policy.Model) mirror.Plan {
 	plan := s.mirrorPlan()
+	for i, t := range plan.Protected {
+		if ends := cat.Table(t.Name).Nobody(); ends != "" {
+			plan.Protected[i].Comment += fmt.Sprintf("; rows that belong to no %s (%s) are left out", cat.Unit(), ends)
+		}
+	}
 	for i, v := range plan.Views {
 		plan.Views[i].Hidden = cat.Withheld(v.Name)
 	}

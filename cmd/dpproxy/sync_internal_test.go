@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"dpproxy/config"
+	"dpproxy/planner/plannertest"
 	"dpproxy/planner/policy"
 )
 
@@ -23,5 +25,27 @@ func TestLimitsOf(t *testing.T) {
 		if got := strings.Join(limitsOf(c.table, "patient"), "; "); got != c.want {
 			t.Errorf("%+v: %q", c.table, got)
 		}
+	}
+}
+
+// TestCommentsOfNobody holds that the comment of a table on the mirror, check and check --explain say which rows belong to nobody.
+func TestCommentsOfNobody(t *testing.T) {
+	schema, tables := plannertest.ClinicSchema(), plannertest.ClinicPolicy()
+	schema.Tables[plannertest.Name("visits")].Columns[1].NotNull = false
+	cat := plannertest.CheckedBy(t, tables, schema)
+	s := &site{policy: &config.Policy{Tables: tables}, secret: secret{}}
+	want := map[string]string{
+		"patients": "", "visits": "; rows that belong to no patient (patient_id is NULL) are left out",
+		"labs": "; rows that belong to no patient (visits.patient_id is NULL) are left out",
+	}
+	for _, p := range s.mirrorPlanOf(cat).Protected {
+		if _, said, _ := strings.Cut(p.Comment, "; rows that"); strings.TrimPrefix(want[p.Name.Name], "; rows that") != said {
+			t.Errorf("the comment of %v is %q", p.Name, p.Comment)
+		}
+	}
+	const lines = "public.labs: rows that belong to no patient (visits.patient_id is NULL) are left out of every answer\n" +
+		"public.visits: rows that belong to no patient (patient_id is NULL) are left out of every answer"
+	if got := strings.Join(withoutUnit(cat), "\n"); got != lines {
+		t.Errorf("check says\n%s", got)
 	}
 }

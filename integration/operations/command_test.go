@@ -171,7 +171,18 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%v: %v\n%s", files, err, out)
 		}
 	}
-	sitetest.Exec(t, sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser)), "CREATE VIEW ill AS SELECT id FROM patients")
+	admin := sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser))
+	sitetest.Exec(t, admin, "ALTER TABLE visits ALTER patient_id DROP NOT NULL")
+	explained, err := check(string(text), "--explain")
+	for _, want := range []string{
+		"warning: public.labs: rows that belong to no patient (visits.patient_id is NULL) are left out of every answer",
+		"without rows that belong to no patient: patient_id is NULL",
+	} {
+		if err != nil || !strings.Contains(explained, want) {
+			t.Errorf("with rows of nobody %q is not said: %v\n%s", want, err, explained)
+		}
+	}
+	sitetest.Exec(t, admin, "CREATE VIEW ill AS SELECT id FROM patients")
 	public := strings.Replace(string(text), "  hospitals:", "  ill: {public: true}\n  hospitals:", 1)
 	out, err := check(public)
 	if err == nil || !strings.Contains(out, "public.ill references, inherits from or is a view over the protected public.patients") {

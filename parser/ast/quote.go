@@ -17,6 +17,12 @@ func QuoteIdent(name string) string {
 	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 }
 
+// Clamp writes an expression that has the values of x within two bounds, and stays NULL where x is: LEAST and GREATEST alone leave
+// NULL out, and have a bound in its place.
+func Clamp(x, low, high string) string {
+	return "CASE WHEN " + x + " IS NOT NULL THEN least(greatest(" + x + ", " + low + "), " + high + ") END"
+}
+
 // SQL returns the literal as SQL text.
 func (x *Const) SQL() string {
 	switch x.Kind {

@@ -55,3 +55,12 @@ func (t *Table) path() string {
 	}
 	return strings.Join(append(slices.Clip(s), at.Shown(t.Unit.Column)), " -> ")
 }
+
+// Nobody says which rows of the table belong to no unit, "" if all belong to one.
+func (t *Table) Nobody() string {
+	var said []string
+	for _, e := range Ends(t) {
+		said = append(said, e.Said(t))
+	}
+	return strings.Join(said, ", or ")
+}

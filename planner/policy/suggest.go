@@ -215,6 +215,8 @@ func (g grid) query(table catalog.Name, column string) string {
 		"(ORDER BY CASE WHEN %s IS NOT NULL THEN %s END) AS steps FROM %s.%s",
 		x, g.step(x, 1, len(g.ends)-1), ast.QuoteIdent(table.Schema), ast.QuoteIdent(table.Name))
 	bounds := fmt.Sprintf("SELECT (%s)[s.steps[1]] AS lower, (%[1]s)[s.steps[2] + 1] AS upper FROM (%[2]s) AS s", ends, steps)
-	return fmt.Sprintf("SELECT b.lower, b.upper, %s || %s || '), ' || %s || ')' AS clamped FROM (%s) AS b",
-		ast.Quote("least(greatest("+x+", "), quoted("b.lower"), quoted("b.upper"), bounds)
+	const low, high = "\x00", "\x01" // no name has them
+	clamp := strings.NewReplacer(low, "' || "+quoted("b.lower")+" || '", high, "' || "+quoted("b.upper")+" || '").
+		Replace(ast.Quote(ast.Clamp(x, low, high)))
+	return fmt.Sprintf("SELECT b.lower, b.upper, %s AS clamped FROM (%s) AS b", clamp, bounds)
 }

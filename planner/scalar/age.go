@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"slices"
 
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
 )
@@ -113,7 +114,8 @@ var dateOf = &rule{
 		}
 		if !datable(i) {
 			return fragment{}, pgerr.New(pgerr.NotAllowed, "make_date() of a day that may not exist is not allowed on protected data").
-				At(c.at).WithHint("Bound the year by 1 and 9999, the month by 1 and 12, and the day by 1 and 28: least(x, 28).")
+				At(c.at).WithHint("Bound the year by 1 and 9999, the month by 1 and 12, and the day by 1 and 28: %s.",
+				ast.Clamp("x", "1", "28"))
 		}
 		return fragment{sql: c.fn.sql(x...), typ: c.typ}, nil
 	},

@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"strconv"
 
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
 )
@@ -218,7 +219,7 @@ func provesCast(w *Writer, e *cast, i Interval) error {
 
 func mayFail(e *cast) error {
 	return pgerr.New(pgerr.NotAllowed, "the cast to %s can fail on protected data", e.typ).At(e.at).
-		WithHint("Values within the declared bounds need not fit: narrow them with LEAST and GREATEST, or use a wider type.")
+		WithHint("Values within the declared bounds need not fit: narrow them, %s, or use a wider type.", ast.Clamp("x", "low", "high"))
 }
 
 // writeMomentCast writes a conversion between dates and times. A date or local time becomes

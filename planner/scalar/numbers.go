@@ -3,6 +3,7 @@ package scalar
 import (
 	"math/big"
 
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
 )
@@ -292,7 +293,7 @@ func fits(w *Writer, c *call) error {
 
 func tooLarge(c *call) error {
 	return pgerr.New(pgerr.NotAllowed, "the result of %s can be too large or too precise on protected data", c.fn.title()).At(c.at).
-		WithHint("Bound or round the operands: LEAST, GREATEST, round(x, 2).")
+		WithHint("Bound or round the operands: %s, round(x, 2).", ast.Clamp("x", "low", "high"))
 }
 
 // roundTo writes round(x, digits) and trunc(x, digits).

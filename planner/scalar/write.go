@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
 )
@@ -325,10 +326,11 @@ func (w *Writer) constant(e *constant, m mode) (fragment, error) {
 func (w *Writer) noBounds(e Expr) error {
 	if c := w.unbounded(e); c != nil {
 		return pgerr.New(pgerr.NoBounds, "column %q has no bounds: it can only be compared", c.Column.Shown()).At(c.At).
-			WithHint("The administrator can declare bounds for it in the policy; LEAST and GREATEST with constants bound it as well.")
+			WithHint("The administrator can declare bounds for it in the policy; %s with constants bounds it as well.",
+				ast.Clamp("x", "low", "high"))
 	}
 	return pgerr.New(pgerr.NoBounds, "this value has no bounds: it can only be compared").At(e.Pos()).
-		WithHint("Bound it with LEAST and GREATEST.")
+		WithHint("Bound it: %s.", ast.Clamp("x", "low", "high"))
 }
 
 // unbounded finds a column that leaves e without bounds.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
@@ -18,12 +19,17 @@ type Cut struct {
 	Grouped bool
 	// Elements says that of the arrays of a column the first Rows elements are taken.
 	Elements bool
+	// Nobody says when rows are left out since they belong to no unit; "" of limits on those of one.
+	Nobody string
 }
 
-// Cuts returns those of the level and of all levels below it, each once.
+// Cuts returns those of the level and of all levels below it, each once, those of rows without a unit first.
 func (l *level) Cuts() []Cut {
 	var cuts []Cut
 	for _, r := range l.relations {
+		if !l.inside {
+			cuts = append(cuts, l.nobody(r)...)
+		}
 		if n := l.rowsPerUnit[r]; n > 0 {
 			cuts = append(cuts, Cut{Of: l.tablesOf(r), Rows: n})
 		}
@@ -39,6 +45,11 @@ func (l *level) Cuts() []Cut {
 	}
 	for _, j := range l.semijoinsOf() {
 		cuts = append(cuts, j.inner.Cuts()...)
+		for _, r := range j.inner.relations {
+			if j.not { // one that is NULL decides about all rows
+				cuts = append(cuts, j.inner.nobody(r)...)
+			}
+		}
 	}
 	var each []Cut
 	for _, c := range cuts {
@@ -46,7 +57,39 @@ func (l *level) Cuts() []Cut {
 			each = append(each, c)
 		}
 	}
-	return each
+	of := func(nobody bool) []Cut {
+		return slices.DeleteFunc(slices.Clone(each), func(c Cut) bool { return (c.Nobody != "") != nobody })
+	}
+	return slices.Concat(of(true), of(false))
+}
+
+// nobody tells of rows of a table that are left out since their way ends before a unit, though the conditions of the level would
+// admit them. On the nullable side of an outer join, and in a sub-select of a condition, rows match by their unit: nothing is left
+// out by it.
+func (l *level) nobody(r *relation) []Cut {
+	if r.rows != nil || !r.protected() || !slices.Contains(region(l.root), r) {
+		return nil
+	}
+	conds, way := l.Conjuncts(), append([]*relation{r}, l.follows.hops(r)...)
+	var said []string
+	for _, e := range policy.Ends(r.table) {
+		i := slices.IndexFunc(way, func(of *relation) bool { return of.table == e.At })
+		if i < 0 || l.follows[r] != nil { // the statement joins it itself
+			continue
+		}
+		null := func(name string) bool { return !scalar.NeverNull(conds, &scalar.Ref{Column: way[i].column(name)}) }
+		if e.To == nil && !slices.ContainsFunc(e.Columns, null) {
+			continue
+		}
+		said = append(said, e.Said(r.table))
+	}
+	switch {
+	case said == nil:
+		return nil
+	case l.view != "":
+		return []Cut{{Of: l.tablesOf(r), Nobody: scalar.Ellipsis}}
+	}
+	return []Cut{{Of: l.tablesOf(r), Nobody: strings.Join(said, ", or ")}}
 }
 
 // tablesOf names the tables of a protected relation.

@@ -1,0 +1,31 @@
+package scalar
+
+import "slices"
+
+// Arithmetic reports whether arithmetic made the bounds of an expression out of those of its columns, so that they can be far wider
+// than its values are: a difference of two dates of ten years is within twenty. Bounds that a statement writes itself, by LEAST or
+// GREATEST, are none of these.
+func Arithmetic(e Expr) bool {
+	switch e := e.(type) { //nolint:gochecksumtype // the others compute no number
+	case *Ref:
+		return slices.ContainsFunc(e.Column.Of, Arithmetic)
+	case *call:
+		if len(e.Columns()) == 0 {
+			return false
+		}
+		if slices.Contains([]string{"+", "-", "*", "/", "%", "^"}, e.fn.name) && len(e.args) > 1 {
+			return true
+		}
+		return slices.ContainsFunc(e.args, Arithmetic)
+	case *cast:
+		return Arithmetic(e.x)
+	case *choice:
+		if e.kind == least || e.kind == greatest {
+			return false
+		}
+		return slices.ContainsFunc(e.results, Arithmetic)
+	case *aggregate:
+		return e.name == "sum" || e.x != nil && Arithmetic(e.x)
+	}
+	return false
+}

@@ -1,0 +1,67 @@
+package planner
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"dpproxy/planner/scalar"
+)
+
+// WideExtents tells of values that are clamped to no better bounds than arithmetic made out of those of columns, if that is seen in
+// an answer: an error is more than half of these bounds, or of the value. It says what to write; "" if there is nothing to say.
+func WideExtents(p *Plan, released [][]*Released) string {
+	var said []string
+	for i, b := range p.Blocks {
+		if b.none || released[i] == nil {
+			continue
+		}
+		for j, g := range b.Sets {
+			if released[i][j] == nil {
+				continue
+			}
+			for _, s := range wideOf(g, released[i][j]) {
+				if !slices.Contains(said, s) {
+					said = append(said, s)
+				}
+			}
+		}
+	}
+	if said == nil {
+		return ""
+	}
+	return "By the bounds of their columns values can be anywhere in " + strings.Join(said, " and ") +
+		". Bounds nearer to them have a smaller error: " + clampOf("x") + "."
+}
+
+// wideOf lists such bounds of one grouping set.
+func wideOf(g *GroupingSet, released *Released) (said []string) {
+	rows := g.observable(released)
+	for i := range g.outputs {
+		o := &g.outputs[i]
+		if o.report != "" {
+			continue
+		}
+		for _, t := range o.cutTerms() {
+			if t.values.technical || t.values.step == nil || !scalar.Arithmetic(t.arg) {
+				continue
+			}
+			wide := func(row integers) bool { return !g.hides(o, row, len(rows)) && errsBeyond(o, g.observed(row), t) }
+			if slices.ContainsFunc(rows, wide) {
+				said = append(said, fmt.Sprintf("%s of %s", t.bounds(), o.label))
+			}
+		}
+	}
+	return said
+}
+
+// errsBeyond reports whether the error of a value is more than half of the value, or of the bounds of a term, if it is not a sum: these
+// are of one row. A value by its rank, whose
+// error is of ranks, and one that is NULL have no such error.
+func errsBeyond(o *output, r observation, t term) bool {
+	half, value := o.radius(r), math.Abs(o.number(r))
+	extent := float(t.values.value(t.values.high)) - float(t.values.value(t.values.low))
+	_, sum := o.linear()
+	return !math.IsNaN(value) && (half > value/2 || !sum && half > extent/2)
+}
