@@ -118,6 +118,20 @@ func (t *Table) AddForeign(f ForeignKey, holds bool) {
 	}
 }
 
+// HasRows reports whether the relation is a table, with rows of its own or of its partitions. The rows of all others are computed
+// from those of other relations.
+func (t *Table) HasRows() bool { return t.Kind == 'r' || t.Kind == 'p' }
+
+// Only returns what stands before the name of the relation in FROM and in LOCK. Of an ordinary table only its own rows are read:
+// another table can become its child at any time, under a lock that no reader excludes. A partitioned table has no rows but those
+// of its partitions.
+func (t *Table) Only() string {
+	if t.Kind == 'r' {
+		return "ONLY "
+	}
+	return ""
+}
+
 // Scope returns the table whose budget a read of the table debits: its own, or that
 // of the table it is a partition of.
 func (t *Table) Scope() Name {

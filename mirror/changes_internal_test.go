@@ -21,29 +21,30 @@ func TestRenamedColumns(t *testing.T) {
 		takes       bool
 	}{
 		"a name goes to another column": {
-			[]catalog.Column{column(1, "id"), column(2, "raw"), column(3, "ssn"), column(4, "note")}, "4 - b.l", true,
+			[]catalog.Column{column(1, "id"), column(2, "raw"), column(3, "ssn"), column(4, "note")}, "4 - 2.r.b.l", true,
 		},
 		"a column takes the name of one that is dropped": {
-			[]catalog.Column{column(1, "id"), column(3, "ssn"), column(4, "note")}, "4 - b.l", true,
+			[]catalog.Column{column(1, "id"), column(3, "ssn"), column(4, "note")}, "4 - 2.r.b.l", true,
 		},
 		"two columns swap names, and another is dropped": {
-			[]catalog.Column{column(1, "id"), column(2, "masked"), column(3, "ssn")}, "4 - b.l", true,
+			[]catalog.Column{column(1, "id"), column(2, "masked"), column(3, "ssn")}, "4 - 2.r.b.l", true,
 		},
 		"a new column has the name of one that is renamed": {
-			[]catalog.Column{column(1, "id"), column(2, "raw"), column(3, "masked"), column(4, "note"), column(5, "ssn")}, "4 - b.l", true,
+			[]catalog.Column{column(1, "id"), column(2, "raw"), column(3, "masked"), column(4, "note"), column(5, "ssn")},
+			"4 - 2.r.b.l", true,
 		},
 		"a new column has the name of one that was dropped": {
-			[]catalog.Column{column(1, "id"), column(3, "masked"), column(4, "note"), column(5, "ssn")}, "4 - b.l", true,
+			[]catalog.Column{column(1, "id"), column(3, "masked"), column(4, "note"), column(5, "ssn")}, "4 - 2.r.b.l", true,
 		},
-		"a column is dropped":                        {was[:3], "4 - b.l", false},
-		"a column is dropped, and a policy is other": {was[:3], "4 - b.m", true},
-		"nothing that is known":                      {was, "4 - b.l", true},
+		"a column is dropped":                        {was[:3], "4 - 2.r.b.l", false},
+		"a column is dropped, and a policy is other": {was[:3], "4 - 2.r.b.m", true},
+		"nothing that is known":                      {was, "4 - 2.r.b.l", true},
 	} {
 		schema := func(columns []catalog.Column, fingerprint string) *catalog.Schema {
 			table := &catalog.Table{Name: name, OID: 20000, Columns: columns, Fingerprint: fingerprint}
 			return &catalog.Schema{Tables: map[catalog.Name]*catalog.Table{name: table}}
 		}
-		changes := Plan{}.Changes(name, schema(was, "4 - a.l"), schema(c.has, c.fingerprint))
+		changes := Plan{}.Changes(name, schema(was, "4 - 2.r.a.l"), schema(c.has, c.fingerprint))
 		if got := slices.ContainsFunc(changes, func(c Change) bool { return c.Takes }); got != c.takes || len(changes) == 0 {
 			t.Errorf("%s: %+v", what, changes)
 		}

@@ -14,12 +14,13 @@ import (
 // each as far as its fingerprint of before tells, or whole where that is empty: a relation is as it was for all
 // that a proof uses if the text is equal.
 //
-// A fingerprint is of the form "columns keys digest.digest". The first two are its extent: the number of the last
+// A fingerprint is of the form "columns keys edition.kind.digest.digest". The first two are its extent: the number of the last
 // column, and the keys, each by the columns that it is an index of. The digests, of which [Links] is the second,
 // change with the name, these columns with their
-// types and enum labels, these keys (as long as one valid index proves a key it is there), the foreign keys and
+// types, enum labels and expressions, these keys (as long as one valid index proves a key it is there), the foreign keys and
 // whether the triggers that enforce them fire, its partitions or children with their foreign keys and how they are stored, row
-// security (also whether it applies to the reader), inheritance and partition links, policies and rules of the relation.
+// security (also whether it applies to the reader), inheritance and partition links, policies and rules of the relation, and with
+// all that the query of a view needs (form.go).
 // Plans name no column that came later, and a key more says nothing against another. CHECK and exclusion constraints prove
 // nothing, nor do other indexes, and the foreign keys of other tables to this one are facts about those. Of the
 // constraints that NOT NULL is from Postgres 18 on, it is the columns that count, and whether rows were checked.
@@ -43,23 +44,41 @@ func FingerprintOf(before map[uint32]string) string {
 	if len(rows) == 0 {
 		rows = []string{"(0::pg_catalog.oid, NULL::pg_catalog.int4, NULL::pg_catalog.text)"}
 	}
-	return strings.ReplaceAll(fingerprintSQL, "$1", strings.Join(rows, ", "))
+	sql := fingerprintSQL
+	if !slices.ContainsFunc(slices.Collect(maps.Values(before)), mayBeView) {
+		sql = tablesSQL
+	}
+	return strings.ReplaceAll(sql, "$1", strings.Join(rows, ", "))
 }
+
+// mayBeView reports whether a fingerprint is not that of a table.
+func mayBeView(fingerprint string) bool {
+	p, known := extentOf(fingerprint)
+	return !known || p.kind != 'r' && p.kind != 'p'
+}
+
+// edition begins the digests of what this version compares. One of another edition says nothing of a change.
+const edition = "2."
 
 // An extent is the part of a fingerprint that says how much was there.
 type extent struct {
 	columns int
 	keys    string
+	kind    byte // pg_class.relkind
 }
 
 // extentOf reads that of a fingerprint; there is none if it is of another form.
 func extentOf(fingerprint string) (extent, bool) {
 	parts := strings.Split(fingerprint, " ")
-	if len(parts) != 3 { //nolint:mnd // columns, keys and digest
+	if len(parts) != 3 { //nolint:mnd // columns, keys and the rest
 		return extent{}, false
 	}
+	kind, ok := strings.CutPrefix(parts[2], edition)
 	n, err := strconv.Atoi(parts[0])
-	return extent{n, parts[1]}, err == nil
+	if !ok || err != nil || len(kind) < 2 || kind[1] != '.' {
+		return extent{}, false
+	}
+	return extent{n, parts[1], kind[0]}, true
 }
 
 // Links is the part of a fingerprint that changes with the name and kind of a relation, its row security, parents, policies and
@@ -113,9 +132,10 @@ const NotUnchanged = "22P02"
 // reads columns of the catalogue and deparses nothing, so that it is cheap enough
 // to run before each protected read.
 var fingerprintSQL = `
-SELECT c.oid, pg_catalog.concat_ws(' ', was.columns, was.keys, pg_catalog.concat(pg_catalog.md5(pg_catalog.concat_ws('/',
+SELECT c.oid, pg_catalog.concat_ws(' ', was.columns, was.keys, pg_catalog.concat('` + edition + `', c.relkind, '.',
+  pg_catalog.md5(pg_catalog.concat_ws('/',
   (SELECT pg_catalog.string_agg(ROW(a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attcollation,
-            a.attgenerated, ` + typeText + `)::text, ',' ORDER BY a.attnum)
+            a.attgenerated, ` + generatedText + `, ` + typeText + `)::text, ',' ORDER BY a.attnum)
      FROM pg_catalog.pg_attribute a
     WHERE a.attrelid = c.oid AND a.attnum > 0 AND a.attnum <= was.columns AND NOT a.attisdropped),
   (SELECT pg_catalog.string_agg(DISTINCT ` + keyText + `, ',')
@@ -131,11 +151,11 @@ SELECT c.oid, pg_catalog.concat_ws(' ', was.columns, was.keys, pg_catalog.concat
       pg_catalog.row_security_active(c.oid), c.relispartition)::text,
   'parents', (SELECT pg_catalog.string_agg(h.inhparent::text, ',' ORDER BY h.inhparent)
      FROM pg_catalog.pg_inherits h WHERE h.inhrelid = c.oid),
-  'policies', (SELECT pg_catalog.string_agg(ROW(p.polname, p.polcmd, p.polpermissive, p.polroles, p.polqual)::text, ',' ORDER BY p.oid)
+  'policies', (SELECT pg_catalog.string_agg(ROW(p.polname, p.polcmd, p.polpermissive, p.polroles,
+       ` + asMeant("p.polqual") + `)::text, ',' ORDER BY p.polname)
      FROM pg_catalog.pg_policy p WHERE p.polrelid = c.oid),
-  'rules', (SELECT pg_catalog.string_agg(ROW(r.rulename, r.ev_type, r.ev_enabled, r.is_instead, r.ev_qual, r.ev_action)::text, ` +
-	`',' ORDER BY r.oid)
-     FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid)
+  'rules', ` + rulesText("c.oid") + `,
+  ` + computedText + `
 )))) AS fingerprint
 FROM (VALUES $1) AS given(oid, columns, keys)
 JOIN pg_catalog.pg_class c ON c.oid = given.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -177,6 +197,10 @@ var childrenText = `CASE WHEN c.relhassubclass THEN (
                AND EXISTS (SELECT FROM pg_catalog.pg_inherits h WHERE h.inhrelid = i.indexrelid)))::text,
          ',' ORDER BY below.oid, below.parent)
     FROM below JOIN pg_catalog.pg_class d ON d.oid = below.oid) END`
+
+// tablesSQL is fingerprintSQL for tables, without the part about views, which is NULL for them. Postgres prepares every part of a
+// query for execution each time.
+var tablesSQL = strings.Replace(fingerprintSQL, computedText, "NULL", 1)
 
 // keyText writes the columns, operator classes and collations of an index i in digits.
 const keyText = `pg_catalog.translate(pg_catalog.concat_ws('.', i.indnkeyatts, i.indkey, i.indclass, i.indcollation), ' ', '-')`

@@ -3,6 +3,7 @@ package introspect_test
 import (
 	"errors"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -127,9 +128,11 @@ func TestReadKeys(t *testing.T) {
 }
 
 func TestFingerprint(t *testing.T) {
-	conn := clinic(t, start(t))
+	s := start(t)
+	conn := clinic(t, s)
 	run(t, conn, `CREATE VIEW v AS SELECT id FROM visits; CREATE ROLE reader; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader`)
-	for _, change := range []string{
+	run(t, conn, belowViews)
+	changes := []string{
 		"ALTER TABLE visits DROP qty", "ALTER TABLE visits DROP qty; ALTER TABLE visits ADD qty int",
 		"ALTER TABLE visits RENAME qty TO quantity",
 		"ALTER TABLE visits ALTER qty TYPE bigint", "ALTER TABLE visits ALTER cost TYPE numeric(11,2)",
@@ -147,7 +150,18 @@ func TestFingerprint(t *testing.T) {
 		"CREATE TABLE sales_2025 PARTITION OF sales FOR VALUES FROM ('2025-01-01') TO ('2026-01-01')",
 		"ALTER TABLE visits ALTER day TYPE text COLLATE \"C\"",
 		"ALTER TABLE sales ENABLE ROW LEVEL SECURITY; SET LOCAL ROLE reader",
-	} {
+		"CREATE OR REPLACE VIEW lowest AS SELECT id, code FROM below WHERE id > 3",
+		"CREATE OR REPLACE VIEW lowest AS SELECT patient_id AS id, 'x' AS code FROM visits",
+		"CREATE TABLE heir () INHERITS (below)", "ALTER TABLE below RENAME TO beneath", "ALTER TABLE below ENABLE ROW LEVEL SECURITY",
+		"CREATE OR REPLACE FUNCTION twice(int) RETURNS int LANGUAGE sql AS 'SELECT $1 * 3'",
+		"ALTER FUNCTION twice(int) SET work_mem = '1MB'",
+	}
+	if version, err := s.Version(); err == nil && version >= 14 {
+		run(t, conn, `CREATE FUNCTION inner_most(int) RETURNS int LANGUAGE sql RETURN $1 + 1;
+			CREATE OR REPLACE FUNCTION outer_most(int) RETURNS int LANGUAGE sql RETURN inner_most($1)`)
+		changes = append(changes, "CREATE OR REPLACE FUNCTION inner_most(int) RETURNS int LANGUAGE sql RETURN $1 + 2")
+	}
+	for _, change := range changes {
 		before := digests(t, conn)
 		run(t, conn, "BEGIN; "+change)
 		after := narrowed(t, conn, before)
@@ -173,6 +187,40 @@ func TestFingerprint(t *testing.T) {
 	}
 	if _, got := check(t, conn, before, nil); got != "" {
 		t.Errorf("without a change the check ended with %q", got)
+	}
+}
+
+// belowViews has views over views, over a table that nobody lists, and over functions that call others.
+const belowViews = `CREATE TABLE below (id int, code text);
+CREATE FUNCTION outer_most(int) RETURNS int LANGUAGE sql AS 'SELECT $1 + 2';
+CREATE FUNCTION twice(int) RETURNS int LANGUAGE sql AS 'SELECT $1 * 2';
+CREATE OPERATOR ### (FUNCTION = twice, RIGHTARG = int);
+CREATE VIEW lowest AS SELECT id, code FROM below WHERE id > 4 AND code LIKE 'a%';
+CREATE VIEW middle AS SELECT ### id AS id, outer_most(id) AS next, code FROM lowest;
+CREATE MATERIALIZED VIEW top AS SELECT id, code FROM middle`
+
+// TestFingerprintPutBack holds that a view that is put back as it was, by its own text or that of pg_dump, is as it was, and that
+// all views over it are.
+func TestFingerprintPutBack(t *testing.T) {
+	conn := clinic(t, start(t))
+	run(t, conn, belowViews)
+	before := digests(t, conn)
+	for view, text := range map[string]string{
+		"lowest": "SELECT id,\n\tcode\nFROM below WHERE id > 4 AND code LIKE 'a%'",
+		"middle": "SELECT ###  id AS id,  outer_most(id) next, code FROM lowest",
+	} {
+		dumped := value(t, conn, "SELECT pg_get_viewdef('"+view+"'::regclass)")
+		for _, back := range []string{dumped, text} {
+			other := strings.Replace(text, "code", "code || 'x' AS code", 1)
+			run(t, conn, "CREATE OR REPLACE VIEW "+view+" AS "+other)
+			if cmp.Equal(before, digests(t, conn)) {
+				t.Errorf("%s: another query changed nothing", view)
+			}
+			run(t, conn, "CREATE OR REPLACE VIEW "+view+" AS "+back)
+			if diff := cmp.Diff(before, digests(t, conn)); diff != "" {
+				t.Errorf("%s put back as %s:\n%s", view, back, diff)
+			}
+		}
 	}
 }
 
@@ -254,7 +302,7 @@ func narrowed(t *testing.T, conn *pgx.Conn, before map[uint32]string) map[uint32
 func tableOIDs(t testing.TB, conn *pgx.Conn) []uint32 {
 	t.Helper()
 	rows, err := conn.Query(t.Context(), `SELECT oid FROM pg_class
-		WHERE relname IN ('visits', 'calls', 'patients', 'sales', 'v') AND relkind IN ('r', 'p', 'v')`)
+		WHERE relname IN ('visits', 'calls', 'patients', 'sales', 'v', 'middle', 'top') AND relkind IN ('r', 'p', 'v', 'm')`)
 	if err != nil {
 		t.Fatal(err)
 	}
