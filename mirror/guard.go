@@ -9,13 +9,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/catalog"
-	"dpproxy/mirror/introspect"
+	"dpproxy/mirror/steady"
 )
 
 // Check refuses the schemas of the real database that [Sync] refuses, and changes nothing: relations
 // that are missing, and those that the rules of ownership cannot hold for.
 func Check(ctx context.Context, upstream *pgx.Conn, plan Plan) error {
-	from, err := upstream.BeginTx(ctx, introspect.Snapshot)
+	from, err := steady.Open(ctx, upstream, plan.names())
 	if err != nil {
 		return fmt.Errorf("mirror: %w", err)
 	}

@@ -10,13 +10,15 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/mirror/introspect"
+	"dpproxy/mirror/steady"
 )
 
 // Read returns the relations of the plan as the catalogue behind conn describes them,
-// from one snapshot, without time zones ([introspect.TimeZones]). Relations that do not exist are missing in it. [Plan.Problems]
+// from one snapshot and while they cannot change, without time zones
+// ([introspect.TimeZones]). Relations that do not exist are missing in it. [Plan.Problems]
 // says whether the others are of the kind that the plan takes them for.
 func (p Plan) Read(ctx context.Context, conn *pgx.Conn) (*catalog.Schema, error) {
-	tx, err := conn.BeginTx(ctx, introspect.Snapshot)
+	tx, err := steady.Open(ctx, conn, p.names())
 	if err != nil {
 		return nil, fmt.Errorf("mirror: read the catalogue: %w", err)
 	}

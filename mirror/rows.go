@@ -22,7 +22,7 @@ func copyRows(ctx context.Context, from, to pgx.Tx, s *catalog.Schema, public []
 		return err
 	}
 	for _, n := range public {
-		same, err := sameRows(ctx, from, to, n)
+		same, err := sameRows(ctx, from, to, s.Tables[n])
 		if err != nil {
 			return fmt.Errorf("compare public table %v: %w", n, err)
 		}
@@ -43,14 +43,14 @@ func copyRows(ctx context.Context, from, to pgx.Tx, s *catalog.Schema, public []
 // same on both servers: see introspect.PlainText.
 const rowsSQL = `SELECT pg_catalog.count(*), coalesce(pg_catalog.sum(('x' || pg_catalog.left(h, 15))::bit(60)::bigint), 0)::text
 	|| '/' || coalesce(pg_catalog.sum(('x' || pg_catalog.right(h, 15))::bit(60)::bigint), 0)::text
-	FROM (SELECT pg_catalog.md5(t::text) AS h FROM %s AS t) AS rows`
+	FROM (SELECT pg_catalog.md5(t::text) AS h FROM %s%s AS t) AS rows`
 
 // sameRows reports whether a public table has the same rows on both sides.
-func sameRows(ctx context.Context, from, to pgx.Tx, n catalog.Name) (bool, error) {
+func sameRows(ctx context.Context, from, to pgx.Tx, t *catalog.Table) (bool, error) {
 	var counts [2]int64
 	var digests [2]string
 	for i, tx := range []pgx.Tx{from, to} {
-		if err := tx.QueryRow(ctx, fmt.Sprintf(rowsSQL, quote.Name(n))).Scan(&counts[i], &digests[i]); err != nil {
+		if err := tx.QueryRow(ctx, fmt.Sprintf(rowsSQL, t.Only(), quote.Name(t.Name))).Scan(&counts[i], &digests[i]); err != nil {
 			return false, err
 		}
 	}
@@ -68,7 +68,8 @@ func copyTable(ctx context.Context, from, to pgx.Tx, t *catalog.Table) (int64, e
 	for i, c := range t.Columns {
 		columns[i] = c.Name
 	}
-	out := fmt.Sprintf("COPY (SELECT %s FROM %s) TO STDOUT (FORMAT %s)", quote.Idents(columns), name, format(t))
+	rows := fmt.Sprintf("SELECT %s FROM %s%s", quote.Idents(columns), t.Only(), name)
+	out := fmt.Sprintf("COPY (%s) TO STDOUT (FORMAT %s)", rows, format(t))
 	in := fmt.Sprintf("COPY %s (%s) FROM STDIN (FORMAT %s)", name, quote.Idents(columns), format(t))
 	pipe, feed := io.Pipe()
 	sent := make(chan error, 1)

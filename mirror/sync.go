@@ -3,11 +3,13 @@ package mirror
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/catalog"
-	"dpproxy/mirror/introspect"
+	"dpproxy/mirror/steady"
 )
 
 // Sync makes the mirror as the plan and the upstream catalogue say, copies the rows
@@ -37,17 +39,8 @@ func sync(ctx context.Context, upstream, mirror *pgx.Conn, plan Plan, report fun
 		return err
 	}
 	sameServer := OnSameServer(ctx, upstream, mirror)
-	from, err := upstream.BeginTx(ctx, introspect.Snapshot)
-	if err != nil {
-		return err
-	}
-	defer from.Rollback(ctx)
-	schema, err := plan.fit(ctx, from)
-	if err != nil {
-		return err
-	}
 	for n := 1; ; n++ {
-		changes, err := try(ctx, from, mirror, plan, schema, sameServer)
+		changes, err := try(ctx, upstream, mirror, plan, sameServer)
 		if busy(err) && n < tries {
 			continue // the wait for the lock was the pause
 		}
@@ -61,8 +54,18 @@ func sync(ctx context.Context, upstream, mirror *pgx.Conn, plan Plan, report fun
 	}
 }
 
-// try makes the mirror in one transaction, and returns its changes.
-func try(ctx context.Context, from pgx.Tx, mirror *pgx.Conn, plan Plan, schema *catalog.Schema, sameServer bool) ([]string, error) {
+// try makes the mirror in one transaction, from one of the real database, and returns its changes. A try that fails leaves no
+// lock behind in the real database.
+func try(ctx context.Context, upstream, mirror *pgx.Conn, plan Plan, sameServer bool) ([]string, error) {
+	from, err := steady.Open(ctx, upstream, plan.names())
+	if err != nil {
+		return nil, err
+	}
+	defer from.Rollback(ctx)
+	schema, err := plan.fit(ctx, from)
+	if err != nil {
+		return nil, err
+	}
 	to, err := mirror.Begin(ctx)
 	if err != nil {
 		return nil, err
@@ -72,10 +75,24 @@ func try(ctx context.Context, from pgx.Tx, mirror *pgx.Conn, plan Plan, schema *
 	if err := build(ctx, from, to, plan, schema, sameServer, func(c string) { changes = append(changes, c) }); err != nil {
 		return nil, err
 	}
+	if err := unchanged(ctx, upstream, slices.Collect(maps.Values(schema.Tables))); err != nil {
+		return nil, err
+	}
 	if err := to.Commit(ctx); err != nil {
 		return nil, err
 	}
 	return changes, nil
+}
+
+// unchanged compares the relations once more, behind the copying of rows and before anybody sees them, while the transaction on
+// upstream still has its locks: see package steady.
+func unchanged(ctx context.Context, upstream *pgx.Conn, relations []*catalog.Table) error {
+	beside, err := pgx.ConnectConfig(ctx, upstream.Config())
+	if err != nil {
+		return err
+	}
+	defer beside.Close(ctx)
+	return steady.Compare(ctx, beside, relations)
 }
 
 // tries is how often Sync tries to get at relations that sessions have open. Each try waits

@@ -72,11 +72,12 @@ func connect(t testing.TB) *pgconn.PgConn { return connectTo(t, server, "postgre
 //	plan [error=50] [relative_error=0.05] [target_fraction=0.9] [brdp] [epsilon=1] [mechanism=auto]
 //	  [pure] [params=(23)] [args=(5)] [delta=1e-10] [max_rows=5] [max_partitions=1] [max_sum=100]
 //	  [contribution=auto] [top=on] [indexed] [views] [hide=(id,patient_id)] [unbounded=(cost)] [step=(tip,0.01)]
+//	  [view=(hospitals,v)]
 //
 // params are the types of the parameters, and args their values; indexed gives visits
 // indexes that begin with the unit; views adds those whose queries are not shown; hide names columns that
 // are hidden in every protected table; unbounded names columns of visits without bounds, and step one that
-// has a step instead.
+// has a step instead; view names a public table that is a relation of another kind.
 func TestPlans(t *testing.T) {
 	served := plannertest.ServedVersion
 	plannertest.ServedVersion = 150000 // of the golden files
@@ -109,6 +110,9 @@ func drawPlan(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, d *datadrive
 	}
 	if d.HasArg("hide") {
 		cat = hiddenClinic(t, list(d, "hide")...)
+	}
+	if d.HasArg("view") {
+		cat = clinicWithView(t, list(d, "view"))
 	}
 	if d.HasArg("unbounded") || d.HasArg("step") {
 		cat = unboundedClinic(t, list(d, "unbounded"), list(d, "step"))
@@ -145,6 +149,14 @@ func unboundedClinic(t *testing.T, unbounded, step []string) *policy.Model {
 		setStep(&p, step[0], rat(step[1]))
 	}
 	return checkedBy(t, p, clinicSchema())
+}
+
+// clinicWithView has a relation of another kind, pg_class.relkind, in the place of a public table.
+func clinicWithView(t *testing.T, view []string) *policy.Model {
+	t.Helper()
+	s := clinicSchema()
+	s.Tables[name(view[0])].Kind = view[1][0]
+	return checkedBy(t, clinicPolicy(), s)
 }
 
 // setStep gives a column of visits a step instead of bounds.

@@ -48,8 +48,6 @@ var respelled = []string{
 	"SELECT count(*) FROM (SELECT DISTINCT uid, octet_length(x) AS l FROM (SELECT uid, s AS x FROM events " +
 		"UNION ALL SELECT uid, w FROM events) t WHERE x = 'a') q",
 	"SELECT count(*) FROM (SELECT DISTINCT uid, octet_length(x) AS l FROM (SELECT uid, coalesce(s, w) AS x FROM events) t WHERE x = 'a') q",
-	"SELECT count(*) FROM (SELECT DISTINCT e.uid, p.x::text FROM events e JOIN prices p ON p.id = e.n WHERE p.x = 6) q",
-	"SELECT count(*) FROM (SELECT DISTINCT e.uid, octet_length(p.s) FROM events e JOIN prices p ON p.id = e.n WHERE p.s = 'a') q",
 	"SELECT count(*) FROM (SELECT DISTINCT uid, z::text AS x FROM events WHERE z = 6) q",
 	"SELECT count(*) FROM (SELECT DISTINCT uid, z::text AS x FROM events WHERE z IN (6)) q",
 	"SELECT count(*) FROM (SELECT DISTINCT uid, a::text AS x FROM events WHERE a BETWEEN 6 AND 6) q",

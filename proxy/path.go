@@ -87,8 +87,8 @@ var path = [...]rule{
 		false, nothing,
 	},
 	stepOpen: {
-		"open", "have the rest planned by DATA, in the snapshot of the read, unless the schema's fingerprint in it is another; " +
-			"from here on a *veil* hides what changes (decision 13)",
+		"open", "lock the tables, compare their fingerprints in the snapshot of the read, have the rest planned by DATA, and compare " +
+			"what no lock excludes (`mirror/steady`); from here on a *veil* hides what changes (decision 13)",
 		[]string{"proxy/read.go", "proxy/reader", "proxy/veil.go"},
 		false, statistics,
 	},

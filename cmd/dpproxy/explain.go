@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/catalog"
+	"dpproxy/mirror/steady"
 	"dpproxy/planner/policy"
 )
 
@@ -17,19 +18,33 @@ func (s *site) explain(ctx context.Context, conn *pgx.Conn, cat *policy.Model) e
 	if err := s.explainEffects(cat); err != nil {
 		return err
 	}
-	rows := map[catalog.Name]int64{}
-	for _, n := range cat.Protected() {
-		count := int64(0)
-		err := conn.QueryRow(ctx, "SELECT count(*) FROM (SELECT FROM "+cat.Table(n).SQL()+" LIMIT $1) AS r", policy.FewUnits).Scan(&count)
-		if err != nil {
-			return fmt.Errorf("counting whether %v has few rows: %w", n, err)
-		}
-		rows[n] = count
+	rows, err := fewRows(ctx, conn, cat)
+	if err != nil {
+		return err
 	}
 	for _, a := range cat.Advice(rows) {
 		fmt.Println(s.policy.Annotate(a.Path, a.Message))
 	}
 	return nil
+}
+
+// fewRows counts the rows of protected tables, up to [policy.FewUnits].
+func fewRows(ctx context.Context, conn *pgx.Conn, cat *policy.Model) (map[catalog.Name]int64, error) {
+	tx, err := steady.Open(ctx, conn, cat.Protected())
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Rollback(ctx)
+	rows := map[catalog.Name]int64{}
+	for _, n := range cat.Protected() {
+		t, count := cat.Table(n), int64(0)
+		sql := "SELECT count(*) FROM (SELECT FROM " + t.Source.Only() + t.SQL() + " LIMIT $1) AS r"
+		if err := tx.QueryRow(ctx, sql, policy.FewUnits).Scan(&count); err != nil {
+			return nil, fmt.Errorf("counting whether %v has few rows: %w", n, err)
+		}
+		rows[n] = count
+	}
+	return rows, nil
 }
 
 // explainEffects says for each table how much one unit can add, and how far its count and its sums are off. A

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"reflect"
 
-	"github.com/jackc/pgx/v5"
-
 	"dpproxy/accountant"
 	"dpproxy/accountant/history"
 	"dpproxy/accountant/witness"
@@ -16,6 +14,7 @@ import (
 	"dpproxy/config"
 	"dpproxy/mechanisms"
 	"dpproxy/mirror/introspect"
+	"dpproxy/mirror/steady"
 	"dpproxy/planner/policy"
 	"dpproxy/proxy/survey"
 )
@@ -37,11 +36,12 @@ func (s localSite) tables(ctx context.Context) (tables []*policy.Local, before14
 	for _, t := range s.policy.Local {
 		names = append(names, t.Name)
 	}
-	var schema *catalog.Schema
-	err = pgx.BeginTxFunc(ctx, conn, introspect.Snapshot, func(tx pgx.Tx) error {
-		schema, err = introspect.Read(ctx, tx, introspect.Relations{Names: names})
-		return err
-	})
+	tx, err := steady.Open(ctx, conn, names)
+	if err != nil {
+		return nil, false, err
+	}
+	defer tx.Rollback(ctx)
+	schema, err := introspect.Read(ctx, tx, introspect.Relations{Names: names})
 	if err != nil {
 		return nil, false, err
 	}

@@ -57,10 +57,11 @@ var allowed = map[string]string{
 	"planner/sqltext":     "",
 	"planner/scalar":      "pgerr catalog parser/ast planner/pgtype",
 	"wire":                "pgerr internal/frugal",
-	"mirror":              "pgerr catalog mirror/ddl mirror/introspect mirror/quote",
+	"mirror":              "pgerr catalog mirror/ddl mirror/introspect mirror/quote mirror/steady",
 	"mirror/ddl":          "pgerr catalog mirror/quote",
 	"mirror/introspect":   "catalog mirror/quote",
 	"mirror/quote":        "catalog",
+	"mirror/steady":       "catalog mirror/introspect mirror/quote",
 	"mirror/mirrortest":   "catalog internal/pgtemp",
 	"proxy": "dp pgerr catalog parser parser/ast mechanisms brdp estimate accountant answers planner " +
 		"planner/pgtype planner/policy planner/scalar wire mirror proxy/cashier proxy/flight proxy/memory proxy/reader proxy/release " +
@@ -70,9 +71,9 @@ var allowed = map[string]string{
 	"proxy/memory":  "answers dp mechanisms planner planner/scalar proxy/release",
 	"proxy/release": "dp contribution mechanisms planner proxy/reader",
 	"proxy/reader": "dp pgerr catalog parser parser/ast contribution mechanisms planner planner/policy planner/scalar " +
-		"mirror/introspect internal/frugal",
+		"mirror/introspect mirror/steady internal/frugal",
 	"proxy/survey": "dp pgerr catalog parser parser/ast mechanisms accountant accountant/realized survey planner/pgtype planner/policy " +
-		"planner/scalar mirror mirror/introspect",
+		"planner/scalar mirror mirror/introspect mirror/steady",
 	"survey":               "pgerr parser parser/ast mechanisms accountant accountant/realized estimate/population",
 	"proxy/settings":       "dp pgerr parser planner",
 	"config":               "dp catalog planner planner/policy accountant",

@@ -34,16 +34,12 @@ func columnReach(t *policy.Table, c *policy.Column) scalar.Reach {
 	return scalar.ReachOf(of, t.Identifies(c.Name))
 }
 
-// read writes a column of a table, below its domain. A view or foreign table may show values
-// that are not as the modifiers of its types say.
+// read writes a column of a table, below its domain. Its values are as the modifiers of its types say: of a view they need not be.
 func (r *relation) read(c *policy.Column) string {
 	sql := r.alias + "." + ast.QuoteIdent(c.Name)
 	t := pgtype.OfColumn(c.Type, c.Collation, c.Deterministic)
 	if c.Type.Kind == 'd' && t.SQL() != "" {
 		sql = "CAST(" + sql + " AS " + t.SQL() + ")"
-	}
-	if kind := r.table.Source.Kind; kind != 'r' && kind != 'p' {
-		sql = scalar.Modify(t, sql)
 	}
 	return sql
 }

@@ -69,6 +69,11 @@ func (sc scope) resolveTable(f *ast.Table, nullable bool) (node, frame, error) {
 		return nil, frame{}, notHere(f.Ref.At, "Aggregate the protected rows in a sub-select of their own and join the result with it.",
 			"%q is no table of the privacy policy and cannot be joined with protected rows", f.Ref.Name)
 	}
+	if !t.Source.HasRows() {
+		return nil, frame{}, notHere(f.Ref.At, "Aggregate the protected rows in a sub-select of their own and join the result with it, "+
+			"or join the tables that it reads.", "%q is a view, and cannot be joined with protected rows in one aggregate: "+
+			"what a view reads can change between the check of the schema and the read", f.Ref.Name)
+	}
 	if t.Public && !f.Ref.Within {
 		sc.shared.public = append(sc.shared.public, f.Ref)
 	}

@@ -174,11 +174,12 @@ func scan(r *relation, hops []*relation, own ownConditions) sqltext.Item {
 	return item
 }
 
+// tableSQL writes the relation as SQL for DATA names it in FROM.
 func tableSQL(r *relation) string {
 	if r.only {
 		return "ONLY " + r.table.SQL()
 	}
-	return r.table.SQL()
+	return r.table.Source.Only() + r.table.SQL()
 }
 
 // derived writes a query in FROM: the unit, and the columns that are used. The others

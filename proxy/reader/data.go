@@ -16,6 +16,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/internal/frugal"
 	"dpproxy/mirror/introspect"
+	"dpproxy/mirror/steady"
 	"dpproxy/planner"
 	"dpproxy/planner/policy"
 )
@@ -31,8 +32,8 @@ type Data struct {
 
 	mu  sync.Mutex
 	off map[catalog.Name]string // tables whose schema changed, with the reason as far as analysts may know it
-	// checks are the statements that check the schemas of relations, by their names.
-	checks map[string]string
+	// checks are those of the relations of plans, by their names.
+	checks map[string]*checks
 }
 
 // sessionSettings are the settings that every session on the protected database
@@ -159,11 +160,10 @@ func pads(secret []byte) (inner, outer []byte) {
 
 // connection is one session on the protected database, taken for one statement.
 type connection struct {
-	data *Data
-	conn *pgxpool.Conn // nil when it was given up
-	// unchanged is the SQL that checks the schema of the statement's relations.
-	unchanged string
-	leave     func() // the queue
+	data   *Data
+	conn   *pgxpool.Conn // nil when it was given up
+	checks *checks
+	leave  func() // the queue
 	// spoiled says that the session is in an unknown state, or busy with work that nobody waits for.
 	spoiled bool
 }
@@ -182,7 +182,7 @@ func (d *Data) connect(ctx context.Context, plan *planner.Plan, leave func()) (*
 			conn.Release()
 		}
 	}()
-	c := &connection{data: d, conn: conn, unchanged: d.checking(plan), leave: leave}
+	c := &connection{data: d, conn: conn, checks: d.checking(plan), leave: leave}
 	if err := context.Cause(ctx); err != nil { // a session that came all the same says nothing of it
 		return nil, err
 	}
@@ -190,26 +190,35 @@ func (d *Data) connect(ctx context.Context, plan *planner.Plan, leave func()) (*
 	return c, nil
 }
 
-// keptChecks bounds the statements that are remembered.
+// checks are the statements around the planning of reads by which check and read see one catalogue (package steady): all
+// depend on the relations alone.
+type checks struct {
+	lock, unchanged, settled string
+}
+
+// keptChecks bounds the checks that are remembered.
 const keptChecks = 1000
 
-// checking returns the statement that checks the schema of a plan's relations.
-func (d *Data) checking(plan *planner.Plan) string {
+// checking returns the checks of a plan's relations.
+func (d *Data) checking(plan *planner.Plan) *checks {
 	var key []byte
 	for _, n := range plan.Relations {
 		key = append(strconv.AppendQuote(append(strconv.AppendQuote(key, n.Schema), '.'), n.Name), ',')
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	sql, ok := d.checks[string(key)]
+	c, ok := d.checks[string(key)]
 	if !ok {
 		if d.checks == nil || len(d.checks) >= keptChecks {
-			d.checks = map[string]string{}
+			d.checks = map[string]*checks{}
 		}
-		sql = introspect.Unchanged(d.fingerprints(plan.Relations))
-		d.checks[string(key)] = sql
+		tables := d.tables(plan)
+		c = &checks{
+			lock: steady.Lock(tables), unchanged: introspect.Unchanged(d.fingerprints(plan.Relations)), settled: steady.Settled(tables),
+		}
+		d.checks[string(key)] = c
 	}
-	return sql
+	return c
 }
 
 // fingerprints are those of relations when the policy was checked against them, by their OIDs.
@@ -224,11 +233,13 @@ func (d *Data) fingerprints(relations []catalog.Name) map[uint32]string {
 
 // mark is the session's state when the check last ended well, or nil.
 func (c *connection) mark() []byte {
-	mark, _ := c.conn.Conn().PgConn().CustomData()[c.unchanged].([]byte)
+	mark, _ := c.conn.Conn().PgConn().CustomData()[c.checks.unchanged].([]byte)
 	return mark
 }
 
-func (c *connection) setMark(mark []byte) { c.conn.Conn().PgConn().CustomData()[c.unchanged] = mark }
+func (c *connection) setMark(mark []byte) {
+	c.conn.Conn().PgConn().CustomData()[c.checks.unchanged] = mark
+}
 
 // A hush is the alarm of a session, and what it does for the statement that has it.
 type hush struct {

@@ -33,6 +33,16 @@ func (r *requests) bind(portal, name string, params [][]byte, formats []int16) {
 // flush asks for the replies to what was added so far, before the rest is done.
 func (r *requests) flush() { *r = append(*r, &pgproto3.Flush{}) }
 
+// executions counts the statements that are executed so far.
+func (r *requests) executions() (n int) {
+	for _, m := range *r {
+		if _, ok := m.(*pgproto3.Execute); ok {
+			n++
+		}
+	}
+	return n
+}
+
 // execute adds the execution of a portal.
 func (r *requests) execute(portal string) { *r = append(*r, &pgproto3.Execute{Portal: portal}) }
 

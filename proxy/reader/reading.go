@@ -11,18 +11,22 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"dpproxy/mirror/introspect"
+	"dpproxy/mirror/steady"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
 	"dpproxy/planner/scalar"
 )
 
-// A Reading is one transaction on the protected database, in two exchanges. The first locks
+// A Reading is one transaction on the protected database, in two exchanges, of the steps of package steady. The first locks
 // the tables against changes of their schema, compares it with the catalogue's in the snapshot
-// of the reads, and plans the reads: it executes none of them, and comes before the charge. The
-// second executes them.
+// of the reads, plans the reads, and looks whether they were planned by the same schema: it executes none of them, and comes
+// before the charge. The second executes them.
 type Reading struct {
 	c    *connection
 	plan *planner.Plan
+	// settledAt is the place of the last check among the statements of the first exchange.
+	settledAt int
 	// commit is the name of the statement that ends it.
 	commit string
 }
@@ -149,10 +153,8 @@ func (r *Reading) tryBind(ctx context.Context, values []scalar.Value, policy tim
 	case refused.Code == insufficientPrivilege:
 		return pgerr.New(pgerr.DataUnavailable, "dpproxy may not read the protected tables of this statement").
 			WithHint("Nothing was charged. The administrator must grant the right: dpproxy check prints what is lacking.")
-	case len(results) == checkAt:
-		if err := orChanged(err); errors.Is(err, errChanged) {
-			return r.explainChange(ctx, policy)
-		}
+	case (len(results) == checkAt || len(results) == r.settledAt) && refused.Code == introspect.NotUnchanged:
+		return r.explainChange(ctx, policy)
 	case len(results) > checkAt && !passing(refused.Code):
 		return fmt.Errorf("reader: the protected database does not plan a statement of shape %s: SQLSTATE %s", r.plan.Shape, refused.Code)
 	}
@@ -173,10 +175,10 @@ const someMemory = "SELECT pg_catalog.set_config('work_mem', CAST(GREATEST(64, C
 func (r *Reading) planning(values []scalar.Value) (*requests, *prepared) {
 	q, has := &requests{}, r.c.prepared().forNext()
 	run := func(sql string, params ...[]byte) { q.runPrepared(has.name(q, planned{sql: sql}), params...) }
-	run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+	run(steady.Begin)
 	q.flush() // the session is alive, whatever it waits for from here on
-	run(r.c.data.lockSQL(r.plan))
-	run(r.c.unchanged, r.c.mark())
+	run(r.c.checks.lock)
+	run(r.c.checks.unchanged, r.c.mark())
 	// The reads are planned for their constants each time, as if they were not prepared; the check is not.
 	run("SET LOCAL plan_cache_mode = force_custom_plan")
 	run(someMemory)
@@ -192,6 +194,8 @@ func (r *Reading) planning(values []scalar.Value) (*requests, *prepared) {
 			run(sql)
 		}
 	}
+	r.settledAt = q.executions()
+	run(r.c.checks.settled)
 	r.commit = has.name(q, planned{sql: "COMMIT"})
 	return q, has
 }

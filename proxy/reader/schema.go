@@ -2,18 +2,14 @@ package reader
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpproxy/catalog"
 	"dpproxy/mirror/introspect"
-	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
 )
@@ -125,24 +121,12 @@ func (r *Reading) explainChange(ctx context.Context, policy time.Duration) error
 	return d.SchemaChanged(changed[0], r.plan.Untold)
 }
 
-var errChanged = errors.New("reader: the schema changed")
-
-// orChanged returns errChanged for the error in which the check of the schema ends.
-func orChanged(err error) error {
-	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == introspect.NotUnchanged {
-		return errChanged
-	}
-	return err
-}
-
-// lockSQL locks the relations of a plan against changes of their schema, but for public views and
-// foreign tables: nothing is proved by them, and not all of them can be locked.
-func (d *Data) lockSQL(plan *planner.Plan) string {
-	var names []string
-	for _, t := range plan.Relations {
-		if kind := d.catalog.Source(t).Kind; kind == 'r' || kind == 'p' || slices.Contains(plan.Tables, t) {
-			names = append(names, ast.QuoteIdent(t.Schema)+"."+ast.QuoteIdent(t.Name))
+// tables are the relations whose rows a plan reads: views over protected rows stand for their queries.
+func (d *Data) tables(plan *planner.Plan) (tables []*catalog.Table) {
+	for _, n := range plan.Relations {
+		if t := d.catalog.Table(n); t != nil {
+			tables = append(tables, t.Source)
 		}
 	}
-	return "LOCK TABLE " + strings.Join(names, ", ") + " IN ACCESS SHARE MODE"
+	return tables
 }

@@ -18,6 +18,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/mirror/introspect"
+	"dpproxy/mirror/steady"
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
@@ -62,8 +63,8 @@ func newRead(q *Inquiry, values []scalar.Value, before14 bool) (*read, error) {
 		}
 		columns = append(columns, sql)
 	}
-	r.sql = fmt.Sprintf("SELECT %s FROM %s.%s AS t ORDER BY t.%s", strings.Join(columns, ", "), ast.QuoteIdent(l.Name.Schema),
-		ast.QuoteIdent(l.Name.Name), ast.QuoteIdent(l.Key))
+	r.sql = fmt.Sprintf("SELECT %s FROM %s%s.%s AS t ORDER BY t.%s", strings.Join(columns, ", "), l.Source.Only(),
+		ast.QuoteIdent(l.Name.Schema), ast.QuoteIdent(l.Name.Name), ast.QuoteIdent(l.Key))
 	return r, nil
 }
 
@@ -102,8 +103,7 @@ func privateSQL(w *scalar.Writer, c *policy.Column) (string, error) {
 
 // settings of a session that reads objects. A read is not ended: that would tell how long it takes, and it has its own bounds.
 const settings = introspect.PlainText + `; SET LOCAL row_security = off; SET LOCAL statement_timeout = '1h'; SET LOCAL jit = off;
-	SET LOCAL standard_conforming_strings = on; SET LOCAL client_encoding = 'UTF8'; SET LOCAL transform_null_equals = off;
-	SET LOCAL lock_timeout = '2s'`
+	SET LOCAL standard_conforming_strings = on; SET LOCAL client_encoding = 'UTF8'; SET LOCAL transform_null_equals = off`
 
 // A rowError is a failure of the read that may depend on a row.
 type rowError struct{ error }
@@ -123,14 +123,18 @@ type source struct {
 	log   *slog.Logger
 }
 
-// objects reads the objects in one snapshot, in which the schema is checked.
+// objects reads the objects in one snapshot, in which the schema is checked, and in which it stays as it was checked.
 func (t source) objects(ctx context.Context, r *read, draft *answers.Draft) error {
 	conn, err := t.open(ctx)
 	if err != nil {
 		return unreached()
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	tx, err := conn.BeginTx(ctx, introspect.Snapshot)
+	tx, err := steady.Open(ctx, conn, []catalog.Name{t.local.Name})
+	if errors.Is(err, steady.ErrLocked) {
+		return pgerr.New(pgerr.DataUnavailable, "the schema of %s is being changed", t.local).
+			WithHint("Nothing was asked. Try again later.")
+	}
 	if err != nil {
 		return unreached()
 	}
@@ -169,7 +173,25 @@ func (t source) objects(ctx context.Context, r *read, draft *answers.Draft) erro
 		}
 		return rowError{err}
 	}
+	return t.settled(ctx, tx)
+}
+
+// settled checks behind a read that it was one of the table that was checked.
+func (t source) settled(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, steady.Settled([]*catalog.Table{t.local.Source}))
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == introspect.NotUnchanged {
+		return t.changed()
+	}
+	if err != nil {
+		return interrupted()
+	}
 	return nil
+}
+
+// changed refuses a survey of a table that is not as the policy was checked against.
+func (t source) changed() error {
+	return pgerr.New(pgerr.SchemaChanged, "the schema of %s has changed", t.local).
+		WithHint("Nothing was asked. The administrator must restart dpproxy.")
 }
 
 // collect gives the rows to the draft.
@@ -202,20 +224,18 @@ const progress = 1_000_000
 
 // unchanged checks in the snapshot of the read that the table is as the policy was checked against.
 func (t source) unchanged(ctx context.Context, tx pgx.Tx) error {
-	changed := pgerr.New(pgerr.SchemaChanged, "the schema of %s has changed", t.local).
-		WithHint("Nothing was asked. The administrator must restart dpproxy.")
 	schema, err := introspect.Read(ctx, tx, introspect.Relations{Names: []catalog.Name{t.local.Name}})
 	if err != nil {
 		return unreached()
 	}
 	now, problems := policy.CheckLocal(t.local.LocalTable, schema)
 	if len(problems) > 0 || now.Source.OID != t.local.Source.OID {
-		return changed
+		return t.changed()
 	}
 	same := reflect.DeepEqual(now.KeyColumn, t.local.KeyColumn) && reflect.DeepEqual(now.PublicColumns, t.local.PublicColumns) &&
 		reflect.DeepEqual(now.Private, t.local.Private)
 	if !same {
-		return changed
+		return t.changed()
 	}
 	return nil
 }
