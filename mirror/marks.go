@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -23,28 +22,62 @@ func markHead(ledger string, length int) []byte {
 	return fmt.Appendf(nil, "dpproxy mark of %s %010d\n", ledger, length)
 }
 
+// parseMark is the inverse of markHead and the sealed bytes behind it. Whole is false for a damaged mark.
+func parseMark(text []byte) (ledger string, sealed []byte, whole bool) {
+	head, rest, _ := bytes.Cut(text, []byte("\n"))
+	var length int
+	_, err := fmt.Sscanf(string(head), "dpproxy mark of %s %010d", &ledger, &length)
+	if err != nil || length > len(rest) {
+		return ledger, nil, false
+	}
+	return ledger, rest[:length], true
+}
+
 // ReadMark returns the mark that is kept for a ledger, nil if none is.
 func ReadMark(ctx context.Context, conn *pgx.Conn, ledger string) ([]byte, error) {
 	kept, _, err := marks(ctx, conn)
 	if err != nil {
 		return nil, fmt.Errorf("mirror: %w", err)
 	}
-	head := markHead(ledger, 0)
-	named := head[:len(head)-len("0000000000\n")]
 	for _, text := range kept {
-		rest, ours := bytes.CutPrefix(text, named)
-		if !ours {
-			continue
+		of, sealed, whole := parseMark(text)
+		switch {
+		case of != ledger:
+		case !whole:
+			return nil, fmt.Errorf("mirror: the mark of the ledger %s is damaged", ledger)
+		default:
+			return sealed, nil
 		}
-		if len(rest) > len("0000000000\n") {
-			length, err := strconv.Atoi(string(rest[:10]))
-			if rest = rest[11:]; err == nil && length <= len(rest) {
-				return rest[:length], nil
-			}
-		}
-		return nil, fmt.Errorf("mirror: the mark of the ledger %s is damaged", ledger)
 	}
 	return nil, nil
+}
+
+// OtherMarks returns the marks that are kept for all ledgers but one, by the ledger.
+func OtherMarks(ctx context.Context, conn *pgx.Conn, ledger string) (map[string][]byte, error) {
+	kept, _, err := marks(ctx, conn)
+	if err != nil {
+		return nil, fmt.Errorf("mirror: %w", err)
+	}
+	all := map[string][]byte{}
+	for _, text := range kept {
+		if of, sealed, whole := parseMark(text); whole && of != ledger {
+			all[of] = sealed
+		}
+	}
+	return all, nil
+}
+
+// RemoveMark has no mark kept for a ledger any more.
+func RemoveMark(ctx context.Context, conn *pgx.Conn, ledger string) error {
+	head := markHead(ledger, 0)
+	head = head[:len(head)-len("0000000000\n")]
+	_, err := conn.Exec(ctx, `SELECT pg_catalog.lo_unlink(m.oid) FROM pg_catalog.pg_largeobject_metadata m
+		WHERE m.oid >= $1 AND m.oid < $2 AND pg_catalog.substr(pg_catalog.lo_get(m.oid), 1, $3) = $4`,
+		uint32(firstMark), uint32(firstMark+markSlots), len(head), head)
+	if err != nil {
+		return fmt.Errorf("mirror: %w", err)
+	}
+	return nil
 }
 
 // marks returns the large objects of marks, and the number of one that there is not.

@@ -21,6 +21,10 @@ type Place interface {
 	// Write replaces the mark that is kept for a ledger, nil for none, by a sealed one. Where another is kept it
 	// changes nothing, and done is false.
 	Write(ctx context.Context, ledger string, old, sealed []byte) (done bool, err error)
+	// Others returns the marks that are kept for all ledgers but one, by the ledger.
+	Others(ctx context.Context, ledger string) (map[string][]byte, error)
+	// Remove has no mark kept for a ledger any more.
+	Remove(ctx context.Context, ledger string) error
 }
 
 // A Ledger has moments. It is asked for them at each tick.
@@ -48,6 +52,7 @@ type Witness struct {
 	shared bool // several processes write to the ledger, and mark it
 	log    *slog.Logger
 	now    func() time.Time
+	pause  func(context.Context, time.Duration) error
 
 	places []*keeping
 	// next is the mark for the next tick, and sealed its bytes.
@@ -64,12 +69,15 @@ type keeping struct {
 	Place
 	kept   []byte // by the place, as far as is known
 	failed bool   // at the last tick
+
+	others map[string][]byte // the marks of other ledgers at the last look
+	looked bool
 }
 
 // New returns the witness of a ledger. The key is of 32 bytes, and the same at each start. Shared says that other processes
 // write to the ledger too, and mark it at the same places.
 func New(key []byte, shared bool, log *slog.Logger, now func() time.Time, places ...Place) *Witness {
-	w := &Witness{key: key, shared: shared, log: log, now: now}
+	w := &Witness{key: key, shared: shared, log: log, now: now, pause: pause}
 	for _, p := range places {
 		w.places = append(w.places, &keeping{Place: p})
 	}
@@ -162,12 +170,15 @@ func (w *Witness) Mark(ctx context.Context, l Ledger) error {
 	return nil
 }
 
-// Tick writes the mark of the tick before at all places, and then makes the next one: when it is written follows from the
-// clock alone. A failure is logged, and it is tried again at the next tick.
+// Tick looks for other ledgers of the same secret, writes the mark of the tick before at all places, and then makes the next one:
+// when it is written follows from the clock alone. A failure is logged, and it is tried again at the next tick.
 func (w *Witness) Tick(ctx context.Context, l Ledger) {
 	written := false
 	for _, k := range w.places {
-		err := w.write(ctx, k)
+		_, err := w.lookAt(ctx, k, w.next.Ledger)
+		if err == nil {
+			err = w.write(ctx, k)
+		}
 		written = written || err == nil
 		if failed := err != nil; failed != k.failed && ctx.Err() == nil {
 			k.failed = failed
@@ -177,7 +188,7 @@ func (w *Witness) Tick(ctx context.Context, l Ledger) {
 				w.log.Info("the ledger is marked again", "place", k.Name())
 			}
 		}
-		if errors.Is(err, ErrOther) {
+		if errors.Is(err, ErrOther) || errors.Is(err, ErrSecond) {
 			w.end(err)
 		}
 	}
@@ -190,9 +201,9 @@ func (w *Witness) Tick(ctx context.Context, l Ledger) {
 }
 
 // Interval is how long after a tick the next one comes: it follows from the number of budgets.
-func (w *Witness) Interval() time.Duration {
-	return max(shortest, time.Duration(len(w.next.Balances))*perBudget)
-}
+func (w *Witness) Interval() time.Duration { return interval(w.next) }
+
+func interval(m Mark) time.Duration { return max(shortest, time.Duration(len(m.Balances))*perBudget) }
 
 func (w *Witness) end(err error) {
 	w.mu.Lock()

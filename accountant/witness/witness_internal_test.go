@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,6 +27,7 @@ type memory struct {
 	kept   []byte
 	err    error
 	writes []int // their lengths
+	others map[string][]byte
 }
 
 func (m *memory) Name() string { return "memory" }
@@ -41,6 +43,15 @@ func (m *memory) Write(_ context.Context, _ string, old, sealed []byte) (bool, e
 	}
 	m.kept, m.writes = bytes.Clone(sealed), append(m.writes, len(sealed))
 	return true, nil
+}
+
+func (m *memory) Others(context.Context, string) (map[string][]byte, error) {
+	return maps.Clone(m.others), m.err
+}
+
+func (m *memory) Remove(_ context.Context, ledger string) error {
+	delete(m.others, ledger)
+	return m.err
 }
 
 // counter is a ledger that has so many entries, of which each spent a pico.

@@ -17,6 +17,7 @@ import (
 // a ledger that was lost is never replaced by a fresh one in passing.
 type initCommand struct {
 	Policy string `arg:"" help:"Policy file." type:"path"`
+	again  `embed:""`
 }
 
 // Run implements the command.
@@ -25,7 +26,7 @@ func (c *initCommand) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	if err := s.init(ctx, log); err != nil {
+	if err := s.init(ctx, log, c.again); err != nil {
 		return err
 	}
 	fmt.Printf("made %s and the secret in %s; back up neither alone\n", s.where(), s.policy.SecretFile)
@@ -35,9 +36,9 @@ func (c *initCommand) Run(ctx context.Context, log *slog.Logger) error {
 	return sayQuestions(c.Policy, s.policy)
 }
 
-func (s *books) init(ctx context.Context, log *slog.Logger) error {
+func (s *books) init(ctx context.Context, log *slog.Logger, a again) error {
 	if s.shared() {
-		return s.initShared(ctx, log)
+		return s.initShared(ctx, log, a)
 	}
 	switch l, err := s.openEmbedded(ctx, log, false); {
 	case err == nil:
@@ -49,14 +50,24 @@ func (s *books) init(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	if err := s.provideSecret(); err != nil {
+	before, err := s.provideSecret(ctx, log, a)
+	if err != nil {
 		return err
 	}
+	defer before.close(ctx)
 	l, err := s.openEmbedded(ctx, log, true)
 	if err != nil {
 		return s.advise(err)
 	}
-	return errors.Join(rule(ctx, s, l, namesOnly(limits)), l.Close())
+	return errors.Join(s.begin(ctx, l, namesOnly(limits), before), l.Close())
+}
+
+// begin gives a ledger that was just made its budgets, after it has noted what it replaces.
+func (s *books) begin(ctx context.Context, l recorder, r ruling, before *predecessors) error {
+	if err := before.replace(ctx, l); err != nil {
+		return err
+	}
+	return rule(ctx, s, l, r)
 }
 
 // namesOnly is the ruling of a policy whose database need not be there yet.
@@ -66,7 +77,7 @@ func namesOnly(limits []accountant.Limit) ruling {
 
 // initShared makes the ledger in Redis, notes the secret's fingerprint in it, and
 // begins this proxy's journal.
-func (s *books) initShared(ctx context.Context, log *slog.Logger) error {
+func (s *books) initShared(ctx context.Context, log *slog.Logger, a again) error {
 	o, err := s.redisOptions(log)
 	if err != nil {
 		return err
@@ -77,9 +88,11 @@ func (s *books) initShared(ctx context.Context, log *slog.Logger) error {
 	case !errors.Is(err, redisledger.ErrNoLedger):
 		return s.advise(err)
 	}
-	if err := s.provideSecret(); err != nil {
+	before, err := s.provideSecret(ctx, log, a)
+	if err != nil {
 		return err
 	}
+	defer before.close(ctx)
 	if err := redisledger.Init(ctx, o); err != nil {
 		return s.advise(err)
 	}
@@ -94,7 +107,7 @@ func (s *books) initShared(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(rule(ctx, s, l, namesOnly(limits)), l.Close())
+	return errors.Join(s.begin(ctx, l, namesOnly(limits), before), l.Close())
 }
 
 // refuseSecondInit names the next step where another proxy, or an earlier call,
@@ -114,14 +127,4 @@ func (s *books) refuseSecondInit(ctx context.Context, o redisledger.Options) err
 		return err
 	}
 	return fmt.Errorf("%s: this proxy has its secret, so that dpproxy run can start here", there)
-}
-
-// provideSecret reads the secret, after making it where there is none.
-func (s *books) provideSecret() error {
-	if err := makeSecret(s.policy.SecretFile); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	var err error
-	s.secret, err = readSecret(s.policy.SecretFile)
-	return err
 }

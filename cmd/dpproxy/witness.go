@@ -30,6 +30,7 @@ func openWitness(b *books, log *slog.Logger, current func() *site) (w *witness.W
 	p := b.policy.Ledger
 	places := []witness.Place{&markServer{
 		name: "the mirror", current: current, dial: dialMirror, read: mirror.ReadMarkFile, write: mirror.WriteMarkFile,
+		others: mirror.OtherMarkFiles, remove: mirror.RemoveMarkFile,
 	}}
 	switch {
 	case p.Witness == "":
@@ -38,6 +39,7 @@ func openWitness(b *books, log *slog.Logger, current func() *site) (w *witness.W
 	default:
 		places = append(places, &markServer{
 			name: "the server of ledger.witness", current: current, dial: connectWitness, read: mirror.ReadMark, write: mirror.WriteMark,
+			others: mirror.OtherMarks, remove: mirror.RemoveMark,
 		})
 	}
 	w = witness.New(b.secret.derive("marks of the ledger"), b.shared(), log, time.Now, places...)
@@ -67,6 +69,8 @@ type markServer struct {
 	dial    func(context.Context, *site) (*pgx.Conn, error)
 	read    func(ctx context.Context, conn *pgx.Conn, ledger string) ([]byte, error)
 	write   func(ctx context.Context, conn *pgx.Conn, ledger string, old, sealed []byte) (bool, error)
+	others  func(ctx context.Context, conn *pgx.Conn, ledger string) (map[string][]byte, error)
+	remove  func(ctx context.Context, conn *pgx.Conn, ledger string) error
 
 	conn *pgx.Conn
 	of   *site // to which conn is
@@ -123,6 +127,28 @@ func (s *markServer) Write(ctx context.Context, ledger string, old, sealed []byt
 	return s.write(ctx, conn, ledger, old, sealed)
 }
 
+// Others implements [witness.Place].
+func (s *markServer) Others(ctx context.Context, ledger string) (map[string][]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, markTime)
+	defer cancel()
+	conn, err := s.session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.others(ctx, conn, ledger)
+}
+
+// Remove implements [witness.Place].
+func (s *markServer) Remove(ctx context.Context, ledger string) error {
+	ctx, cancel := context.WithTimeout(ctx, markTime)
+	defer cancel()
+	conn, err := s.session(ctx)
+	if err != nil {
+		return err
+	}
+	return s.remove(ctx, conn, ledger)
+}
+
 // witnessed is a ledger that charges only as long as it is marked.
 type witnessed struct {
 	accountant.Ledger
@@ -159,6 +185,9 @@ func openWitnessed(ctx context.Context, v *service, s *host) (end func() error, 
 	ledger, err := s.books.openLedger(ctx, v.log, func(ctx context.Context, p history.Past) error {
 		if away = await(ctx, s.site, s.wait, v.log); away != nil { // behind all that the ledger has to say
 			return away
+		}
+		if _, err := marks.Alone(ctx, p.Ledger); err != nil {
+			return err
 		}
 		return marks.Confirm(ctx, p)
 	})

@@ -170,7 +170,8 @@ func testSmallCharges(t *testing.T, k *kitchen) {
 func testLedgerFlushed(t *testing.T, k *kitchen) {
 	redis := redistemp.Start(t, redistemp.Durable...)
 	s := k.OnRedis(t, redis, "")
-	s.Command(t, "init", s.Policy)
+	k.closed(t)
+	s.InitAgain(t)
 	r := s.Run(t)
 	conn := sitetest.Dial(t, r.URL("ana"))
 	sitetest.Exec(t, conn, sitetest.CountPatients)

@@ -22,15 +22,25 @@ type recipe struct {
 // A kitchen is where recipes are tried: a site whose ledger can be read.
 type kitchen struct {
 	*sitetest.Site
+	t *testing.T // of all recipes
 	r *sitetest.Running
 }
 
-// withLedger is the site with another policy and an empty ledger of its own, which has the secret of this one, whose the mirror is.
+// closed stops the site's dpproxy until the recipe ends, since no other ledger of its secret may be charged meanwhile.
+func (k *kitchen) closed(t *testing.T) {
+	t.Helper()
+	k.r.Stop()
+	t.Cleanup(func() { k.r = k.Run(k.t) })
+}
+
+// withLedger is the site with another policy and an empty ledger of its own, which has the secret of this one, whose the mirror is:
+// the kitchen is closed meanwhile.
 func (k *kitchen) withLedger(t *testing.T, edits ...string) *sitetest.Site {
 	t.Helper()
 	secret := fmt.Sprintf("secret_file: %q\n", filepath.Join(k.Dir, "ledger", "secret"))
 	s := k.Variant(t, edits...).Variant(t, "ledger: {dir: \""+k.Dir, secret+"ledger: {dir: \""+t.TempDir())
-	s.Command(t, "init", s.Policy)
+	k.closed(t)
+	s.InitAgain(t)
 	return s
 }
 
@@ -69,7 +79,7 @@ func cook(t *testing.T, policy string, recipes []recipe) {
 	t.Cleanup(data.Stop)
 	sitetest.Exec(t, sitetest.Dial(t, data.URL("template1", pgtemp.Superuser)), "CREATE EXTENSION pg_stat_statements")
 	s := sitetest.Make(t, sitetest.Options{Data: data, Schema: sitetest.ClinicSchema, Policy: policy}).Gated(t)
-	k := &kitchen{Site: s, r: s.Run(t)}
+	k := &kitchen{Site: s, t: t, r: s.Run(t)}
 	for _, rec := range recipes {
 		t.Run(rec.id+" "+rec.title, func(t *testing.T) { rec.test(t, k) })
 	}

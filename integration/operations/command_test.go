@@ -21,7 +21,7 @@ import (
 func TestIncidents(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy).Gated(t)
 	shared := s.OnRedis(t, redistemp.Start(t, redistemp.Durable...), "")
-	s.Command(t, "init", shared.Policy)
+	shared.InitAgain(t)
 	for name, s := range map[string]*sitetest.Site{"embedded": s, "Redis": shared} {
 		t.Run(name, func(t *testing.T) { testIncidents(t, s) })
 	}

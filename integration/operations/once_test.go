@@ -69,7 +69,7 @@ func TestTwoProxiesAskOnce(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy+"\nanswers: {remember: true}\n").Gated(t)
 	a := &askers{t: t, Pair: &sitetest.Pair{T: t, Redis: redistemp.Start(t, redistemp.Durable...)}}
 	a.First, a.Next = s.OnRedis(t, a.Redis, ""), s.OnRedis(t, a.Redis, "")
-	s.Command(t, "init", a.First.Policy)
+	a.First.InitAgain(t)
 	a.Run()
 	defer a.Stop()
 

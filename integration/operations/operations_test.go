@@ -79,6 +79,9 @@ func testInit(t *testing.T, s *sitetest.Site) {
 	if out, failed := alone.Attempt(t, "run", alone.Policy); !failed || !strings.Contains(out, "dpproxy init makes it, once") {
 		t.Errorf("run with a ledger that vanished: %s", out)
 	}
+	if out, failed := alone.Attempt(t, "init", alone.Policy); !failed || !strings.Contains(out, "there was a ledger") {
+		t.Errorf("init with the secret of a ledger that vanished: %s", out)
+	}
 }
 
 // A second sync finds nothing to do; one that runs beside dpproxy does no harm.

@@ -29,7 +29,7 @@ func TestTwoProxies(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
 	p := &sitetest.Pair{T: t, Redis: redistemp.Start(t, redistemp.Durable...)}
 	p.First, p.Next = s.OnRedis(t, p.Redis, ""), s.OnRedis(t, p.Redis, "")
-	s.Command(t, "init", p.First.Policy)
+	p.First.InitAgain(t)
 	p.Run()
 	answers(t, true, p.Conns[0], p.Conns[1], p.Conns[1])
 	if got := p.First.UnitSpent(t); got != "0.3" {
@@ -142,7 +142,7 @@ func TestSharedBudget(t *testing.T) {
 		strings.Replace(sitetest.ClinicPolicy, "budget: {epsilon: 9000}", "budget: {epsilon: 10}", 1)+"\nlimits: {connections: 200}\n")
 	p := &sitetest.Pair{T: t, Redis: redistemp.Start(t, redistemp.Durable...)}
 	p.First, p.Next = s.OnRedis(t, p.Redis, ""), s.OnRedis(t, p.Redis, "")
-	s.Command(t, "init", p.First.Policy)
+	p.First.InitAgain(t)
 	p.Run()
 	defer p.Stop()
 	var answered, refused atomic.Int64

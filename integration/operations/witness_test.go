@@ -1,6 +1,7 @@
 package operations_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"math/big"
 	"os"
@@ -220,6 +221,70 @@ func TestTwoOnOneLedger(t *testing.T) {
 	}
 }
 
+// TestSecondLedger copies the secret of a dpproxy that runs: there is no second ledger beside it, neither by init nor by a start, and
+// if two come to be charged nevertheless, the one that sees the other charges nothing more.
+func TestSecondLedger(t *testing.T) {
+	t.Parallel()
+	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
+	folder := t.TempDir()
+	second := s.Variant(t, filepath.Join(s.Dir, "ledger"), folder)
+	text, err := os.ReadFile(filepath.Join(s.Dir, "ledger", "secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "secret"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := []string{"init", second.Policy, "--again", "--reason", "the first one is gone"}
+	r := s.Run(t)
+	ana := sitetest.Dial(t, r.URL("ana"))
+	second.Refuses(t, "exists already, so that there was a ledger", "init", second.Policy)
+	second.Refuses(t, "--again and --reason belong together", "init", second.Policy, "--again")
+	second.Refuses(t, "a second ledger is charged under the same secret", again...)
+	if kept, err := filepath.Glob(folder + "/ledger*"); err != nil || len(kept) > 0 {
+		t.Errorf("a refused init made %v, %v", kept, err)
+	}
+	sitetest.Exec(t, ana, sitetest.CountPatients) // which another's attempts do not disturb
+	r.Stop()
+
+	// The dead one is replaced: the new ledger says so, and its marks are gone.
+	dead := mirrorMarks(t, s)
+	names := markNames(t, s)
+	second.Command(t, again...)
+	lines, _ := export(t, second)
+	if !strings.Contains(string(bytes.Join(lines, nil)), "the first one is gone; it replaces the ledger ") {
+		t.Errorf("the new ledger says nothing of the old one: %s", lines)
+	}
+	if gone := mirrorMarks(t, s); bytes.Contains(gone[0], []byte("end")) || bytes.Contains(gone[1], []byte("end")) {
+		t.Errorf("the marks of the dead ledger are kept: %q", gone)
+	}
+	heir := second.Run(t)
+	eve := sitetest.Dial(t, heir.URL("ana"))
+	sitetest.Exec(t, eve, sitetest.CountPatients)
+
+	// The first one is no more. It does not start beside its heir.
+	first := s.Start(t)
+	<-first.Exited
+	if first.Addr != "" || !strings.Contains(first.Log.String(), "a second ledger is charged under the same secret") {
+		t.Errorf("the first one starts beside its heir:\n%s", first.Log)
+	}
+	sitetest.Exec(t, eve, sitetest.CountPatients)
+
+	// It goes on all the same, as one does that does not look.
+	for i, name := range names {
+		if err := os.WriteFile(name, dead[i], 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await.That(t, "the heir charges nothing more", func() bool {
+		_, err := eve.Exec(t.Context(), sitetest.CountPatients)
+		return sitetest.SQLState(err) == "PB014"
+	})
+	if !strings.Contains(heir.Log.String(), "a second ledger is charged under the same secret") {
+		t.Errorf("the log does not say why:\n%s", heir.Log)
+	}
+}
+
 // TestMarksAreOutOfReach holds that analysts can neither read nor change the mark.
 func TestMarksAreOutOfReach(t *testing.T) {
 	t.Parallel()
@@ -247,7 +312,7 @@ func TestRestoredRedis(t *testing.T) {
 	redis := redistemp.Start(t, redistemp.Durable...)
 	base := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
 	s := base.OnRedis(t, redis, "")
-	s.Command(t, "init", s.Policy)
+	s.InitAgain(t)
 	spend(t, s, 1)
 	redis.Kill()
 	older := filepath.Join(t.TempDir(), "older")

@@ -108,7 +108,7 @@ func TestRepeatsAcrossProxies(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema, answersPolicy())
 	p := &sitetest.Pair{T: t, Redis: redistemp.Start(t, redistemp.Durable...)}
 	p.First, p.Next = s.OnRedis(t, p.Redis, ""), s.OnRedis(t, p.Redis, "")
-	s.Command(t, "init", p.First.Policy)
+	p.First.InitAgain(t)
 	p.Run()
 	defer p.Stop()
 	first := sitetest.Rows(t, p.Conns[0], bySex)

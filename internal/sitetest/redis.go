@@ -29,3 +29,9 @@ func (s *Site) OnRedis(t testing.TB, r *redistemp.Server, user string, more ...s
 	v.write(t, strings.Join(lines, ""))
 	return &v
 }
+
+// InitAgain makes the ledger of a site whose secret another one had: no ledger of that secret may run meanwhile.
+func (s *Site) InitAgain(t testing.TB) {
+	t.Helper()
+	s.Command(t, "init", s.Policy, "--again", "--reason", "the test goes on with another ledger")
+}
