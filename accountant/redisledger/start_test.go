@@ -80,6 +80,10 @@ func (p place) Write(_ context.Context, _ string, old, sealed []byte) (bool, err
 	return true, nil
 }
 
+func (place) Others(context.Context, string) (map[string][]byte, error) { return nil, nil }
+
+func (place) Remove(context.Context, string) error { return nil }
+
 // TestStartTogether starts proxies of one ledger in every order in which each of them can be overtaken by the next one once:
 // no ledger is taken for an older copy.
 func TestStartTogether(t *testing.T) {
