@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"log/slog"
 	"strings"
 
 	"dpproxy/accountant/history"
@@ -16,7 +14,7 @@ import (
 // spending a new one forgets.
 type again struct {
 	Again  bool   `help:"Make a ledger although the secret exists. The new ledger knows nothing of what was spent before."`
-	Who    string `help:"With --again: who decides, for the audit trail; the account that runs this unless said otherwise." placeholder:"NAME"`
+	Who    string `help:"With --again: who decides; the account that runs this unless said otherwise." placeholder:"NAME"`
 	Reason string `help:"With --again: why, for the audit trail."`
 }
 
@@ -36,46 +34,7 @@ type predecessors struct {
 	closePlaces func(context.Context)
 }
 
-// provideSecret makes the secret. One that exists is refused, unless it is to be used again: then no other ledger of it may be
-// charged, and their marks are returned.
-func (s *books) provideSecret(ctx context.Context, log *slog.Logger, a again) (*predecessors, error) {
-	made := makeSecret(s.policy.SecretFile)
-	if made != nil && !errors.Is(made, fs.ErrExist) {
-		return nil, made
-	}
-	if made != nil && !a.Again {
-		return nil, s.refuseSecret()
-	}
-	var err error
-	if s.secret, err = readSecret(s.policy.SecretFile); err != nil || made == nil {
-		return nil, err
-	}
-	who, err := decision{a.Who, a.Reason}.decider()
-	if err != nil {
-		return nil, err
-	}
-	p := &predecessors{who: who, reason: a.Reason}
-	at := &site{policy: s.policy, secret: s.secret}
-	p.marks, p.closePlaces = openWitness(s, log, func() *site { return at })
-	if p.dead, err = p.marks.Alone(ctx, ""); err != nil {
-		p.close(ctx)
-		return nil, fmt.Errorf("no ledger was made: %w", err)
-	}
-	return p, nil
-}
-
-// refuseSecret says what the secret proves, and what to do.
-func (s *books) refuseSecret() error {
-	find := "put that ledger's folder where ledger.dir says"
-	if s.shared() {
-		find = "if Redis has lost it, dpproxy ledger repair puts back what the proxies' journals have"
-	}
-	return fmt.Errorf("the secret %s exists already, so that there was a ledger, and a new one would give its budgets a second time; "+
-		"nothing was made: %s. If there is none any more: dpproxy init --again --reason \"...\", which the new ledger notes. "+
-		"For other people, give secret_file a file of its own", s.policy.SecretFile, find)
-}
-
-// replace notes in a new ledger what it replaces, and then removes the marks of that.
+// replace notes the predecessors in a new ledger, and then removes their marks.
 func (p *predecessors) replace(ctx context.Context, l recorder) error {
 	if p == nil {
 		return nil

@@ -62,7 +62,7 @@ func (s *books) init(ctx context.Context, log *slog.Logger, a again) error {
 	return errors.Join(s.begin(ctx, l, namesOnly(limits), before), l.Close())
 }
 
-// begin gives a ledger that was just made its budgets, after it has noted what it replaces.
+// begin gives a ledger that was just made its budgets, after its predecessors were noted.
 func (s *books) begin(ctx context.Context, l recorder, r ruling, before *predecessors) error {
 	if err := before.replace(ctx, l); err != nil {
 		return err
@@ -127,4 +127,43 @@ func (s *books) refuseSecondInit(ctx context.Context, o redisledger.Options) err
 		return err
 	}
 	return fmt.Errorf("%s: this proxy has its secret, so that dpproxy run can start here", there)
+}
+
+// provideSecret makes the secret. One that exists is refused, unless it is to be used again: then no other ledger of it may be
+// charged, and their marks are returned.
+func (s *books) provideSecret(ctx context.Context, log *slog.Logger, a again) (*predecessors, error) {
+	made := makeSecret(s.policy.SecretFile)
+	if made != nil && !errors.Is(made, fs.ErrExist) {
+		return nil, made
+	}
+	if made != nil && !a.Again {
+		return nil, s.refuseSecret()
+	}
+	var err error
+	if s.secret, err = readSecret(s.policy.SecretFile); err != nil || made == nil {
+		return nil, err
+	}
+	who, err := decision{a.Who, a.Reason}.decider()
+	if err != nil {
+		return nil, err
+	}
+	p := &predecessors{who: who, reason: a.Reason}
+	at := &site{policy: s.policy, secret: s.secret}
+	p.marks, p.closePlaces = openWitness(s, log, func() *site { return at })
+	if p.dead, err = p.marks.Alone(ctx, ""); err != nil {
+		p.close(ctx)
+		return nil, fmt.Errorf("no ledger was made: %w", err)
+	}
+	return p, nil
+}
+
+// refuseSecret refuses a secret that exists, with the remedies.
+func (s *books) refuseSecret() error {
+	find := "put that ledger's folder where ledger.dir says"
+	if s.shared() {
+		find = "if Redis has lost it, dpproxy ledger repair puts back what the proxies' journals have"
+	}
+	return fmt.Errorf("the secret %s exists already, so that there was a ledger, and a new one would give its budgets a second time; "+
+		"nothing was made: %s. If there is none any more: dpproxy init --again --reason \"...\", which the new ledger notes. "+
+		"For other people, give secret_file a file of its own", s.policy.SecretFile, find)
 }
