@@ -242,14 +242,18 @@ func (s *boundSite) below(t *testing.T) {
 	s.Command(t, "sync", s.Policy)
 	r := s.Run(t)
 	const ask = "SELECT count(*) FROM visits JOIN e ON e.k = visits.id"
-	sitetest.Exec(t, sitetest.Dial(t, r.URL("ana")), ask)
+	_, err := sitetest.Dial(t, r.URL("ana")).Exec(t.Context(), ask)
+	sitetest.Fails(t, err, "PB004", `"e" is a view`)
 	data := sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser))
 	sitetest.Exec(t, data, "CREATE OR REPLACE VIEW d AS SELECT k, patient_id, v FROM w WHERE EXISTS (SELECT FROM patients WHERE id = 7)")
 	refused := func(r *sitetest.Running) {
 		t.Helper()
 		ana := sitetest.Dial(t, r.URL("ana"))
 		_, err := ana.Exec(t.Context(), ask)
-		sitetest.Fails(t, err, "PB013", "public.e")
+		sitetest.Fails(t, err, "PB004", `"e" is a view`)
+		if log := r.Log.String(); !strings.Contains(log, "statements about it are refused") || !strings.Contains(log, "table=public.e") {
+			t.Errorf("the log does not say that e is another:\n%s", log)
+		}
 		sitetest.Exec(t, ana, sitetest.CountPatients)
 	}
 	r.HangUp(t, "the policy was reloaded")

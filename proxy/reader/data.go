@@ -212,10 +212,8 @@ func (d *Data) checking(plan *planner.Plan) *checks {
 		if d.checks == nil || len(d.checks) >= keptChecks {
 			d.checks = map[string]*checks{}
 		}
-		tables := d.tables(plan)
-		c = &checks{
-			lock: steady.Lock(tables), unchanged: introspect.Unchanged(d.fingerprints(plan.Relations)), settled: steady.Settled(tables),
-		}
+		sources, fingerprints := d.sources(plan), d.fingerprints(plan.Relations)
+		c = &checks{lock: steady.Lock(sources), unchanged: introspect.Unchanged(fingerprints), settled: steady.Settled(sources)}
 		d.checks[string(key)] = c
 	}
 	return c

@@ -121,12 +121,12 @@ func (r *Reading) explainChange(ctx context.Context, policy time.Duration) error
 	return d.SchemaChanged(changed[0], r.plan.Untold)
 }
 
-// tables are the relations whose rows a plan reads: views over protected rows stand for their queries.
-func (d *Data) tables(plan *planner.Plan) (tables []*catalog.Table) {
-	for _, n := range plan.Relations {
-		if t := d.catalog.Table(n); t != nil {
-			tables = append(tables, t.Source)
-		}
+// sources are the relations of a plan as the policy was checked against them. Views over protected rows are among them: their queries
+// are read in their places, and are the right ones as long as the views are as they were.
+func (d *Data) sources(plan *planner.Plan) []*catalog.Table {
+	sources := make([]*catalog.Table, len(plan.Relations))
+	for i, n := range plan.Relations {
+		sources[i] = d.catalog.Source(n)
 	}
-	return tables
+	return sources
 }
