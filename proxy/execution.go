@@ -119,7 +119,8 @@ func (e *execution) checkSchema(analysed *analysed) error {
 	}
 	untold := planner.UntoldOf(e.text.stmt)
 	if analysed.err == nil {
-		names, untold = append(names, analysed.query.Relations()...), analysed.query.Untold()
+		// Tables come before the views that read them, whose form is theirs, too.
+		names, untold = append(analysed.query.Relations(), names...), analysed.query.Untold()
 	}
 	if t, off := e.p.cfg.Data.TurnedOff(names); off {
 		return e.p.cfg.Data.SchemaChanged(t, untold)

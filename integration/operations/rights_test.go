@@ -85,8 +85,8 @@ func TestLeastRights(t *testing.T) {
 	}
 	for _, right := range []string{
 		"SELECT ON clinic.patients", "SELECT ON clinic.visits", "SELECT ON archive.visits_2020", "SELECT ON clinic.adults",
-		"SELECT ON clinic.hospitals", "SELECT ON clinic.wards", "SELECT ON clinic.open_wards", "USAGE ON SCHEMA clinic", "USAGE ON SCHEMA archive",
-		"USAGE ON SCHEMA kinds",
+		"SELECT ON clinic.hospitals", "SELECT ON clinic.wards", "SELECT ON clinic.open_wards",
+		"USAGE ON SCHEMA clinic", "USAGE ON SCHEMA archive", "USAGE ON SCHEMA kinds",
 	} {
 		sitetest.Exec(t, super, "REVOKE "+right+" FROM dpproxy_reader")
 		grant := "GRANT " + right + " TO dpproxy_reader;"
