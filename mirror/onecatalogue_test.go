@@ -110,6 +110,7 @@ func TestSyncSeesOneCatalogue(t *testing.T) {
 	if strings.Contains(before, "hush") {
 		t.Fatal(before)
 	}
+	m.starts(t)
 	steps, _ := m.sync(t, open, "")
 	refused := 0
 	for _, c := range movingChanges {
@@ -136,6 +137,44 @@ func TestSyncSeesOneCatalogue(t *testing.T) {
 	if got := m.state(t); got != before {
 		t.Errorf("at last it is\n%s\nand was\n%s", got, before)
 	}
+}
+
+// starts reads the catalogue as a start does, while a change is open that swaps what a view's query names: the query and the columns
+// are those of before the change, or those of after it.
+func (m *moving) starts(t *testing.T) {
+	t.Helper()
+	read := func() string {
+		s, err := movingPlan.Read(t.Context(), m.upstream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var columns []string
+		for _, c := range s.Tables[name("moving.secrets")].Columns {
+			columns = append(columns, c.Name)
+		}
+		return fmt.Sprintf("%s of %v", s.Tables[name("moving.people")].View, columns)
+	}
+	swapped := swapped("TABLE moving.secrets")
+	before := read()
+	run(t, m.super, swapped)
+	after := read()
+	run(t, m.super, swapped)
+	run(t, m.super, "BEGIN; "+swapped)
+	changed, done := make(chan error, 1), make(chan struct{})
+	go func() {
+		_, err := pgtemp.Blocks(context.Background(), m.watch, m.super.PgConn().PID(), done)
+		_, failed := m.super.Exec(context.Background(), "COMMIT")
+		changed <- errors.Join(err, failed)
+	}()
+	got := read()
+	close(done)
+	if err := <-changed; err != nil {
+		t.Fatal(err)
+	}
+	if before == after || got != before && got != after {
+		t.Errorf("a start sees %s; before %s, after %s", got, before, after)
+	}
+	run(t, m.super, swapped)
 }
 
 var everyStep = flag.Bool("everystep", false, "change the schema before every statement of a sync, not a few")
