@@ -24,8 +24,8 @@ func TestGuaranteesNameTests(t *testing.T) {
 	}
 	_, invariants, _ := strings.Cut(string(text), "## Invariants")
 	parts := regexp.MustCompile(`\*\*I\d+\. `).Split(invariants, -1)[1:]
-	if len(parts) != 14 {
-		t.Errorf("%d invariants, want 14", len(parts))
+	if len(parts) != 15 {
+		t.Errorf("%d invariants, want 15", len(parts))
 	}
 	for i, part := range parts {
 		if !named.MatchString(part) {

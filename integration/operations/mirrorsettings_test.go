@@ -31,7 +31,7 @@ func TestDocumentedMirrorSettings(t *testing.T) {
 	shown := func() (list []string) {
 		for _, name := range names {
 			value := sitetest.Rows(t, ana, "SHOW dp."+name)
-			if !strings.HasSuffix(value, " ") {
+			if !strings.HasSuffix(value, " \t") {
 				t.Errorf("a session begins with %q for dp.%s, which is no default of dpproxy's", value, name)
 			}
 			list = append(list, value)

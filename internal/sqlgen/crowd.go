@@ -47,7 +47,10 @@ func (s *Schema) Crowd(units int, f Filling) string {
 		for _, c := range t.columns {
 			cols = append(cols, s.ofCrowd(t, c, f, units))
 		}
-		fmt.Fprintf(&b, "ALTER TABLE %[1]s SET (fillfactor = 10); INSERT INTO %[1]s SELECT %[2]s FROM generate_series(1, %[3]d) AS g;\n",
+		for _, leaf := range s.leaves(t) {
+			fmt.Fprintf(&b, "ALTER TABLE %s SET (fillfactor = 10); ", leaf)
+		}
+		fmt.Fprintf(&b, "INSERT INTO %[1]s SELECT %[2]s FROM generate_series(1, %[3]d) AS g;\n",
 			t.name, strings.Join(cols, ", "), units)
 	}
 	return b.String()

@@ -196,6 +196,14 @@ CREATE TABLE %[1]s_2a PARTITION OF %[1]s_2 FOR VALUES WITH (MODULUS 4, REMAINDER
 CREATE TABLE %[1]s_2b PARTITION OF %[1]s_2 FOR VALUES WITH (MODULUS 4, REMAINDER 3)`, t.name, by)
 }
 
+// leaves are the tables that have the rows of a table: itself, or its partitions of the last level.
+func (s *Schema) leaves(t *table) []string {
+	if s.partitions(t) == "" {
+		return []string{t.name}
+	}
+	return []string{t.name + "_1", t.name + "_2a", t.name + "_2b"}
+}
+
 // eventKey are the columns of the key of events, and partOf those of parts that refer to it.
 func (s *Schema) eventKey() string {
 	if s.composite {
