@@ -78,7 +78,7 @@ func compareResults(i int, a, b []reply) (breaches []string) {
 		}
 		if a[0].results[i].numeric[c] {
 			cells := column
-			column = func(r reply) []string { return forms(cells(r)) }
+			column = func(r reply) []string { return []string{nulls(cells(r))} }
 		}
 		breaches = append(breaches, frequencies(name, a, b, column)...)
 	}
@@ -90,17 +90,16 @@ func stable(a []reply, column func(reply) []string) bool {
 	return !slices.ContainsFunc(a, func(r reply) bool { return !slices.Equal(column(r), first) })
 }
 
-// forms leaves of noisy numbers whether they are NULL, and how many decimals they show
-// if that does not follow from their size.
-func forms(cells []string) []string {
-	var out []string
+// nulls leaves of the noisy numbers of a reply how many are NULL: one text for each reply, since what makes one of them NULL, such as a
+// limit that leaves out most, makes all of a column so.
+func nulls(cells []string) string {
+	n := 0
 	for _, c := range cells {
-		if c != "NULL" {
-			c = "number"
+		if c == "NULL" {
+			n++
 		}
-		out = append(out, c)
 	}
-	return out
+	return fmt.Sprintf("%d NULL", n)
 }
 
 // frequencies compares how often each text occurs. A text of one world that the other
