@@ -273,7 +273,7 @@ func TestNoCliffOfJoins(t *testing.T) {
 }
 
 // firstOfChain is the row that a chain of joins begins with, and the table that comes next, with its conditions.
-var firstOfChain = regexp.MustCompile(`\(SELECT\) AS z LEFT JOIN ("public"\."\w+" AS (t\d+)) ON (.*?) LEFT JOIN`)
+var firstOfChain = regexp.MustCompile(`\(SELECT\) AS z LEFT JOIN ((?:ONLY )?"public"\."\w+" AS (t\d+)) ON (.*?) LEFT JOIN`)
 
 // listed says that a statement joins a list of constants: where Postgres leaves that out, it is no table that it does not read.
 func listed(sql string) bool {
