@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -61,7 +62,8 @@ func (l *Ledger) serve(batch []*request) {
 			return
 		}
 		batch = rest
-		if cause == nil || ctx.Err() == nil {
+		// A read that ends with the time can be told before the context is.
+		if cause == nil || ctx.Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			cause = err
 		}
 		var diverged *DivergedError
