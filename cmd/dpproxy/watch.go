@@ -24,7 +24,7 @@ const (
 	// catchUpTime bounds one look, and a sync.
 	catchUpTime = 30 * time.Second
 	// patience is how long a statement waits for one.
-	patience = time.Second
+	patience = 3 * time.Second
 )
 
 // watch takes over the mirror that dpproxy sync has made, and refuses tables whose schema changes.
