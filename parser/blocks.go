@@ -28,6 +28,8 @@ type result struct {
 	table string
 	// perUnit says that the rows are groups of GROUP BY on the privacy unit.
 	perUnit bool
+	// blocks are those whose released rows the rows are made of.
+	blocks []*candidate
 }
 
 // A candidate is a release block that was found.
@@ -37,6 +39,7 @@ type candidate struct {
 	groups  grouping
 	outputs []string // names of the targets
 	at      int      // of the first target, in the analysed text
+	counts  []int    // where its rows are counted above, in the client's statement
 }
 
 // A level is a SELECT after its analysis.
@@ -154,9 +157,10 @@ func (a *analysis) setOperation(sel *pg.SelectStmt, s *scope) result {
 		l.columns[i].unit = l.columns[i].unit && i < len(r.columns) && r.columns[i].unit
 		l.columns[i].keys = nil
 		l.columns[i].lacking = l.columns[i].lacking || i < len(r.columns) && r.columns[i].lacking
+		l.columns[i].measured = l.columns[i].measured || i < len(r.columns) && r.columns[i].measured
 	}
 	sorter{a}.noteOrder(sel, s, l.columns, l.known)
-	l.kind = max(l.kind, r.kind)
+	l.kind, l.blocks = max(l.kind, r.kind), slices.Concat(l.blocks, r.blocks)
 	return l
 }
 
@@ -186,6 +190,7 @@ func (a *analysis) plain(sel *pg.SelectStmt, s *scope) result {
 		a.above(sel, s, outputs)
 		from.columns, from.known = a.columns(sel, s)
 		sorter{a}.noteOrder(sel, s, from.columns, from.known)
+		from.blocks = tallier{a}.uncounted(sel, s, from.blocks)
 		return from
 	}
 	if len(sel.TargetList) > maxColumns || len(sel.GroupClause) > maxColumns || len(sel.SortClause) > maxColumns {
@@ -249,10 +254,14 @@ func (a *analysis) block(sel *pg.SelectStmt, s *scope, groups grouping, outputs 
 		a.refuse(pgerr.New(pgerr.FeatureNotSupported, "rows of a protected table cannot be locked").
 			WithHint("Remove FOR UPDATE or FOR SHARE."))
 	}
-	a.found = append(a.found, &candidate{
+	c := &candidate{
 		sel: sel, scope: s, groups: groups, outputs: outputs,
 		at: a.offsetOf(sel.TargetList[0].GetResTarget().GetLocation()),
-	})
+	}
+	a.found = append(a.found, c)
+	if !s.measures(sel.HavingClause) {
+		r.blocks = []*candidate{c}
+	}
 	return r
 }
 
@@ -362,7 +371,9 @@ func (a *analysis) columns(sel *pg.SelectStmt, s *scope) (out []column, known bo
 		}
 		if !isStar(t.Val) {
 			name, ok := outputName(t)
-			out = append(out, column{name: name, unit: s.isUnit(t.Val), keys: s.keysOf(t.Val), lacking: s.lacks(t.Val)})
+			out = append(out, column{
+				name: name, unit: s.isUnit(t.Val), keys: s.keysOf(t.Val), lacking: s.lacks(t.Val), measured: s.measures(t.Val),
+			})
 			known = known && ok
 			continue
 		}

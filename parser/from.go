@@ -28,7 +28,19 @@ func (a *analysis) joined(l, r result) result {
 		a.refuse(pgerr.New(pgerr.Ownership, "rows of protected table %q are joined with a released result", l.table).At(l.at).
 			WithHint("Aggregate the protected rows in a sub-select of their own and join the two results."))
 	}
-	return result{kind: l.kind, at: l.at, table: l.table}
+	return result{kind: l.kind, at: l.at, table: l.table, blocks: slices.Concat(l.blocks, r.blocks)}
+}
+
+// kept are the blocks of whose rows those of a join are made: an outer join has a row of its preserved side whatever the
+// other shows.
+func kept(t pg.JoinType, l, r []*candidate) []*candidate {
+	switch t { //nolint:exhaustive // the parser writes no other
+	case pg.JoinType_JOIN_LEFT:
+		return l
+	case pg.JoinType_JOIN_RIGHT:
+		return r
+	}
+	return slices.Concat(l, r)
 }
 
 // maxItems bounds the items of all FROM clauses of a statement, and maxColumns
@@ -164,8 +176,9 @@ func (a *analysis) condition(quals *pg.Node, s *scope, k kind) {
 
 func (a *analysis) join(j *pg.JoinExpr, s *scope) result {
 	first := len(s.items)
-	l := a.fromItem(j.Larg, s)
-	r := a.joined(l, a.fromItem(j.Rarg, s))
+	l, right := a.fromItem(j.Larg, s), a.fromItem(j.Rarg, s)
+	r := a.joined(l, right)
+	r.blocks = kept(j.Jointype, l.blocks, right.blocks)
 	a.condition(j.Quals, s, r.kind)
 	if j.Alias != nil {
 		whole := &item{known: true}

@@ -66,41 +66,32 @@ func (i *instead) wholeRows(sel *pg.SelectStmt) {
 	}
 }
 
-// tuples counts different rows of several columns: those of SELECT DISTINCT.
+// tuples counts different rows of several columns: their texts as one.
 func (i *instead) tuples(sel *pg.SelectStmt) {
-	out := clone(sel)
+	out, changed := clone(sel), false
 	var calls []*pg.Node
-	for _, t := range out.TargetList {
-		everyNode(t, func(n *pg.Node) {
-			if isAggregate(n) {
-				calls = append(calls, n)
-			}
-		})
+	everyNodeOf(out, func(n *pg.Node) {
+		f := n.GetFuncCall()
+		if nameOf(n) == "count" && f.AggDistinct && len(f.Args) == 1 && f.Args[0].GetRowExpr() != nil {
+			calls = append(calls, n)
+		}
+	})
+	for _, n := range calls {
+		f := n.GetFuncCall()
+		f.Args, changed = []*pg.Node{parsed(oneText(f.Args[0].GetRowExpr().Args))}, true
 	}
-	if len(calls) != 1 || nameOf(calls[0]) != "count" || !calls[0].GetFuncCall().AggDistinct || sel.HavingClause != nil {
-		return
+	if changed {
+		i.add("%s", selectSQL(out))
 	}
-	call := calls[0].GetFuncCall()
-	if len(call.Args) != 1 || call.Args[0].GetRowExpr() == nil {
-		return
+}
+
+// oneText writes a value that is another one for each row of the expressions, and never NULL: their texts, quoted.
+func oneText(list []*pg.Node) string {
+	parts := make([]string, len(list))
+	for i, n := range list {
+		parts[i] = "coalesce(replace(CAST(" + exprSQL(n) + " AS text), '|', '||'), ' | ')"
 	}
-	keys := i.keys(sel)
-	columns := columnsOf(append(slices.Clone(keys), call.Args[0].GetRowExpr().Args...)...)
-	if len(keys) != len(sel.GroupClause) || slices.ContainsFunc(keys, func(n *pg.Node) bool { return columnOf(n) == "" }) {
-		return
-	}
-	where := whereSQL(conditionSQL(sel.WhereClause), conditionSQL(call.AggFilter))
-	replaceBy(calls[0], "count(*)")
-	var targets []string
-	for _, t := range out.TargetList {
-		targets = append(targets, exprSQL(bare(t)))
-	}
-	sql := "SELECT " + strings.Join(targets, ", ") + " FROM (SELECT DISTINCT " + listSQL(columns) + " FROM " + fromSQL(sel.FromClause) +
-		where + ") AS shown"
-	if len(keys) > 0 {
-		sql += " GROUP BY " + groupsSQL(keys)
-	}
-	i.add("%s", sql)
+	return strings.Join(parts, " || ' |, ' || ")
 }
 
 // existing asks whether there is a row by an aggregate: EXISTS in a SELECT list.

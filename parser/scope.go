@@ -37,12 +37,13 @@ type item struct {
 }
 
 // A column of an item or of a query; unit says that it identifies the privacy unit, lacking that it is
-// computed from an aggregate that a small group has no value of. The keys are those of which it holds values, perhaps
-// with other columns, and that determine the unit. Of a table itself, not of a query, it can be unique, and
-// have a parent: a column of another table that always has its value.
+// computed from an aggregate that a small group has no value of, measured that it is computed from any. The
+// keys are those of which it holds values, perhaps with other columns, and that determine the unit. Of a table itself,
+// not of a query, it can be unique, and have a parent: a column of another table that always has its value.
 type column struct {
 	name          string
 	unit, lacking bool
+	measured      bool
 	keys          []ast.KeyPart
 	unique        bool
 	parent        string

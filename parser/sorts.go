@@ -56,7 +56,7 @@ func (s *scope) lacks(n *pg.Node) bool {
 		case s.block && isAggregate(n):
 			found = f != nil && lacking(f)
 		case n.GetColumnRef() != nil:
-			found = !s.block && s.lackingColumn(n)
+			found = !s.block && s.columnIs(n, func(c column) bool { return c.lacking })
 		default:
 			if enter := opaque(n); enter != nil {
 				enter(visit)
@@ -69,14 +69,13 @@ func (s *scope) lacks(n *pg.Node) bool {
 	return found
 }
 
-// lackingColumn reports whether a column is one of an aggregate that a small group has no value of. A
-// name that a USING clause merges is in several items.
-func (s *scope) lackingColumn(n *pg.Node) bool {
+// columnIs reports whether a reference is of a column that is such. A name that a USING clause merges is in several items.
+func (s *scope) columnIs(n *pg.Node, such func(column) bool) bool {
 	if _, c, ok := s.own(n.GetColumnRef()); ok {
-		return c.lacking
+		return such(c)
 	}
 	name, bare := columnName(n)
-	return bare && slices.ContainsFunc(s.items, func(it *item) bool { return it.columnNamed(name).lacking })
+	return bare && slices.ContainsFunc(s.items, func(it *item) bool { return such(it.columnNamed(name)) })
 }
 
 // noteSort notes a list of ORDER BY if some of its items are to have their NULLs last.

@@ -19,6 +19,7 @@ type block struct {
 	aggregates []*aggregate
 	top        *topClause    // nil where all groups are shown
 	offsets    []scalar.Expr // constants that must be 0
+	counts     []int         // places that count its rows, as in [ast.Block]
 	at         int
 }
 

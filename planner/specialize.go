@@ -224,7 +224,7 @@ func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*Groupi
 		if g.partitions, ok = newPartitions(keys, lists); !ok {
 			return nil, tooManyGroups(sp.b.keys[keys[0]].at)
 		}
-	} else if err := sp.refuseOwnGroups(keys, unit); err != nil {
+	} else if err := sp.refusePrivate(keys, unit); err != nil {
 		return nil, err
 	}
 	if len(sp.b.aggregates) == 0 && public {
@@ -243,6 +243,14 @@ func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*Groupi
 	}
 	g.weigh()
 	return g, nil
+}
+
+// refusePrivate refuses what private groups do not have: groups of one unit each, and their number.
+func (sp *specializer) refusePrivate(keys []int, unit string) error {
+	if err := sp.refuseOwnGroups(keys, unit); err != nil {
+		return err
+	}
+	return sp.refuseCounted(unit)
 }
 
 // refuseOwnGroups refuses private groups of one unit each: none can be shown, whatever is charged.
