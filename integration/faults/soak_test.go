@@ -46,13 +46,13 @@ type soak struct {
 }
 
 // TestSoak mixes relayed and protected statements, cancel requests and clients that go
-// away. Every answer is right, the ledger holds the price of the answers, and neither memory
+// away, beside a crowd at the door that never logs in. Every answer is right, the ledger holds the price of the answers, and neither memory
 // nor goroutines nor connections grow.
 func TestSoak(t *testing.T) {
 	t.Parallel()
-	clients, long := 30, 15*time.Second
+	clients, strangers, long := 30, 300, 15*time.Second
 	if *soakTime > 0 {
-		clients, long = 200, *soakTime
+		clients, strangers, long = 200, 1000, *soakTime
 	}
 	schema := strings.ReplaceAll(sitetest.ClinicSchema, "generate_series(1, 1000)", fmt.Sprintf("generate_series(1, %d)", soakPatients))
 	policy := fmt.Sprintf("\nlimits: {connections: 300, data_connections: %d, analyst_data_connections: 3, reply_grid: 0}\n",
@@ -62,11 +62,13 @@ func TestSoak(t *testing.T) {
 	meter := k.watch(t)
 	ctx, stop := context.WithTimeout(t.Context(), long)
 	defer stop()
+	crowd := besiege(ctx, t, k.run, strangers)
 	var all sync.WaitGroup
 	for i := range clients {
 		all.Go(func() { k.client(ctx, t, []string{"ana", "bob", "cyd", "dee"}[i%4], uint64(i)) })
 	}
 	all.Wait()
+	crowd.all.Wait()
 	meter.stop()
 	await.That(t, "the mirror sessions end", func() bool { return soakBackends(t, s) == 0 })
 	k.run.Silent(t)
@@ -75,8 +77,8 @@ func TestSoak(t *testing.T) {
 			t.Errorf("the log says: %s", line)
 		}
 	}
-	t.Logf("%d clients, %v: %d relayed, %d protected answers, %d cancelled, %d cancel requests too late, %d clients left in the middle",
-		clients, long, k.relayed.Load(), k.answered.Load(), k.canceled.Load(), k.late.Load(), k.left.Load())
+	t.Logf("%d clients beside %d at the door, which came %d times, %v: %d relayed, %d protected answers, %d cancelled, "+
+		"%d cancel requests too late, %d clients left in the middle", clients, strangers, crowd.tried.Load(), long, k.relayed.Load(), k.answered.Load(), k.canceled.Load(), k.late.Load(), k.left.Load())
 	meter.report(t)
 	k.checkLedger(t, s)
 	k.checkGoroutines(t, s)
