@@ -14,8 +14,8 @@ import (
 	"dpproxy/internal/sitetest"
 )
 
-// A crowd keeps connections open that never log in, half of them from the address of the analysts and half from addresses of their
-// own. One that is turned away comes again.
+// A crowd keeps connections open that never log in, half of them from the address of the analysts and half from
+// addresses of their own. One that is turned away comes again.
 type crowd struct {
 	run   *sitetest.Running
 	tried atomic.Int64 // connections that were made

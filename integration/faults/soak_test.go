@@ -78,7 +78,8 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	t.Logf("%d clients beside %d at the door, which came %d times, %v: %d relayed, %d protected answers, %d cancelled, "+
-		"%d cancel requests too late, %d clients left in the middle", clients, strangers, crowd.tried.Load(), long, k.relayed.Load(), k.answered.Load(), k.canceled.Load(), k.late.Load(), k.left.Load())
+		"%d cancel requests too late, %d clients left in the middle", clients, strangers, crowd.tried.Load(), long,
+		k.relayed.Load(), k.answered.Load(), k.canceled.Load(), k.late.Load(), k.left.Load())
 	meter.report(t)
 	k.checkLedger(t, s)
 	k.checkGoroutines(t, s)
