@@ -127,8 +127,22 @@ func TestAnswersStay(t *testing.T) {
 	if err != nil || losses[0] != 3e12 || losses[110] != 2e12 || losses[125] != 1e12 {
 		t.Errorf("%v: the losses are %v", err, losses)
 	}
-	if s := table.Known("ward", "", 1e12); s == nil || s.Number != 3 || table.Known("ward", "", 2e12) != nil {
+	if s := table.Known(question(t, "ward"), "", 1e12); s == nil || s.Number != 3 || table.Known(question(t, "ward"), "", 2e12) != nil {
 		t.Errorf("the survey of wards is %+v", s)
+	}
+	for i, other := range columns {
+		widened := slices.Clone(columns)
+		if other.High++; other.Values != nil {
+			other.Values = append([]string{"another"}, other.Values...)
+		}
+		widened[i] = other
+		q, refusal := survey.NewQuestion(other.Name, widened)
+		if refusal != nil {
+			t.Fatal(refusal)
+		}
+		if s := table.Known(q, "", 1e12); s != nil {
+			t.Errorf("%s of other values is answered by survey %d", other.Name, s.Number)
+		}
 	}
 }
 
@@ -180,7 +194,7 @@ func TestEpochs(t *testing.T) {
 	b.ask(t, table, in, 50, 1)
 	b.epoch = 1
 	table = b.open(t, dir)
-	if table.Known("smoker", "", in.EpsilonPico) != nil {
+	if table.Known(question(t, "smoker"), "", in.EpsilonPico) != nil {
 		t.Error("the answers of a closed epoch are taken for the new one's")
 	}
 	in.Name = "b"

@@ -158,15 +158,17 @@ func (t *Table) Objects() int64 { return t.keys.count() }
 func (t *Table) Epoch() int64 { return t.epoch }
 
 // Known returns the survey that asked the same question with the same ε of the objects with the same condition in this epoch, nil
-// if there is none. Its answers are the answers.
-func (t *Table) Known(question, where string, epsilonPico int64) *Survey {
-	return Known(t.surveys, t.epoch, question, where, epsilonPico)
+// if there is none. Its answers are the answers. A question about a column that had other values or bounds then is another one,
+// whatever its text.
+func (t *Table) Known(q *Question, where string, epsilonPico int64) *Survey {
+	return Known(t.surveys, t.epoch, q, where, epsilonPico)
 }
 
 // Known returns the survey among some that [Table.Known] returns.
-func Known(surveys []*Survey, epoch int64, question, where string, epsilonPico int64) *Survey {
+func Known(surveys []*Survey, epoch int64, q *Question, where string, epsilonPico int64) *Survey {
 	for _, s := range surveys {
-		if s.Question == question && s.Where == where && s.EpsilonPico == epsilonPico && s.Epoch == epoch {
+		same := s.Question == q.Text && slices.EqualFunc(s.Columns, q.Columns, Column.equal)
+		if same && s.Where == where && s.EpsilonPico == epsilonPico && s.Epoch == epoch {
 			return s
 		}
 	}

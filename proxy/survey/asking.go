@@ -51,7 +51,7 @@ func (t *table) ask(ctx context.Context, q *Inquiry, values []scalar.Value, sess
 	}
 	defer func() { t.turn <- struct{}{} }()
 	if t.answers.Frozen() == nil {
-		if s := t.answers.Known(q.question.Text, q.where, q.epsilon); s != nil {
+		if s := t.answers.Known(q.question, q.where, q.epsilon); s != nil {
 			if !t.shown {
 				t.show(ctx)
 			}

@@ -122,7 +122,7 @@ func (d *Desk) Forecast(ctx context.Context, q *Inquiry) (*Forecast, error) {
 	}
 	t.now.mu.Lock()
 	defer t.now.mu.Unlock()
-	f.Known = answers.Known(t.now.surveys, t.now.epoch, q.question.Text, q.where, q.epsilon) != nil
+	f.Known = answers.Known(t.now.surveys, t.now.epoch, q.question, q.where, q.epsilon) != nil
 	if t.now.losses != nil {
 		f.Objects, f.Seen = int(t.now.losses.Objects()), t.now.losses.Objects() > 0
 		f.Able = t.now.losses.Count(func(s realized.Spent) bool { return filter.Remaining(s) >= q.epsilon })
