@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
-	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -184,56 +183,6 @@ func TestLimitsOfConnections(t *testing.T) {
 	other = strings.Replace(p.url(""), "user=ana", "user=postgres", 1)
 	if got, want := connectError(t, other), "FATAL 53300 too many connections from this address"; got != want {
 		t.Errorf("the second of an address: %s, want %s", got, want)
-	}
-}
-
-// TestLobby opens connections that say nothing, or stop at any point of a log-in: who logs in has room, and who makes it reads why.
-func TestLobby(t *testing.T) {
-	p := start(t, func(c *wire.Config) {
-		c.Limits.AddressLogins = 2
-		c.TLS = &tls.Config{Certificates: []tls.Certificate{certificate(t)}}
-	})
-	session := p.connect(t)
-	const handshake = "TLS asked" // in the middle of which nothing can be said
-	starts := func(c net.Conn) {
-		c.Write(startupPacket(3<<16, "user", "ana"))
-		readMessage(t, c)
-	}
-	stops := map[string]func(net.Conn){
-		"nothing":      func(net.Conn) {},
-		"half a start": func(c net.Conn) { c.Write(startupPacket(3<<16, "user", "ana")[:9]) },
-		"a start":      starts,
-		handshake: func(c net.Conn) {
-			c.Write(requestPacket(80877103))
-			c.Read(make([]byte, 1))
-		},
-		"a challenge": func(c net.Conn) {
-			starts(c)
-			c.Write(packet('p', append([]byte("SCRAM-SHA-256\x00\x00\x00\x00\x20"), []byte("n,,n=,r=abcdefghijklmnopqrstuvwx")...)))
-			readMessage(t, c)
-		},
-	}
-	for name, stop := range stops {
-		var silent []net.Conn
-		for range 4 {
-			c := p.dialTCP(t)
-			stop(c)
-			silent = append(silent, c)
-		}
-		if got := connectError(t, p.url("")); got != "" {
-			t.Errorf("%s: who logs in reads %s", name, got)
-		}
-		for i, c := range silent[:2] {
-			if all, _ := io.ReadAll(c); !strings.Contains(string(all), "53300") && name != handshake {
-				t.Errorf("%s: connection %d, which makes room, reads %q", name, i, all)
-			}
-		}
-		for _, c := range silent {
-			c.Close()
-		}
-	}
-	if got := queryInt(t, session, "SELECT 1"); got != "1" {
-		t.Errorf("a session beside them reads %s", got)
 	}
 }
 

@@ -222,7 +222,9 @@ func (v *Server) tryLogin(ctx context.Context, c *connection) (*relay, error) {
 	if err := v.authenticate(ctx, c, p); err != nil {
 		return nil, err
 	}
-	v.lobby.leave(c.guest)
+	if v.lobby.leave(c.guest); turnedAway(ctx) { // after its last word: from here on nobody can
+		return nil, errNoRoom
+	}
 	if err := v.admission.admit(c.address, c.user, c.config.Limits); err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ type life struct {
 	r       *sitetest.Running
 	primary *pgtemp.Server // of a standby that is the protected database
 	standby *pgtemp.Server // of the protected database
+	holder  *pgx.Conn      // of a lock
 	address string         // of the protected database, as the policy has it
 	clients []*lifeClient
 	rows    []string
@@ -103,7 +104,7 @@ func TestLife(t *testing.T) {
 		{name: "sessions are terminated", during: func(l *life) {
 			sitetest.Exec(l.t, l.super(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'dpproxy'")
 		}, want: []string{"PB017"}},
-		{name: "a lock is held for 4 s", before: lockFor(4 * time.Second), want: []string{"PB015"}},
+		{name: "a lock is held for longer than statements wait", before: lock, after: unlock, want: []string{"PB015"}},
 		{
 			name: "fast restart, and dpproxy is killed", during: restarts(syscall.SIGINT), after: killDpproxy,
 			want: []string{"PB017"}, kills: true,
@@ -300,15 +301,13 @@ func crashOne(l *life) {
 	})
 }
 
-// lockFor locks the table for a while.
-func lockFor(d time.Duration) func(*life) {
-	return func(l *life) {
-		conn := l.super()
-		sitetest.Exec(l.t, conn, "BEGIN; LOCK TABLE visits IN ACCESS EXCLUSIVE MODE")
-		timer := time.AfterFunc(d, func() { conn.Close(context.Background()) })
-		l.t.Cleanup(func() { timer.Stop() })
-	}
+// lock locks the table until unlock.
+func lock(l *life) {
+	l.holder = l.super()
+	sitetest.Exec(l.t, l.holder, "BEGIN; LOCK TABLE visits IN ACCESS EXCLUSIVE MODE")
 }
+
+func unlock(l *life) { sitetest.Exec(l.t, l.holder, "ROLLBACK") }
 
 // conflict has the primary remove rows that the reads of the standby may still see.
 func conflict(l *life) {
