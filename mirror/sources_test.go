@@ -21,36 +21,54 @@ type derivation struct {
 
 var derivations = []derivation{
 	{name: "a view", sql: "CREATE VIEW d AS SELECT * FROM w"},
-	{name: "a view of a view", sql: "CREATE VIEW e AS SELECT * FROM w; CREATE VIEW d AS SELECT 1 WHERE EXISTS (SELECT FROM e)",
-		always: true, want: "public table public.d is a view over public.e, which is not public: true in the policy"},
+	{
+		name: "a view of a view", sql: "CREATE VIEW e AS SELECT * FROM w; CREATE VIEW d AS SELECT 1 WHERE EXISTS (SELECT FROM e)",
+		always: true, want: "public table public.d is a view over public.e, which is not public: true in the policy",
+	},
 	{name: "a materialised view", sql: "CREATE MATERIALIZED VIEW d AS SELECT count(*) FROM w"},
-	{name: "a view of a materialised view", sql: "CREATE MATERIALIZED VIEW e AS TABLE w; CREATE VIEW d AS TABLE e", always: true,
-		want: "over public.e"},
+	{
+		name: "a view of a materialised view", sql: "CREATE MATERIALIZED VIEW e AS TABLE w; CREATE VIEW d AS TABLE e", always: true,
+		want: "over public.e",
+	},
 	{name: "an inheritance parent", sql: "CREATE TABLE d (k int); ALTER TABLE w INHERIT d", table: true},
-	{name: "an inheritance parent of a parent", sql: "CREATE TABLE d (k int); CREATE TABLE e () INHERITS (d); ALTER TABLE w INHERIT e",
-		always: true, want: "public table public.d has inheritance children that are not public: public.e"},
-	{name: "a partitioned table", sql: "CREATE TABLE d (LIKE w) PARTITION BY LIST (k); ALTER TABLE d ATTACH PARTITION w DEFAULT",
-		table: true},
-	{name: "a table with partitioned partitions", sql: "CREATE TABLE d (LIKE w) PARTITION BY LIST (k); " +
-		"CREATE TABLE e (LIKE w) PARTITION BY LIST (k); ALTER TABLE e ATTACH PARTITION w DEFAULT; ALTER TABLE d ATTACH PARTITION e DEFAULT",
-		table: true},
+	{
+		name: "an inheritance parent of a parent", sql: "CREATE TABLE d (k int); CREATE TABLE e () INHERITS (d); ALTER TABLE w INHERIT e",
+		always: true, want: "public table public.d has inheritance children that are not public: public.e",
+	},
+	{
+		name: "a partitioned table", sql: "CREATE TABLE d (LIKE w) PARTITION BY LIST (k); ALTER TABLE d ATTACH PARTITION w DEFAULT",
+		table: true,
+	},
+	{
+		name: "a table with partitioned partitions", sql: "CREATE TABLE d (LIKE w) PARTITION BY LIST (k); " +
+			"CREATE TABLE e (LIKE w) PARTITION BY LIST (k); ALTER TABLE e ATTACH PARTITION w DEFAULT; ALTER TABLE d ATTACH PARTITION e DEFAULT",
+		table: true,
+	},
 	{name: "a view over a partition", sql: "CREATE TABLE e (LIKE w) PARTITION BY LIST (k); ALTER TABLE e ATTACH PARTITION w DEFAULT; " +
 		"CREATE VIEW d AS SELECT k FROM e", always: true, want: "over public.e"},
 	{name: "a function that is parsed", sql: "CREATE FUNCTION f() RETURNS SETOF int LANGUAGE sql BEGIN ATOMIC SELECT k FROM w; END; " +
 		"CREATE VIEW d AS SELECT f() AS k"},
-	{name: "a function that is a text", sql: "CREATE FUNCTION f() RETURNS SETOF int LANGUAGE sql AS 'SELECT k FROM w'; " +
-		"CREATE VIEW d AS SELECT f() AS k", always: true,
-		want: "public table public.d calls the function public.f(), which may read any table"},
-	{name: "an operator", sql: "CREATE FUNCTION f(int, int) RETURNS bool LANGUAGE plpgsql " +
-		"AS 'BEGIN RETURN $1 IN (SELECT k FROM w); END'; " +
-		"CREATE OPERATOR === (FUNCTION = f, LEFTARG = int, RIGHTARG = int); " +
-		"CREATE VIEW d AS SELECT g AS k FROM generate_series(1, 9) g WHERE g === 1",
-		always: true, want: "calls the function public.f(integer,integer)"},
-	{name: "a text that is read", sql: "CREATE VIEW d AS SELECT query_to_xml('TABLE w', true, true, '') AS k", always: true,
-		want: "calls the function query_to_xml"},
+	{
+		name: "a function that is a text", sql: "CREATE FUNCTION f() RETURNS SETOF int LANGUAGE sql AS 'SELECT k FROM w'; " +
+			"CREATE VIEW d AS SELECT f() AS k", always: true,
+		want: "public table public.d calls the function public.f(), which may read any table",
+	},
+	{
+		name: "an operator", sql: "CREATE FUNCTION f(int, int) RETURNS bool LANGUAGE plpgsql " +
+			"AS 'BEGIN RETURN $1 IN (SELECT k FROM w); END'; " +
+			"CREATE OPERATOR === (FUNCTION = f, LEFTARG = int, RIGHTARG = int); " +
+			"CREATE VIEW d AS SELECT g AS k FROM generate_series(1, 9) g WHERE g === 1",
+		always: true, want: "calls the function public.f(integer,integer)",
+	},
+	{
+		name: "a text that is read", sql: "CREATE VIEW d AS SELECT query_to_xml('TABLE w', true, true, '') AS k", always: true,
+		want: "calls the function query_to_xml",
+	},
 	{name: "a sequence", sql: "CREATE SEQUENCE e; CREATE VIEW d AS SELECT last_value AS k FROM e", always: true, want: "over public.e"},
-	{name: "statistics", sql: "CREATE VIEW d AS SELECT most_common_vals::text FROM pg_stats WHERE tablename = 'w'", always: true,
-		want: "over pg_catalog.pg_stats"},
+	{
+		name: "statistics", sql: "CREATE VIEW d AS SELECT most_common_vals::text FROM pg_stats WHERE tablename = 'w'", always: true,
+		want: "over pg_catalog.pg_stats",
+	},
 }
 
 // models are what a plan can say of the table w.

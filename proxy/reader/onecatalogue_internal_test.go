@@ -148,7 +148,8 @@ func movingPlan(t *testing.T, d *Data, conn *pgx.Conn, sql string) *planner.Plan
 	bits := &policy.Bounds{Low: new(big.Rat), High: big.NewRat(1, 1), LowText: "0", HighText: "1"}
 	model, problems := policy.Check(policy.Policy{Unit: "person", Tables: []policy.TablePolicy{
 		{Name: name("people"), UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{"a": {Bounds: bits}}},
-		{Name: name("calls"), UnitColumn: "person", MaxRows: 5}, {Name: name("wards"), Public: true},
+		{Name: name("calls"), UnitColumn: "person", MaxRows: 5},
+		{Name: name("wards"), Public: true},
 	}}, schema)
 	if len(problems) > 0 {
 		t.Fatal(problems)
