@@ -100,7 +100,7 @@ func (r *Redis) await(ctx context.Context, name, holder string) (word string, er
 			if word == value { // it is of another claim
 				word = ""
 			}
-			return word, nil //nolint:nilerr // whoever waits looks again, and meets what is wrong
+			return word, nil // whoever waits looks again, and meets what is wrong
 		}
 		select {
 		case <-pause.C:

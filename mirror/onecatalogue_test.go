@@ -104,7 +104,7 @@ func TestSyncSeesOneCatalogue(t *testing.T) {
 	run(t, p.upstream, as(t, p.server, movingSchema))
 	url := p.server.URL("clinic", pgtemp.Superuser)
 	m := &moving{pair: p, super: connect(t, url), watch: connect(t, url)}
-	m.pair.upstream = m.traced(t)
+	m.upstream = m.traced(t)
 	p.sync(t, movingPlan)
 	before := m.state(t)
 	if strings.Contains(before, "hush") {
@@ -225,7 +225,7 @@ type moving struct {
 }
 
 // TraceQueryStart implements [pgx.QueryTracer].
-func (m *moving) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
+func (m *moving) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
 	if m.at != nil {
 		m.at()
 	}

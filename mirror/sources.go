@@ -16,18 +16,18 @@ import (
 // copied to the mirror, so its sources must be public, too: a list of relations that may be there decides, not a list of
 // others.
 
-// A Fault is a relation of the plan whose rows may be those of a relation that must not be on the mirror.
-type Fault struct {
+// A SourceError is a relation of the plan whose rows may be those of a relation that must not be on the mirror.
+type SourceError struct {
 	Table   catalog.Name
 	Message string
 }
 
 // Error implements error.
-func (f *Fault) Error() string { return f.Message }
+func (f *SourceError) Error() string { return f.Message }
 
 // Faults returns the relations of the plan that [Sync] refuses since their rows may be those of a relation that must not be on
 // the mirror. It reads the catalogue behind conn; s is the schema that [Plan.Read] read there.
-func Faults(ctx context.Context, conn *pgx.Conn, p Plan, s *catalog.Schema) (faults []*Fault, err error) {
+func Faults(ctx context.Context, conn *pgx.Conn, p Plan, s *catalog.Schema) (faults []*SourceError, err error) {
 	err = pgx.BeginTxFunc(ctx, conn, introspect.Snapshot, func(tx pgx.Tx) (err error) {
 		if _, err := tx.Exec(ctx, "SET LOCAL search_path = ''"); err != nil {
 			return err
@@ -42,7 +42,7 @@ func Faults(ctx context.Context, conn *pgx.Conn, p Plan, s *catalog.Schema) (fau
 }
 
 // derived finds the faults of the plan, one for each relation.
-func derived(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema) ([]*Fault, error) {
+func derived(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema) ([]*SourceError, error) {
 	local, err := oidsOf(ctx, tx, p.Local)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func oidsOf(ctx context.Context, tx pgx.Tx, of []catalog.Name) (map[uint32]catal
 type faultFinder struct {
 	tx     pgx.Tx
 	names  map[uint32]catalog.Name
-	faults []*Fault
+	faults []*SourceError
 }
 
 // known returns the OIDs of relations of the schema, and notes their names. One that is not as it was confirmed may have none.
@@ -109,8 +109,8 @@ func (f *faultFinder) known(s *catalog.Schema, names []catalog.Name) (oids []uin
 
 // add notes a fault, unless one of the relation is known.
 func (f *faultFinder) add(of catalog.Name, format string, args ...any) {
-	if !slices.ContainsFunc(f.faults, func(known *Fault) bool { return known.Table == of }) {
-		f.faults = append(f.faults, &Fault{of, fmt.Sprintf(format, append([]any{of}, args...)...)})
+	if !slices.ContainsFunc(f.faults, func(known *SourceError) bool { return known.Table == of }) {
+		f.faults = append(f.faults, &SourceError{of, fmt.Sprintf(format, append([]any{of}, args...)...)})
 	}
 }
 

@@ -45,7 +45,7 @@ func (q queries) correlation(sel *pg.SelectStmt, around *scope) (c correlation, 
 			continue
 		}
 		c.ties = append(c.ties, t)
-		c.keyed = c.keyed && !(c.own.isUnit(t.inner) && around.isUnit(t.outer))
+		c.keyed = c.keyed && (!c.own.isUnit(t.inner) || !around.isUnit(t.outer))
 		parts.add(inBoth(c.own.keysOf(t.inner), around.keysOf(t.outer)))
 	}
 	others := slices.Concat(c.rest, sel.FromClause, sel.GroupClause, []*pg.Node{sel.HavingClause})

@@ -34,7 +34,7 @@ func (a *analysis) joined(l, r result) result {
 // kept are the blocks of whose rows those of a join are made: an outer join has a row of its preserved side whatever the
 // other shows.
 func kept(t pg.JoinType, l, r []*candidate) []*candidate {
-	switch t { //nolint:exhaustive // the parser writes no other
+	switch t {
 	case pg.JoinType_JOIN_LEFT:
 		return l
 	case pg.JoinType_JOIN_RIGHT:

@@ -42,11 +42,9 @@ func (d *drawing) fly(ctx context.Context, reading *reader.Reading) *client {
 	limited, stopLimit := d.veil.cut(context.WithoutCancel(ctx), 0, policy)
 	reads, endRead := context.WithCancelCause(limited)
 	c.endRead = endRead
-	stopping := context.AfterFunc(d.p.flights.Stopping(), func() { endRead(context.Canceled) })
-	d.p.reads.Add(1)
-	go func() {
-		defer d.p.reads.Done()
-		defer func() { d.land(c.err) }()
+	stopping := context.AfterFunc(d.p.flights.Stopping(), func() { endRead(context.Canceled) }) //nolint:contextcheck // reads that clients have left end with the proxy
+	d.p.reads.Go(func() {
+		defer func() { d.land(ctx, c.err) }()
 		defer close(c.landed)
 		defer c.recover(d)
 		defer func() {
@@ -61,7 +59,7 @@ func (d *drawing) fly(ctx context.Context, reading *reader.Reading) *client {
 		defer stopping()
 		defer c.hasRead() // also in a panic
 		c.err = d.release(context.WithoutCancel(ctx), reads, reading, c.hasRead)
-	}()
+	})
 	return c
 }
 

@@ -128,7 +128,7 @@ func (d *drawing) begin(ctx context.Context) (reading *reader.Reading, other wai
 	defer func() {
 		if !begun { // also in a panic
 			d.leave()
-			d.land(err)
+			d.land(ctx, err)
 		}
 	}()
 	if f := d.p.flights.Find(d.keys); f != nil {

@@ -43,7 +43,7 @@ func (d *drawing) claim(ctx context.Context) (other waited, err error) {
 	held, elsewhere := errors.AsType[*answers.HeldError](err)
 	switch {
 	case elsewhere:
-		d.land(nil)
+		d.land(ctx, nil)
 		return away{d.p.flights, held}, nil
 	case errors.Is(err, answers.ErrReleased):
 		return nil, errAgain
@@ -102,11 +102,11 @@ func refusedAs(how flight.Ending, limit time.Duration) error {
 // waitedInVain is the detail of such a refusal.
 const waitedInVain = "The statement waited for the read of another one that asked the same. Nothing was charged for it."
 
-// land ends the flight of a drawing that returns err.
-func (d *drawing) land(err error) {
+// land ends the flight of a drawing that returns err, also where ctx has ended.
+func (d *drawing) land(ctx context.Context, err error) {
 	how := d.ending(err)
 	if d.claimed != nil {
-		d.claimed.End(context.Background(), string(how))
+		d.claimed.End(context.WithoutCancel(ctx), string(how))
 	}
 	d.flight.End(how)
 	d.claimed, d.flight = nil, nil

@@ -108,13 +108,13 @@ func (c *crowd) asks(user, sql string, settings ...string) *asking {
 	return a
 }
 
-// all has n sessions of an analyst ask, the first of them first, and returns when they wait for its read.
-func (c *crowd) all(n int, user, sql string, settings ...string) []*asking {
+// all has n sessions of ana ask, the first of them first, and returns when they wait for its read.
+func (c *crowd) all(n int, sql string, settings ...string) []*asking {
 	c.t.Helper()
-	all := []*asking{c.asks(user, sql, settings...)}
+	all := []*asking{c.asks("ana", sql, settings...)}
 	await.That(c.t, "the first one reads", func() bool { reads, _ := c.proxy.Waiting(); return reads == 1 })
 	for range n - 1 {
-		all = append(all, c.asks(user, sql, settings...))
+		all = append(all, c.asks("ana", sql, settings...))
 	}
 	await.That(c.t, "the others wait for it", func() bool { _, waiting := c.proxy.Waiting(); return waiting == n-1 })
 	return all
@@ -208,7 +208,7 @@ func stacks() string {
 func twentySessions(c *crowd) {
 	sql := c.question()
 	own := c.spent(c.t, accountant.AnalystScope, "ana")
-	all := c.all(20, "ana", sql)
+	all := c.all(20, sql)
 	c.gate.Open()
 	number := c.same(all)
 	own = c.spent(c.t, accountant.AnalystScope, "ana") - own
@@ -219,7 +219,7 @@ func twentySessions(c *crowd) {
 }
 
 func firstIsCancelled(c *crowd) {
-	all := c.all(20, "ana", c.question())
+	all := c.all(20, c.question())
 	if err := all[0].PgConn().CancelRequest(c.t.Context()); err != nil {
 		c.t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func firstAsksAgain(c *crowd) {
 }
 
 func firstIsKilled(c *crowd) {
-	all := c.all(20, "ana", c.question())
+	all := c.all(20, c.question())
 	all[0].PgConn().Conn().Close()
 	<-all[0].reply
 	c.gate.Open()
@@ -265,7 +265,7 @@ func firstIsKilled(c *crowd) {
 // allGoAway has the read go on for nobody: its answer is remembered.
 func allGoAway(c *crowd) {
 	sql := c.question()
-	all := c.all(5, "ana", sql)
+	all := c.all(5, sql)
 	for _, a := range all {
 		a.PgConn().Conn().Close()
 		<-a.reply
@@ -281,7 +281,7 @@ func allGoAway(c *crowd) {
 func ledgerRefusesFirst(c *crowd) {
 	hold := make(chan struct{})
 	c.ledger.set(hold, accountant.ErrUnavailable)
-	all := c.all(20, "ana", c.question())
+	all := c.all(20, c.question())
 	c.ledger.set(nil, nil)
 	close(hold)
 	c.gate.Open()
@@ -291,7 +291,7 @@ func ledgerRefusesFirst(c *crowd) {
 
 func readFails(c *crowd) {
 	sql := c.question()
-	all := c.all(20, "ana", sql)
+	all := c.all(20, sql)
 	c.gate.Fail("53200")
 	c.refused(all, "PB009")
 	if n := len(c.incidents(c.t)); n != 1 {
@@ -305,11 +305,11 @@ func readFails(c *crowd) {
 
 func readIsInterrupted(c *crowd) {
 	sql := c.question()
-	all := c.all(20, "ana", sql)
+	all := c.all(20, sql)
 	c.gate.Fail("40001")
 	c.refused(all, "PB017")
 	c.gate.Shut()
-	again := c.all(20, "ana", sql)
+	again := c.all(20, sql)
 	c.gate.Open()
 	c.same(again)
 	if n := len(c.incidents(c.t)); n != 0 {
@@ -321,7 +321,7 @@ func readIsInterrupted(c *crowd) {
 func anotherAnalyst(c *crowd) {
 	sql := c.question()
 	before := c.spent(c.t, accountant.AnalystScope, "bob")
-	all := append(c.all(2, "ana", sql), c.asks("bob", sql), c.asks("bob", sql))
+	all := append(c.all(2, sql), c.asks("bob", sql), c.asks("bob", sql))
 	await.That(c.t, "they wait", func() bool { _, waiting := c.proxy.Waiting(); return waiting == 3 })
 	if c.spent(c.t, accountant.AnalystScope, "bob") != before {
 		c.t.Error("bob has paid for waiting")
@@ -361,7 +361,7 @@ func anotherEpsilon(c *crowd) {
 // thresholds has a result released before the statement that uses it.
 func thresholds(c *crowd) {
 	sql := fmt.Sprintf("SELECT count(*) FROM patients WHERE birth_year > (%s)", c.question())
-	all := c.all(5, "ana", sql)
+	all := c.all(5, sql)
 	c.gate.Open()
 	c.same(all)
 }
@@ -369,7 +369,7 @@ func thresholds(c *crowd) {
 // sharperError has a statement wait that asks for a smaller error: it pays for the rest alone.
 func sharperError(c *crowd) {
 	sql := c.question()
-	coarse := c.all(3, "ana", sql, "dp.relative_error = 0.2", "dp.max_epsilon = 4")
+	coarse := c.all(3, sql, "dp.relative_error = 0.2", "dp.max_epsilon = 4")
 	fine := c.asks("ana", sql, "dp.relative_error = 0.01", "dp.max_epsilon = 4")
 	await.That(c.t, "it waits", func() bool { _, waiting := c.proxy.Waiting(); return waiting == 3 })
 	c.gate.Open()
@@ -425,7 +425,7 @@ func TestOnceWithinABudget(t *testing.T) {
 	w.world = accurate(t, func(cfg *proxy.Config) { cfg.LeftReads = 1 }, limit(t, accountant.UnitScope, "patient", dp.ZCDP, 700))
 	for _, sql := range []string{w.question()} {
 		w.gate.Shut()
-		all := w.all(10, "ana", sql)
+		all := w.all(10, sql)
 		w.gate.Open()
 		w.same(all)
 	}
@@ -438,7 +438,7 @@ func TestLimitOfLeftReads(t *testing.T) {
 	one, sql := c.alone(), c.question()
 	c.gate.Shut()
 	cost := c.price(t, func() {
-		all := c.all(3, "ana", sql)
+		all := c.all(3, sql)
 		if err := all[0].PgConn().CancelRequest(t.Context()); err != nil {
 			t.Fatal(err)
 		}

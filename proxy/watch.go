@@ -73,13 +73,13 @@ func (w *watch) cut(by error) {
 // report tells the outcome to the log, and incidents to the ledger.
 func (w *watch) report(ctx context.Context) {
 	log := w.d.p.cfg.Log.With("analyst", w.d.analyst, "shape", w.incident.Shape, "class", w.incident.Class)
-	switch {
-	case w.outcome == drawn, w.outcome == gone:
-	case w.outcome == late:
+	switch w.outcome {
+	case drawn, gone:
+	case late:
 		log.Warn("a read of protected data was ended by limits.statement_timeout")
-	case w.outcome == unanswered:
+	case unanswered:
 		log.Warn("a read of protected data was interrupted")
-	default:
+	case failed:
 		log.Warn("a read of protected data failed")
 		w.incident.Tables, w.incident.Statement = w.d.tables(), parser.Words(w.d.text.stmt.Text)
 		if err := w.d.p.incidents.record(ctx, w.incident); err != nil {

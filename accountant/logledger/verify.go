@@ -42,7 +42,8 @@ func Verify(ctx context.Context, dir string) (Summary, error) {
 			s.Charges++
 		case history.LimitsEntry, history.VoidEntry, history.HoldEntry, history.StepEntry, history.SettleEntry,
 			history.UnansweredEntry, history.IncidentEntry, history.ClearEntry, history.RaiseEntry, history.LowerEntry, history.FreezeEntry,
-			history.FenceEntry, history.RestoreEntry, history.NoteEntry, history.CheckpointEntry, history.SurveyEntry, history.EpochEntry:
+			history.FenceEntry, history.RestoreEntry, history.NoteEntry, history.CheckpointEntry, history.SurveyEntry, history.EpochEntry,
+			history.FormatEntry, history.PolicyEntry, history.RenameEntry, history.RetireEntry:
 		}
 		return true
 	}

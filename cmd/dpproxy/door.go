@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -36,7 +37,7 @@ func (v doorkeeper) shut(ctx context.Context, reason error) {
 	}
 	analysts := g.policy.Analysts
 	if v.wanted != nil {
-		analysts = append(analysts[:len(analysts):len(analysts)], v.wanted.policy.Analysts...)
+		analysts = append(slices.Clip(analysts), v.wanted.policy.Analysts...)
 	}
 	for _, a := range analysts {
 		v.server.Disconnect(a.Name)

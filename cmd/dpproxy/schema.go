@@ -128,7 +128,7 @@ func (s surveyor) record(ctx context.Context, down *pgx.Conn, o *outlook) (was *
 // prove proves that the mirror shows nothing that the policy does not permit, and refuses the relations that are otherwise on the
 // mirror, or whose rows may be those of others. Of a mirror that an earlier version has made nothing must be so, since that
 // version copied rows without asking for all.
-func (s surveyor) prove(ctx context.Context, o *outlook, down *pgx.Conn, was *mirror.Confirmation, faults []*mirror.Fault) error {
+func (s surveyor) prove(ctx context.Context, o *outlook, down *pgx.Conn, was *mirror.Confirmation, faults []*mirror.SourceError) error {
 	if err := mirror.Prove(ctx, down, s.mirrorPlanOf(o.model), was.Schema); err != nil {
 		return err
 	}

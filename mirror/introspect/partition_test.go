@@ -45,77 +45,90 @@ func proofsOf(t *catalog.Table) string {
 	return strings.Join(list, "; ")
 }
 
+// idle disables the triggers of a constraint on a relation.
+func idle(constraint, relation string) string {
+	return fmt.Sprintf(`UPDATE pg_trigger SET tgenabled = 'D' WHERE tgrelid = '%s'::regclass AND tgconstraint IN (
+		WITH RECURSIVE k AS (SELECT oid FROM pg_constraint WHERE conname = '%s' UNION ALL
+		SELECT c.oid FROM pg_constraint c JOIN k ON c.conparentid = k.oid) TABLE k)`, relation, constraint)
+}
+
+// invalid leaves an index unfinished.
+func invalid(index string) string {
+	return "UPDATE pg_index SET indisvalid = false WHERE indexrelid = '" + index + "'::regclass"
+}
+
+// pending leaves a partition as DETACH ... CONCURRENTLY does that was interrupted.
+func pending(partition string) string {
+	return "UPDATE pg_inherits SET inhdetachpending = true WHERE inhrelid = '" + partition + "'::regclass"
+}
+
+// partitionProofs are the keys and foreign keys of each table of partitionedSchema.
+var partitionProofs = map[string]string{
+	"l": "(k)", "p": "(id at); cust_id→cust(id)", "c": "at pid→p(at id)", "q": "b→cust(id); ~x→cust(id)",
+	"r": "pid at→p(id at); pid at→p_2(id at); pid at→p_2a(id at)", "p_2a": "(id at); cust_id→cust(id)",
+}
+
+// other pairs tables with what they have in place of partitionProofs.
+func other(more ...string) map[string]string {
+	m := map[string]string{}
+	for i := 0; i < len(more); i += 2 {
+		m[more[i]] = more[i+1]
+	}
+	return m
+}
+
+// partitionChanges are changes of one partition or its index.
+var partitionChanges = []struct {
+	change string
+	moved  string            // the tables whose fingerprint is another
+	proofs map[string]string // of those that have others
+}{
+	{"SELECT", "", nil},
+	{"CREATE TABLE p_3 PARTITION OF p FOR VALUES FROM ('2024-03-01') TO ('2024-04-01')", "p", nil},
+	{"CREATE TABLE p_2b PARTITION OF p_2 FOR VALUES FROM ('2024-02-15') TO ('2024-03-01')", "p", nil},
+	{"ALTER TABLE p DETACH PARTITION p_1", "p", nil},
+	{"ALTER TABLE p DETACH PARTITION p_2", "p", other("r", "pid at→p_2(id at); pid at→p_2a(id at)")},
+	{pending("p_1"), "p", nil},
+	{pending("p_2"), "p", other("r", "pid at→p_2(id at); pid at→p_2a(id at)")},
+	{invalid("p_1_pkey"), "p", other("p", "cust_id→cust(id)")},
+	{invalid("p_2_pkey"), "p", other("p", "cust_id→cust(id)")},
+	{invalid("p_2a_pkey"), "p p_2a", other("p", "cust_id→cust(id)", "p_2a", "cust_id→cust(id)")},
+	{
+		"CREATE UNIQUE INDEX whole ON p (cust_id, at)", "",
+		other("p", "(cust_id at); (id at); cust_id→cust(id)", "p_2a", "(cust_id at); (id at); cust_id→cust(id)"),
+	},
+	{
+		"CREATE UNIQUE INDEX part ON ONLY p (cust_id, at); CREATE UNIQUE INDEX own ON p_1 (cust_id, at); " +
+			"ALTER INDEX part ATTACH PARTITION own", "", nil,
+	},
+	{
+		idle("p_cust_id_fkey", "p_1"), "p", other("p", "(id at); ~cust_id→cust(id)", "p_2a", "(id at); ~cust_id→cust(id)"),
+	},
+	{
+		idle("p_cust_id_fkey", "p"), "p p_2a", other("p", "(id at); ~cust_id→cust(id)", "p_2a", "(id at); ~cust_id→cust(id)"),
+	},
+	{idle("c_at_pid_fkey", "p_1"), "c", other("c", "~at pid→p(at id)")},
+	{"ALTER TABLE q_2 DROP CONSTRAINT two", "q", other("q", "~b→cust(id); ~x→cust(id)")},
+	{
+		"ALTER TABLE q_2 DROP CONSTRAINT two; ALTER TABLE q_2 ADD CONSTRAINT two FOREIGN KEY (b) REFERENCES cust NOT VALID", "q",
+		other("q", "~b→cust(id); ~x→cust(id)"),
+	},
+	{"ALTER TABLE q_2 ADD FOREIGN KEY (x) REFERENCES cust", "q", other("q", "b→cust(id); x→cust(id)")},
+	{"CREATE TABLE q_3 PARTITION OF q FOR VALUES IN (3)", "q", other("q", "~b→cust(id); ~x→cust(id)")},
+	{ // servers before 17.1 let equal texts be in two partitions
+		`UPDATE pg_partitioned_table SET partcollation = (SELECT oid::text::oidvector FROM pg_collation WHERE collname = 'C')
+		WHERE partrelid = 'l'::regclass`, "", other("l", ""),
+	},
+	{"UPDATE pg_class SET relam = 0 WHERE oid = 'p_1'::regclass", "p", nil}, // stored in another way
+}
+
 // TestPartitions holds that keys and foreign keys of a partitioned table are those that hold on each of its partitions, and that a
 // change of one of these changes the fingerprint.
 func TestPartitions(t *testing.T) {
 	conn := clinic(t, start(t))
 	run(t, conn, partitionedSchema)
 	names := []catalog.Name{name("p"), name("c"), name("q"), name("r"), name("p_2a"), name("l")}
-	idle := func(constraint, relation string) string {
-		return fmt.Sprintf(`UPDATE pg_trigger SET tgenabled = 'D' WHERE tgrelid = '%s'::regclass AND tgconstraint IN (
-			WITH RECURSIVE k AS (SELECT oid FROM pg_constraint WHERE conname = '%s' UNION ALL
-			SELECT c.oid FROM pg_constraint c JOIN k ON c.conparentid = k.oid) TABLE k)`, relation, constraint)
-	}
-	invalid := func(index string) string {
-		return "UPDATE pg_index SET indisvalid = false WHERE indexrelid = '" + index + "'::regclass"
-	}
-	pending := func(partition string) string { // as DETACH ... CONCURRENTLY leaves it that was interrupted
-		return "UPDATE pg_inherits SET inhdetachpending = true WHERE inhrelid = '" + partition + "'::regclass"
-	}
-	whole := map[string]string{
-		"l": "(k)", "p": "(id at); cust_id→cust(id)", "c": "at pid→p(at id)", "q": "b→cust(id); ~x→cust(id)",
-		"r": "pid at→p(id at); pid at→p_2(id at); pid at→p_2a(id at)", "p_2a": "(id at); cust_id→cust(id)",
-	}
-	other := func(more ...string) map[string]string {
-		m := map[string]string{}
-		for i := 0; i < len(more); i += 2 {
-			m[more[i]] = more[i+1]
-		}
-		return m
-	}
-	for _, c := range []struct {
-		change string
-		moved  string            // the tables whose fingerprint is another
-		proofs map[string]string // of those that have others
-	}{
-		{"SELECT", "", nil},
-		{"CREATE TABLE p_3 PARTITION OF p FOR VALUES FROM ('2024-03-01') TO ('2024-04-01')", "p", nil},
-		{"CREATE TABLE p_2b PARTITION OF p_2 FOR VALUES FROM ('2024-02-15') TO ('2024-03-01')", "p", nil},
-		{"ALTER TABLE p DETACH PARTITION p_1", "p", nil},
-		{"ALTER TABLE p DETACH PARTITION p_2", "p", other("r", "pid at→p_2(id at); pid at→p_2a(id at)")},
-		{pending("p_1"), "p", nil},
-		{pending("p_2"), "p", other("r", "pid at→p_2(id at); pid at→p_2a(id at)")},
-		{invalid("p_1_pkey"), "p", other("p", "cust_id→cust(id)")},
-		{invalid("p_2_pkey"), "p", other("p", "cust_id→cust(id)")},
-		{invalid("p_2a_pkey"), "p p_2a", other("p", "cust_id→cust(id)", "p_2a", "cust_id→cust(id)")},
-		{
-			"CREATE UNIQUE INDEX whole ON p (cust_id, at)", "",
-			other("p", "(cust_id at); (id at); cust_id→cust(id)", "p_2a", "(cust_id at); (id at); cust_id→cust(id)"),
-		},
-		{
-			"CREATE UNIQUE INDEX part ON ONLY p (cust_id, at); CREATE UNIQUE INDEX own ON p_1 (cust_id, at); " +
-				"ALTER INDEX part ATTACH PARTITION own", "", nil,
-		},
-		{
-			idle("p_cust_id_fkey", "p_1"), "p", other("p", "(id at); ~cust_id→cust(id)", "p_2a", "(id at); ~cust_id→cust(id)"),
-		},
-		{
-			idle("p_cust_id_fkey", "p"), "p p_2a", other("p", "(id at); ~cust_id→cust(id)", "p_2a", "(id at); ~cust_id→cust(id)"),
-		},
-		{idle("c_at_pid_fkey", "p_1"), "c", other("c", "~at pid→p(at id)")},
-		{"ALTER TABLE q_2 DROP CONSTRAINT two", "q", other("q", "~b→cust(id); ~x→cust(id)")},
-		{
-			"ALTER TABLE q_2 DROP CONSTRAINT two; ALTER TABLE q_2 ADD CONSTRAINT two FOREIGN KEY (b) REFERENCES cust NOT VALID", "q",
-			other("q", "~b→cust(id); ~x→cust(id)"),
-		},
-		{"ALTER TABLE q_2 ADD FOREIGN KEY (x) REFERENCES cust", "q", other("q", "b→cust(id); x→cust(id)")},
-		{"CREATE TABLE q_3 PARTITION OF q FOR VALUES IN (3)", "q", other("q", "~b→cust(id); ~x→cust(id)")},
-		{ // servers before 17.1 let equal texts be in two partitions
-			`UPDATE pg_partitioned_table SET partcollation = (SELECT oid::text::oidvector FROM pg_collation WHERE collname = 'C')
-			WHERE partrelid = 'l'::regclass`, "", other("l", ""),
-		},
-		{"UPDATE pg_class SET relam = 0 WHERE oid = 'p_1'::regclass", "p", nil}, // stored in another way
-	} {
+	for _, c := range partitionChanges {
 		tx, err := conn.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
 		if err != nil {
 			t.Fatal(err)
@@ -136,8 +149,8 @@ func TestPartitions(t *testing.T) {
 		}
 		now := narrowed(t, conn, was)
 		var moved []string
-		for _, n := range slices.Sorted(maps.Keys(whole)) {
-			want := whole[n]
+		for _, n := range slices.Sorted(maps.Keys(partitionProofs)) {
+			want := partitionProofs[n]
 			if o, ok := c.proofs[n]; ok {
 				want = o
 			}
@@ -155,6 +168,12 @@ func TestPartitions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	wantStorage(t, conn)
+}
+
+// wantStorage holds that a partitioned table says how each partition is stored, and which children it has.
+func wantStorage(t *testing.T, conn *pgx.Conn) {
+	t.Helper()
 	run(t, conn, `CREATE FOREIGN DATA WRAPPER w; CREATE SERVER elsewhere FOREIGN DATA WRAPPER w;
 		CREATE FOREIGN TABLE q_3 PARTITION OF q FOR VALUES IN (3) SERVER elsewhere`)
 	s, err := read(t, conn, name("p"), name("q"))

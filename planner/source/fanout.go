@@ -130,11 +130,3 @@ func saturating(a, b int64) int64 {
 	}
 	return int64(low)
 }
-
-// sum adds numbers that are not negative.
-func sum(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
-}

@@ -16,17 +16,20 @@ import (
 func (l *level) WriteQuery(w *scalar.Writer, q *scalar.Query) (string, error) {
 	i := slices.IndexFunc(l.semijoinsOf(), func(j *semijoin) bool { return j.query == q })
 	j := l.semijoinsOf()[i]
-	sql, err := "", error(nil)
-	if l.looksUp(j) {
-		look, failed := l.look(w, j)
-		sql, err = look.SQL(), failed
-	} else {
-		sql, err = sideOf(l, i).condition(w)
-	}
+	sql, err := l.asked(w, i)
 	if j.not {
 		sql = "(NOT " + sql + ")"
 	}
 	return sql, err
+}
+
+// asked writes the condition that sub-select number i is, looked up or by its side.
+func (l *level) asked(w *scalar.Writer, i int) (string, error) {
+	if j := l.semijoinsOf()[i]; l.looksUp(j) {
+		look, err := l.look(w, j)
+		return look.SQL(), err
+	}
+	return sideOf(l, i).condition(w)
 }
 
 // looksUp reports whether a sub-select is looked up.
@@ -38,15 +41,15 @@ func (l *level) looksUp(j *semijoin) bool {
 }
 
 // finding returns the tie by which an index finds rows of one unit, or one row; nil if there is none.
-func (r *level) finding() *pair {
-	i := slices.IndexFunc(r.ties, func(t pair) bool {
-		home := r.home[t.a]
-		return home.table.Begins(t.a.Name) && (r.IsUnit(&scalar.Ref{Column: t.a}) || ofOne(home, t.a.Name))
+func (l *level) finding() *pair {
+	i := slices.IndexFunc(l.ties, func(t pair) bool {
+		home := l.home[t.a]
+		return home.table.Begins(t.a.Name) && (l.IsUnit(&scalar.Ref{Column: t.a}) || ofOne(home, t.a.Name))
 	})
 	if i < 0 {
 		return nil
 	}
-	return &r.ties[i]
+	return &l.ties[i]
 }
 
 // ofOne reports whether rows of a table with the same value of a column are one row, or of one unit by the first step of its path.

@@ -140,9 +140,9 @@ func (s *side) joined(p *sourceWriter, n node, from sqltext.Item, values *sqltex
 		to.Links = append(to.Links, sqltext.Link{SQL: equal, Left: left, Right: sqltext.End{Of: s.name, Present: key}})
 	}
 	if len(s.keys) == 0 {
-		key, any := sqltext.Of(s.name, sqltext.Key(0)), p.anyColumn(n)
-		to.On = []string{key + " OPERATOR(pg_catalog.=) CASE WHEN " + any.Present + " IS NULL THEN 1 ELSE 1 END"}
-		link(to.On[0], key, any)
+		key, one := sqltext.Of(s.name, sqltext.Key(0)), p.anyColumn(n)
+		to.On = []string{key + " OPERATOR(pg_catalog.=) CASE WHEN " + one.Present + " IS NULL THEN 1 ELSE 1 END"}
+		link(to.On[0], key, one)
 	}
 	for i, k := range s.keys {
 		key := s.column(i)

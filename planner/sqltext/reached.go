@@ -90,7 +90,7 @@ func (r *reach) after(conds []string, it Item) {
 // besidePublic reports whether an item joins one relation with public ones alone that no equality links.
 func besidePublic(it Item) bool {
 	j, ok := it.(*Join)
-	return !ok || len(j.Links) == 0 && !(protects(j.Left) && protects(j.Right)) && besidePublic(j.Left) && besidePublic(j.Right)
+	return !ok || len(j.Links) == 0 && (!protects(j.Left) || !protects(j.Right)) && besidePublic(j.Left) && besidePublic(j.Right)
 }
 
 // linked names the relations of joins that equalities link, but for those on the inner side of an outer join, and of full joins: no
@@ -178,7 +178,7 @@ func (r *reach) join(j *Join) held {
 		}
 	case Inner:
 		of.surely = left.surely && right.surely && slices.ContainsFunc(j.Links, Link.leads) && !slices.ContainsFunc(j.Links, Link.null)
-		if of.protected && !unlinked && !(left.surely && right.surely) {
+		if of.protected && !unlinked && (!left.surely || !right.surely) {
 			r.deny("a side of an inner join")
 		}
 	}
