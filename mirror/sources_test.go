@@ -41,7 +41,8 @@ var derivations = []derivation{
 	},
 	{
 		name: "a table with partitioned partitions", sql: "CREATE TABLE d (LIKE w) PARTITION BY LIST (k); " +
-			"CREATE TABLE e (LIKE w) PARTITION BY LIST (k); ALTER TABLE e ATTACH PARTITION w DEFAULT; ALTER TABLE d ATTACH PARTITION e DEFAULT",
+			"CREATE TABLE e (LIKE w) PARTITION BY LIST (k); ALTER TABLE e ATTACH PARTITION w DEFAULT; " +
+			"ALTER TABLE d ATTACH PARTITION e DEFAULT",
 		table: true,
 	},
 	{name: "a view over a partition", sql: "CREATE TABLE e (LIKE w) PARTITION BY LIST (k); ALTER TABLE e ATTACH PARTITION w DEFAULT; " +

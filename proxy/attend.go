@@ -42,7 +42,7 @@ func (d *drawing) fly(ctx context.Context, reading *reader.Reading) *client {
 	limited, stopLimit := d.veil.cut(context.WithoutCancel(ctx), 0, policy)
 	reads, endRead := context.WithCancelCause(limited)
 	c.endRead = endRead
-	stopping := context.AfterFunc(d.p.flights.Stopping(), func() { endRead(context.Canceled) }) //nolint:contextcheck // reads that clients have left end with the proxy
+	stopping := context.AfterFunc(d.p.flights.Stopping(), func() { endRead(context.Canceled) }) //nolint:contextcheck // the proxy ends
 	d.p.reads.Go(func() {
 		defer func() { d.land(ctx, c.err) }()
 		defer close(c.landed)
