@@ -30,6 +30,8 @@ type result struct {
 	perUnit bool
 	// blocks are those whose released rows the rows are made of.
 	blocks []*candidate
+	// chosen says that released values decide which rows there are, sorted that they decide in which order.
+	chosen, sorted bool
 }
 
 // A candidate is a release block that was found.
@@ -46,6 +48,7 @@ type candidate struct {
 type level struct {
 	scope   *scope
 	kind    kind
+	result  result
 	reason  string   // why it is no Subquery, or empty; only of a sub-select in an expression
 	matcher *matcher // of a grouped SELECT below a block, once it was converted
 }
@@ -64,6 +67,7 @@ type analysis struct {
 	sorts     []sorting             // those with items whose NULLs are to stand last
 	reads     map[string]bool       // whether the query of a view reads protected rows
 	refusal   *pgerr.Error
+	outputs   []column // of the statement, and values that it assigns
 	// inside counts the enclosing parts of a block that are not executed on the
 	// mirror. Their content is judged when the block is converted.
 	inside int
@@ -131,14 +135,14 @@ func (a *analysis) query(sel *pg.SelectStmt, outer *scope) result {
 	case len(sel.ValuesLists) > 0:
 		a.exprs(sel.ValuesLists, s)
 		a.tail(sel, s)
-		r = result{at: -1}
+		r = result{at: -1, columns: valuer{a, s}.listed(sel.ValuesLists)}
 	default:
 		r = a.plain(sel, s)
 	}
 	if r.kind == public && len(a.found) > before {
 		r.kind = released
 	}
-	a.levels[sel] = &level{scope: s, kind: r.kind}
+	a.levels[sel] = &level{scope: s, kind: r.kind, result: r}
 	return r
 }
 
@@ -157,11 +161,17 @@ func (a *analysis) setOperation(sel *pg.SelectStmt, s *scope) result {
 		l.columns[i].unit = l.columns[i].unit && i < len(r.columns) && r.columns[i].unit
 		l.columns[i].keys = nil
 		l.columns[i].lacking = l.columns[i].lacking || i < len(r.columns) && r.columns[i].lacking
-		l.columns[i].measured = l.columns[i].measured || i < len(r.columns) && r.columns[i].measured
+		if i < len(r.columns) {
+			l.columns[i].value = l.columns[i].value.or(r.columns[i].value)
+		}
 	}
 	sorter{a}.noteOrder(sel, s, l.columns, l.known)
 	l.kind, l.blocks = max(l.kind, r.kind), slices.Concat(l.blocks, r.blocks)
-	return l
+	l.chosen, l.sorted = l.chosen || r.chosen, false
+	if sel.Op != pg.SetOperation_SETOP_UNION {
+		l.chosen = l.chosen || slices.ContainsFunc(l.columns, column.measured)
+	}
+	return valuer{a, s}.shown(sel, l)
 }
 
 // tail walks ORDER BY and LIMIT of a set operation or VALUES, where columns
@@ -188,10 +198,11 @@ func (a *analysis) plain(sel *pg.SelectStmt, s *scope) result {
 		a.exprs([]*pg.Node{sel.WhereClause}, s)
 		groupClause{a, sel, s}.analyse(outputs)
 		a.above(sel, s, outputs)
+		s.windows, s.chosen = sel.WindowClause, valuer{a, s}.chooses(sel, from)
 		from.columns, from.known = a.columns(sel, s)
 		sorter{a}.noteOrder(sel, s, from.columns, from.known)
 		from.blocks = tallier{a}.uncounted(sel, s, from.blocks)
-		return from
+		return valuer{a, s}.shown(sel, from)
 	}
 	if len(sel.TargetList) > maxColumns || len(sel.GroupClause) > maxColumns || len(sel.SortClause) > maxColumns {
 		a.refusal = pgerr.New(pgerr.StatementTooComplex, "a query over protected rows has more than %d expressions", maxColumns).
@@ -237,6 +248,7 @@ func (a *analysis) block(sel *pg.SelectStmt, s *scope, groups grouping, outputs 
 	a.exprs(groups.exprs, s)
 	a.inside--
 	a.above(sel, s, outputs, groups.exprs...)
+	s.windows, s.chosen = sel.WindowClause, valuer{a, s}.any(sel.HavingClause)
 	columns, known := a.columns(sel, s)
 	sorter{a}.noteOrder(sel, s, columns, known)
 	r := result{kind: released, columns: columns, known: known, at: -1}
@@ -259,10 +271,10 @@ func (a *analysis) block(sel *pg.SelectStmt, s *scope, groups grouping, outputs 
 		at: a.offsetOf(sel.TargetList[0].GetResTarget().GetLocation()),
 	}
 	a.found = append(a.found, c)
-	if !s.measures(sel.HavingClause) {
+	if !s.chosen {
 		r.blocks = []*candidate{c}
 	}
-	return r
+	return valuer{a, s}.shown(sel, r)
 }
 
 // above walks the expressions that are evaluated above grouping. A bare name in ORDER BY and
@@ -372,7 +384,7 @@ func (a *analysis) columns(sel *pg.SelectStmt, s *scope) (out []column, known bo
 		if !isStar(t.Val) {
 			name, ok := outputName(t)
 			out = append(out, column{
-				name: name, unit: s.isUnit(t.Val), keys: s.keysOf(t.Val), lacking: s.lacks(t.Val), measured: s.measures(t.Val),
+				name: name, unit: s.isUnit(t.Val), keys: s.keysOf(t.Val), lacking: s.lacks(t.Val), value: valuer{a, s}.of(t.Val),
 			})
 			known = known && ok
 			continue
@@ -386,7 +398,10 @@ func (a *analysis) columns(sel *pg.SelectStmt, s *scope) (out []column, known bo
 			for _, c := range it.columns[:min(len(it.columns), room)] {
 				out = append(out, c.selected())
 			}
-			known = known && it.known && len(it.columns) <= room
+			if it.unsure {
+				out = append(out, column{name: "*", value: value{further: true}})
+			}
+			known = known && it.known && !it.unsure && len(it.columns) <= room
 		}
 		known = known && t.Val.GetColumnRef() != nil
 	}

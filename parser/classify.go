@@ -149,6 +149,7 @@ func (s *classification) analyse(query *pg.Node, form Form) {
 	sel := query.GetSelectStmt()
 	if sel != nil {
 		r = s.query(sel, nil)
+		s.outputs = append(s.outputs, r.columns...)
 	} else {
 		s.modify(query, nil)
 	}

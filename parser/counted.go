@@ -15,12 +15,12 @@ type tallier struct{ *analysis }
 // uncounted notes the aggregates of a SELECT that count the rows of blocks below it by nothing that was measured of them, and returns the
 // blocks whose rows are also its own rows. Conditions on measured values ask how many groups meet them, which is another question.
 func (a tallier) uncounted(sel *pg.SelectStmt, s *scope, blocks []*candidate) []*candidate {
-	if len(blocks) == 0 || s.measures(sel.WhereClause) || s.measures(sel.HavingClause) {
+	if len(blocks) == 0 || s.chosen {
 		return nil
 	}
 	above := slices.Concat(sel.TargetList, sel.SortClause, []*pg.Node{sel.HavingClause})
 	holds(func(n *pg.Node) bool {
-		if tallies(n) && !s.measures(n) {
+		if tallies(n) && !(valuer{a.analysis, s}).of(n).measured() {
 			for _, c := range blocks {
 				c.counts = append(c.counts, a.pos(n.GetFuncCall().Location))
 			}
@@ -41,14 +41,4 @@ func tallies(n *pg.Node) bool {
 	}
 	schema, name := callee(f)
 	return (schema == "" || schema == "pg_catalog") && slices.Contains([]string{"count", "sum", "avg", "regr_count"}, name)
-}
-
-// measures reports whether an expression is computed from aggregates: in a block from a call, and above from a column of a block.
-func (s *scope) measures(n *pg.Node) bool {
-	return n != nil && holds(func(n *pg.Node) bool {
-		if s.block {
-			return isAggregate(n)
-		}
-		return n.GetColumnRef() != nil && s.columnIs(n, func(c column) bool { return c.measured })
-	}, n)
 }

@@ -89,6 +89,12 @@ func (a *analysis) cte(c *cte) result {
 		c.result = result{at: -1}
 	}
 	c.state, c.escape = cteDone, level.escape
+	if c.selfRead && c.result.kind == released { // the rows are computed of each other
+		c.result.chosen = true
+		for i := range c.result.columns {
+			c.result.columns[i].value = value{further: true}
+		}
+	}
 	names, _ := stringsOf(c.node.Aliascolnames)
 	for i, name := range names {
 		if i < len(c.result.columns) {

@@ -28,7 +28,10 @@ func (a *analysis) joined(l, r result) result {
 		a.refuse(pgerr.New(pgerr.Ownership, "rows of protected table %q are joined with a released result", l.table).At(l.at).
 			WithHint("Aggregate the protected rows in a sub-select of their own and join the two results."))
 	}
-	return result{kind: l.kind, at: l.at, table: l.table, blocks: slices.Concat(l.blocks, r.blocks)}
+	return result{
+		kind: l.kind, at: l.at, table: l.table, blocks: slices.Concat(l.blocks, r.blocks),
+		chosen: l.chosen || r.chosen, sorted: l.sorted || r.sorted,
+	}
 }
 
 // kept are the blocks of whose rows those of a join are made: an outer join has a row of its preserved side whatever the
@@ -79,13 +82,19 @@ func (a *analysis) fromItem(n *pg.Node, s *scope) result {
 	case *pg.Node_RangeFunction:
 		a.noteSuggestion(n)
 		children(n, func(n *pg.Node) { a.expr(n, s) })
-		s.add(functionItem(x.RangeFunction))
+		it := functionItem(x.RangeFunction)
+		if it.unsure = (valuer{a, s}).computed(n).further; it.unsure {
+			for i := range it.columns {
+				it.columns[i].value.further = true
+			}
+		}
+		s.add(it)
 		return result{at: -1}
 	default:
 		if n != nil {
 			children(n, func(n *pg.Node) { a.expr(n, s) })
 		}
-		s.add(&item{})
+		s.add(&item{unsure: valuer{a, s}.computed(n).further})
 		return result{at: -1}
 	}
 }
@@ -180,8 +189,9 @@ func (a *analysis) join(j *pg.JoinExpr, s *scope) result {
 	r := a.joined(l, right)
 	r.blocks = kept(j.Jointype, l.blocks, right.blocks)
 	a.condition(j.Quals, s, r.kind)
+	r.chosen = r.chosen || valuer{a, s}.joins(j, first)
 	if j.Alias != nil {
-		whole := &item{known: true}
+		whole := &item{known: true, unsure: slices.ContainsFunc(s.items[first:], func(it *item) bool { return it.unsure })}
 		for _, it := range s.items[first:] {
 			for _, c := range it.columns[:min(len(it.columns), max(maxColumns-len(whole.columns), 0))] {
 				whole.columns = append(whole.columns, c.selected())

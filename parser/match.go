@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/ast"
 )
 
 // An occurrence is a place above the grouping of a block that a column of the
@@ -264,6 +266,15 @@ func (m *matcher) aggregate(n *pg.Node) int {
 		m.aggregates[key] = i
 	}
 	return i
+}
+
+// place notes the places of the aggregates of a block.
+func (m *matcher) place(block int, places map[*pg.Node]ast.Place) {
+	for _, o := range m.found {
+		if n, err := strconv.Atoi(strings.TrimPrefix(o.column, "a")); err == nil {
+			places[o.node] = ast.Place{Block: block, Aggregate: n - 1}
+		}
+	}
 }
 
 // weigh notes the weight of an aggregate, of which the canonical form is given.

@@ -17,6 +17,7 @@ func (a *analysis) modify(n *pg.Node, outer *scope) {
 		a.target(u.Relation, s)
 		a.source(u.FromClause, s)
 		a.exprs(u.TargetList, s)
+		a.outputs = append(a.outputs, valuer{a, s}.assigned(u.TargetList...)...)
 		a.exprs([]*pg.Node{u.WhereClause}, s)
 		a.exprs(u.ReturningList, s)
 	case *pg.Node_DeleteStmt:
@@ -33,21 +34,27 @@ func (a *analysis) modify(n *pg.Node, outer *scope) {
 		a.source([]*pg.Node{m.SourceRelation}, s)
 		a.exprs([]*pg.Node{m.JoinCondition}, s)
 		a.exprs(m.MergeWhenClauses, s)
+		a.outputs = append(a.outputs, valuer{a, s}.assigned(m.MergeWhenClauses...)...)
 	}
 }
 
 func (a *analysis) insert(i *pg.InsertStmt, s *scope) {
 	a.openCTEs(i.WithClause, s)
 	if sel := i.SelectStmt.GetSelectStmt(); sel != nil {
-		if r := a.query(sel, newScope(s, true)); r.kind == rows {
+		r := a.query(sel, newScope(s, true))
+		if r.kind == rows {
 			a.refuse(rowAccess(r))
 		}
+		a.outputs = append(a.outputs, r.columns...)
 	}
 	a.target(i.Relation, s)
 	excluded := rename(s.items[0], &pg.Alias{Aliasname: "excluded"})
 	s.add(excluded)
 	if i.OnConflictClause != nil {
-		reflected(i.OnConflictClause.ProtoReflect(), func(n *pg.Node) { a.expr(n, s) })
+		reflected(i.OnConflictClause.ProtoReflect(), func(n *pg.Node) {
+			a.expr(n, s)
+			a.outputs = append(a.outputs, valuer{a, s}.assigned(n)...)
+		})
 	}
 	a.exprs(i.ReturningList, s)
 }

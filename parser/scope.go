@@ -1,6 +1,8 @@
 package parser
 
 import (
+	"slices"
+
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
@@ -19,6 +21,10 @@ type scope struct {
 	blind bool
 	// block is set in a release block.
 	block bool
+	// chosen says that released values decide which rows the level has, before it shows some of them.
+	chosen bool
+	// windows are the named ones.
+	windows []*pg.Node
 	// escape is the offset of the first reference that leaves this level, or -1.
 	escape int
 	// foreign is set when a WITH query of a level further out is read.
@@ -32,27 +38,9 @@ type item struct {
 	aliased bool
 	columns []column
 	known   bool   // columns are all of them
+	unsure  bool   // they may have been computed of released values
 	table   bool   // it is a protected table
 	of      string // the table that it is, with its schema; empty of others
-}
-
-// A column of an item or of a query; unit says that it identifies the privacy unit, lacking that it is
-// computed from an aggregate that a small group has no value of, measured that it is computed from any. The
-// keys are those of which it holds values, perhaps with other columns, and that determine the unit. Of a table itself,
-// not of a query, it can be unique, and have a parent: a column of another table that always has its value.
-type column struct {
-	name          string
-	unit, lacking bool
-	measured      bool
-	keys          []ast.KeyPart
-	unique        bool
-	parent        string
-}
-
-// selected is the column of a query that has its values.
-func (c column) selected() column {
-	c.unique, c.parent = false, ""
-	return c
 }
 
 // A place says in how many items of a level a column name is, and which are the
@@ -277,6 +265,38 @@ func (it *item) columnNamed(name string) column {
 	return column{name: name}
 }
 
+// valueOf is the value of a reference, to a column, a whole row or a star. In doubt it is computed further.
+func (s *scope) valueOf(ref *pg.ColumnRef) value {
+	for l, hidden := s, false; l != nil; l = l.parent {
+		if !hidden {
+			if v, ok := l.ownValue(ref); ok {
+				return v
+			}
+		}
+		hidden = l.blind
+	}
+	return value{}
+}
+
+// ownValue is valueOf a reference that is of this level.
+func (s *scope) ownValue(ref *pg.ColumnRef) (v value, ok bool) {
+	if it, c, ok := s.own(ref); ok && s.items[it].column(c.name) >= 0 {
+		return c.value, true
+	}
+	names, plain := stringsOf(ref.Fields)
+	for _, it := range s.items {
+		switch {
+		case plain && len(names) == 1 && it.column(names[0]) >= 0: // a name that a USING clause merges
+			v, ok = v.or(it.columnNamed(names[0]).value), true
+		case it.unsure:
+			v.further, ok = true, true
+		case len(names) == 0 || slices.Contains(names, it.name): // a star, or a whole row
+			v.further, ok = v.further || slices.ContainsFunc(it.columns, column.measured), true
+		}
+	}
+	return v, ok
+}
+
 // isUnit reports whether the expression is a column that identifies the
 // privacy unit. A name that a USING clause merges is in several items.
 func (s *scope) isUnit(n *pg.Node) bool {
@@ -336,14 +356,14 @@ func rename(it *item, alias *pg.Alias) *item {
 	if alias == nil {
 		return it
 	}
-	out := &item{name: alias.Aliasname, aliased: true, known: it.known, table: it.table, of: it.of}
+	out := &item{name: alias.Aliasname, aliased: true, known: it.known, unsure: it.unsure, table: it.table, of: it.of}
 	out.columns = append(out.columns, it.columns...)
 	names, _ := stringsOf(alias.Colnames)
 	for i, name := range names {
 		if i < len(out.columns) {
 			out.columns[i].name = name
 		} else {
-			out.columns = append(out.columns, column{name: name})
+			out.columns = append(out.columns, column{name: name, value: value{further: it.unsure}})
 		}
 	}
 	return out

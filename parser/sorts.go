@@ -28,22 +28,6 @@ type sorter struct{ *analysis }
 // A sortLocator finds where a sorting stands in the text.
 type sortLocator struct{ *locator }
 
-// lacking reports whether a call is of an aggregate that a small group has no value of, or asks for
-// the error of one, or weighs one.
-func lacking(f *pg.FuncCall) bool {
-	if isReport(f) || isWeight(f) {
-		inner := f.Args[0].GetFuncCall()
-		return inner != nil && lacking(inner)
-	}
-	switch _, name := callee(f); name {
-	case "avg", "min", "max", "stddev", "stddev_pop", "stddev_samp", "variance", "var_pop", "var_samp",
-		"corr", "covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_intercept", "regr_r2", "regr_slope",
-		"percentile_cont", "percentile_disc", "mode":
-		return true
-	}
-	return false
-}
-
 // lacks reports whether an expression is computed from an aggregate that a small group has no value
 // of: in a block from a call, and above from a column of a block. Window functions are left out.
 func (s *scope) lacks(n *pg.Node) bool {

@@ -7,6 +7,7 @@ import (
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 )
 
@@ -113,6 +114,11 @@ func splice(a *analysis, st *Statement, stmt *pg.Node) *pgerr.Error {
 	for _, c := range changes {
 		st.Blocks = append(st.Blocks, convert(a, c.candidate, c.matcher))
 	}
+	places := map[*pg.Node]ast.Place{}
+	for i, c := range changes {
+		c.place(i, places)
+	}
+	st.Computed = computed(a.outputs, places)
 	for i, c := range changes {
 		substitute(c.candidate, c.matcher, i)
 	}

@@ -71,6 +71,8 @@ type Statement struct {
 	// Blocks are the release blocks, in text order. The refusal of one block's
 	// content is in its Err; such a statement still has class Release.
 	Blocks []*ast.Block
+	// Computed are the output columns that have an error of their own, of values that are assigned too.
+	Computed []ast.Computed
 	// InTransaction says that Postgres takes the statement in a transaction block
 	// only: a cursor without HOLD.
 	InTransaction bool

@@ -21,6 +21,8 @@ type block struct {
 	offsets    []scalar.Expr // constants that must be 0
 	counts     []int         // places that count its rows, as in [ast.Block]
 	at         int
+	// computed says that output columns are computed of its values, chosen that these choose which of its rows are shown.
+	computed, chosen bool
 }
 
 // reads reports whether the block needs protected rows at all: without an aggregate,

@@ -20,7 +20,7 @@ func (b *BlockPlan) Columns(released []*Released) []string {
 	keys = make([][]*string, len(b.block.keys))
 	groupings = make([][]*string, len(b.block.groupings))
 	outputs = make([][]*string, len(b.block.aggregates))
-	consistent := b.consistent(released)
+	consistent, alpha := b.consistent(released), atConfidence(b, released)
 	shown := nonnegativeCells(b, consistent)
 	for i, p := range b.Sets {
 		var rows []integers
@@ -31,7 +31,7 @@ func (b *BlockPlan) Columns(released []*Released) []string {
 			p.appendKeys(keys, p.keysOf(released[i], row))
 			b.appendGroupings(groupings, p)
 			for o := range outputs {
-				outputs[o] = append(outputs[o], p.text(o, shown[o].in(p, o, i, row, rows[row]), len(rows)))
+				outputs[o] = append(outputs[o], p.text(o, shown[o].in(p, o, i, row, rows[row]), len(rows), alpha))
 			}
 		}
 	}
@@ -104,35 +104,44 @@ func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 		return emptyBlock{b}.errors()
 	}
 	var bars []ErrorBar
-	consistent := released
+	for i, a := range b.block.aggregates {
+		if a.report == "" {
+			bar := b.errorOf(i, released)
+			bar.Label += whose(b.block)
+			bars = append(bars, bar)
+		}
+	}
+	return bars
+}
+
+// errorOf is the error of one aggregate.
+func (b *BlockPlan) errorOf(i int, released []*Released) ErrorBar {
+	if b.none {
+		return ErrorBar{Label: b.block.aggregates[i].label}
+	}
+	consistent, alpha := released, atConfidence(b, released)
 	if released != nil {
 		consistent = b.consistent(released)
 	}
-	for i, a := range b.block.aggregates {
-		if a.report != "" {
+	var bar ErrorBar
+	for j, p := range b.Sets {
+		var rows []integers
+		if released != nil {
+			rows = p.observable(consistent[j])
+		}
+		one := p.errorBar(&p.outputs[i], rows, alpha)
+		if j == 0 || bar.Hidden {
+			bar = one
 			continue
 		}
-		var bar ErrorBar
-		for j, p := range b.Sets {
-			var rows []integers
-			if released != nil {
-				rows = p.observable(consistent[j])
-			}
-			one := p.errorBar(&p.outputs[i], rows)
-			if j == 0 || bar.Hidden {
-				bar = one
-				continue
-			}
-			if one.Hidden {
-				continue
-			}
-			bar.Least, bar.Most = min(bar.Least, one.Least), max(bar.Most, one.Most)
-			bar.Beyond, bar.Unanswered = max(bar.Beyond, one.Beyond), bar.Unanswered || one.Unanswered
+		if one.Hidden {
+			continue
 		}
-		bar.None = released != nil && !bar.Hidden && !bar.Known()
-		bars = append(bars, bar)
+		bar.Least, bar.Most = min(bar.Least, one.Least), max(bar.Most, one.Most)
+		bar.Beyond, bar.Unanswered = max(bar.Beyond, one.Beyond), bar.Unanswered || one.Unanswered
 	}
-	return bars
+	bar.None = released != nil && !bar.Hidden && !bar.Known()
+	return bar
 }
 
 // ErrorGroups tells, of each aggregate whose error differs between groups, which of them has the least, the median and the most, by
@@ -194,7 +203,7 @@ func (b errorGroups) lines() []string {
 		if Number(least.half) == Number(most.half) {
 			continue
 		}
-		said := a.label + ": least " + b.one(least)
+		said := a.label + whose(b.block) + ": least " + b.one(least)
 		if len(groups) > 2 {
 			said += ", median " + b.one(groups[(len(groups)-1)/2])
 		}
@@ -214,6 +223,7 @@ type groupError struct {
 // ofGroups lists the errors of an aggregate that are known.
 func (b errorGroups) ofGroups(output int) []groupError {
 	var out []groupError
+	alpha := atConfidence(b.BlockPlan, b.released)
 	for j, g := range b.Sets {
 		if b.released[j] == nil {
 			continue
@@ -223,7 +233,7 @@ func (b errorGroups) ofGroups(output int) []groupError {
 			if g.hides(o, rows[row], len(rows)) || g.unanswered(o, rows[row].clips) {
 				continue
 			}
-			if half := o.radius(g.observed(rows[row])); !math.IsNaN(half) && !math.IsInf(half, 0) {
+			if half := o.radius(g.observed(rows[row]).at(alpha)); !math.IsNaN(half) && !math.IsInf(half, 0) {
 				out = append(out, groupError{half, j, row})
 			}
 		}

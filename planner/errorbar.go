@@ -27,6 +27,25 @@ type ErrorBar struct {
 // Known reports whether anything is known of the error.
 func (e ErrorBar) Known() bool { return e.Least >= 0 }
 
+// sameAs reports whether two errors are written alike.
+func (e ErrorBar) sameAs(f ErrorBar) bool { return e.String() == f.String() }
+
+// or is the error of a value that has one of two in each row; first says that there is no other one yet.
+func (e ErrorBar) or(f ErrorBar, first bool) ErrorBar {
+	if first || e.Hidden || e.None {
+		return f
+	}
+	if f.Hidden || f.None {
+		return e
+	}
+	e.Least, e.Most = min(e.Least, f.Least), max(e.Most, f.Most)
+	e.Beyond, e.Moves, e.Unanswered = max(e.Beyond, f.Beyond), e.Moves && f.Moves, e.Unanswered || f.Unanswered
+	if e.Said != f.Said {
+		e.Said, e.Least, e.Most = "", math.Inf(1), math.Inf(1)
+	}
+	return e
+}
+
 // String writes the error as "count(*) ± 20" or "avg(cost) ± 2.5 to 31".
 func (e ErrorBar) String() string {
 	if e.Hidden {

@@ -31,6 +31,9 @@ func (p *Plan) Explain(costs []Cost) []string {
 		}
 		b.explain(w, p.unit, p.hidden)
 	}
+	for _, bar := range computedErrors(p, nil) {
+		w.line(1, "%s", bar)
+	}
 	free := "no protected row is read"
 	if p.Reads() {
 		free = "the same was answered before"
@@ -92,11 +95,11 @@ func (b *BlockPlan) explain(w *tree, unit string, hidden bool) {
 	}
 	for _, p := range b.Sets {
 		if len(b.Sets) == 1 {
-			p.explain(w, b.block, 2, hidden)
+			p.explain(w, b, 2, hidden)
 			continue
 		}
 		w.line(2, "grouping set (%s)", strings.Join(p.labels(b.block), ", "))
-		p.explain(w, b.block, 3, hidden)
+		p.explain(w, b, 3, hidden)
 	}
 }
 
@@ -109,7 +112,8 @@ func (g *GroupingSet) labels(b *block) []string {
 	return out
 }
 
-func (g *GroupingSet) explain(w *tree, b *block, depth int, hidden bool) {
+func (g *GroupingSet) explain(w *tree, of *BlockPlan, depth int, hidden bool) {
+	b := of.block
 	labels := strings.Join(g.labels(b), ", ")
 	switch {
 	case len(g.keys) == 0:
@@ -132,8 +136,8 @@ func (g *GroupingSet) explain(w *tree, b *block, depth int, hidden bool) {
 		if o.report != "" {
 			continue
 		}
-		half := g.errorBefore(o)
-		w.line(depth, "%s: error at %s %%: %s%s", o.label, Number(100*(1-g.alpha)), half, o.clampedTo())
+		half := g.errorBefore(o, atConfidence(of, nil))
+		w.line(depth, "%s%s: error at %s %%: %s%s", o.label, whose(b), Number(100*(1-g.alpha)), half, o.clampedTo())
 	}
 	for _, p := range g.ranks {
 		p.explain(w, depth, g)
@@ -210,9 +214,12 @@ func (p *Plan) ErrorsBefore() []string {
 		}
 		for i, a := range b.block.aggregates {
 			if a.report == "" {
-				told = append(told, b.errorBefore(i, a.label))
+				told = append(told, b.errorBefore(i, a.label+whose(b.block)))
 			}
 		}
+	}
+	for _, bar := range computedErrors(p, nil) {
+		told = append(told, bar.String())
 	}
 	return told
 }
@@ -220,8 +227,9 @@ func (p *Plan) ErrorsBefore() []string {
 // errorBefore tells the error of one aggregate.
 func (b *BlockPlan) errorBefore(i int, label string) string {
 	var errors []string
+	alpha := atConfidence(b, nil)
 	for _, g := range b.Sets {
-		if told := g.errorBefore(&g.outputs[i]); !slices.Contains(errors, told) {
+		if told := g.errorBefore(&g.outputs[i], alpha); !slices.Contains(errors, told) {
 			errors = append(errors, told)
 		}
 	}
@@ -335,7 +343,7 @@ func (p *Plan) Effects() []Effect {
 	for _, g := range p.sets() {
 		for i := range g.outputs {
 			if o := &g.outputs[i]; o.report == "" {
-				all = append(all, Effect{o.label, g.contributionTo(o), g.errorBefore(o)})
+				all = append(all, Effect{o.label, g.contributionTo(o), g.errorBefore(o, g.alpha)})
 			}
 		}
 	}

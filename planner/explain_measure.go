@@ -150,7 +150,7 @@ func (g *GroupingSet) changeAndNoise(s *statistic) string {
 
 // timesLimit writes the error of a linear output whose limit is chosen, which grows with the limit C, "" of
 // all others.
-func (g *GroupingSet) timesLimit(o *output) string {
+func (g *GroupingSet) timesLimit(o *output, alpha float64) string {
 	factor, linear := o.linear()
 	said := o.said()
 	s := g.statistics[o.statistics()[0]]
@@ -162,7 +162,7 @@ func (g *GroupingSet) timesLimit(o *output) string {
 	level := min(n.Choices-1, typicalLevel)
 	clips[s.measure.at].Levels = []int{level}
 	if said != "" {
-		return fmt.Sprintf(said, Number(o.radius(g.observed(integers{clips: clips}))/n.Grid.Limit(level))+" C")
+		return fmt.Sprintf(said, Number(o.radius(g.observed(integers{clips: clips}).at(alpha))/n.Grid.Limit(level))+" C")
 	}
 	return "± " + Number(o.radius(g.observed(integers{clips: clips}))/(n.Grid.Limit(level)*factor)) + " C"
 }
@@ -217,13 +217,15 @@ func (g *GroupingSet) uses(o *output, m *Measure) bool {
 const knownAfter = "known with the answer"
 
 // errorBefore writes the error of an output as far as it is known before anything is read.
-func (g *GroupingSet) errorBefore(o *output) string {
-	bar := g.errorBar(o, nil)
+func (g *GroupingSet) errorBefore(o *output, alpha float64) string {
+	bar := g.errorBar(o, nil, alpha)
 	switch {
+	case alpha == 0:
+		return knownAfter
 	case g.Reduction != nil:
 		return g.Reduction.Goal() + ", if that is reached"
-	case bar.Least < 0 && g.timesLimit(o) != "":
-		return g.timesLimit(o)
+	case bar.Least < 0 && g.timesLimit(o, alpha) != "":
+		return g.timesLimit(o, alpha)
 	case bar.Least < 0:
 		return knownAfter
 	case bar.Said != "":

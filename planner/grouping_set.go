@@ -99,12 +99,15 @@ type Selection interface {
 	String() string
 }
 
-// errorBar is the error of one output of the grouping set.
-func (g *GroupingSet) errorBar(o *output, rows []integers) ErrorBar {
+// errorBar is the error of one output of the grouping set, which fails with probability alpha; 0 if that is not known yet.
+func (g *GroupingSet) errorBar(o *output, rows []integers, alpha float64) ErrorBar {
 	bar := ErrorBar{Label: o.label, Least: -1, Most: -1, Said: o.said()}
+	if alpha == 0 || !g.answers() {
+		return bar
+	}
 	_, linear := o.linear()
 	if (linear || bar.Said != "") && g.Reduction == nil && len(rows) == 0 && !g.chosen(o) {
-		bar.Least = o.radius(g.observed(integers{clips: g.leastClips()}))
+		bar.Least = o.radius(g.observed(integers{clips: g.leastClips()}).at(alpha))
 		bar.Most = bar.Least
 		return bar
 	}
@@ -115,7 +118,7 @@ func (g *GroupingSet) errorBar(o *output, rows []integers) ErrorBar {
 		if g.hides(o, row, len(rows)) {
 			continue
 		}
-		seen := g.observed(row)
+		seen := g.observed(row).at(alpha)
 		half := o.radius(seen)
 		if len(shown) == 0 {
 			bar.Least = half

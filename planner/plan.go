@@ -5,6 +5,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/dp"
+	"dpproxy/parser/ast"
 )
 
 // A Plan is everything that will happen to answer one statement, decided.
@@ -27,6 +28,8 @@ type Plan struct {
 	// Untold are the relations whose names are not told.
 	Untold Untold
 
+	// computed are the output columns that have an error of their own.
+	computed []ast.Computed
 	unit     string
 	settings Settings
 	// hidden says that a view is read whose definition the policy hides: EXPLAIN does not

@@ -37,8 +37,14 @@ func (r *results) observed(row integers) observation {
 	return observation{r.statistics, r.cache, row, r.alpha}
 }
 
-// text writes an output of one of so many partitions, its value or its error; nil is NULL.
-func (r *results) text(output int, row integers, groups int) *string {
+// at is the partition, with errors that fail with another probability.
+func (r observation) at(alpha float64) observation {
+	r.alpha = alpha
+	return r
+}
+
+// text writes an output of one of so many partitions, its value or its error, which fails with probability alpha; nil is NULL.
+func (r *results) text(output int, row integers, groups int, alpha float64) *string {
 	o, seen := &r.outputs[output], r.observed(row)
 	if r.hides(o, row, groups) || r.unanswered(o, row.clips) && !o.asksOfLimits() {
 		return nil
@@ -47,9 +53,9 @@ func (r *results) text(output int, row integers, groups int) *string {
 		return o.text(seen)
 	}
 	if o.level > 0 { // the call has a confidence of its own
-		seen.alpha = 1 - o.level
+		alpha *= (1 - o.level) / r.alpha
 	}
-	f := o.reported(seen)
+	f := o.reported(seen.at(alpha))
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil
 	}

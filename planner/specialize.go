@@ -63,7 +63,7 @@ func (q *Query) specializeBy(values []scalar.Value, s Settings, extents bool, tw
 	}
 	p := &Plan{
 		Tables: q.Tables(), Relations: q.Relations(), Shape: shape, Untold: q.Untold(),
-		unit: q.cat.Unit(), settings: s, hidden: q.readsHiddenView(),
+		unit: q.cat.Unit(), settings: s, computed: q.stmt.Computed, hidden: q.readsHiddenView(),
 	}
 	env := &scalar.Env{
 		Values: values, TimeZones: q.cat.TimeZones(), Before14: q.cat.Before14(),

@@ -273,7 +273,8 @@ func TestRowsOfTop(t *testing.T) {
 	if got := b.Columns([]*planner.Released{released}); !slices.Equal(got, []string{`{"1923","1980","2010"}`, `{"7","-2","9"}`}) {
 		t.Errorf("%v", got)
 	}
-	if got := b.Errors([]*planner.Released{released})[0].String(); got != "count(*) ± 28" { // 1.96·√200 = 27.7
+	if got := b.Errors([]*planner.Released{released})[0].String(); got != "count(*) of all groups at once ± 34" {
+		// Three groups at 95 % in all: 2.394·√200 = 33.9.
 		t.Errorf("the error is %s", got)
 	}
 	// ln(91·3/0.05)/0.0816 = 105.4

@@ -88,11 +88,9 @@ func (e *execution) fittingPlan(
 
 // knownBars are the errors of a plan that are known before the answer.
 func knownBars(plan *planner.Plan) (bars []string) {
-	for _, b := range plan.Blocks {
-		for _, bar := range b.Errors(nil) {
-			if bar.Known() {
-				bars = append(bars, bar.String())
-			}
+	for _, bar := range planner.Errors(plan, nil) {
+		if bar.Known() {
+			bars = append(bars, bar.String())
 		}
 	}
 	return bars

@@ -69,12 +69,10 @@ func outsideFirst(message string, outside ...string) string {
 // errorBars are the errors of the answers, each once.
 func errorBars(plan *planner.Plan, released [][]*planner.Released) []string {
 	var bars []string
-	for i, b := range plan.Blocks {
-		for _, bar := range b.Errors(released[i]) {
-			s := bar.String()
-			if len(bars) == 0 || bars[len(bars)-1] != s {
-				bars = append(bars, s)
-			}
+	for _, bar := range planner.Errors(plan, released) {
+		s := bar.String()
+		if len(bars) == 0 || bars[len(bars)-1] != s {
+			bars = append(bars, s)
 		}
 	}
 	return bars

@@ -1,0 +1,63 @@
+package parser
+
+import (
+	"slices"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/ast"
+)
+
+// A value says how the values of an expression follow from released aggregates: of none, if nothing is set.
+type value struct {
+	// of are the aggregates whose released values they are, each in rows of its own.
+	of []*pg.Node
+	// plus is how far rounding moves them.
+	plus float64
+	// chosen says that released values decide which rows are shown.
+	chosen bool
+	// further says that they are computed of released values in any other way, whose errors say nothing of theirs.
+	further bool
+}
+
+// measured reports whether an expression is computed from aggregates at all.
+func (v value) measured() bool { return v.further || v.of != nil }
+
+// or is a value that is one of either in each row.
+func (v value) or(w value) value {
+	out := value{of: slices.Clone(v.of), plus: max(v.plus, w.plus), chosen: v.chosen || w.chosen, further: v.further || w.further}
+	for _, n := range w.of {
+		if !slices.Contains(out.of, n) {
+			out.of = append(out.of, n)
+		}
+	}
+	return out
+}
+
+// selected is the value in rows that released values chose.
+func (v value) selected(chosen bool) value {
+	v.chosen = v.measured() && (v.chosen || chosen)
+	return v
+}
+
+// A column of an item or of a query; unit says that it identifies the privacy unit, lacking that it is
+// computed from an aggregate that a small group has no value of. The
+// keys are those of which it holds values, perhaps with other columns, and that determine the unit. Of a table itself,
+// not of a query, it can be unique, and have a parent: a column of another table that always has its value.
+type column struct {
+	name          string
+	unit, lacking bool
+	value         value
+	keys          []ast.KeyPart
+	unique        bool
+	parent        string
+}
+
+// measured reports whether a column is computed from aggregates.
+func (c column) measured() bool { return c.value.measured() }
+
+// selected is the column of a query that has its values.
+func (c column) selected() column {
+	c.unique, c.parent = false, ""
+	return c
+}

@@ -1,0 +1,29 @@
+package parser
+
+import (
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/ast"
+)
+
+// computed lists the output columns whose error is not that of one aggregate in one row of its block, by the places of aggregates.
+func computed(columns []column, places map[*pg.Node]ast.Place) (out []ast.Computed) {
+	for _, c := range columns {
+		v := c.value
+		if !v.further && !v.chosen && v.plus == 0 && len(v.of) < 2 {
+			continue
+		}
+		one := ast.Computed{Name: c.name, Plus: v.plus, Chosen: v.chosen}
+		for _, n := range v.of {
+			at, ok := places[n]
+			if v.further = v.further || !ok; ok {
+				one.Of = append(one.Of, at)
+			}
+		}
+		if v.further {
+			one = ast.Computed{Name: c.name}
+		}
+		out = append(out, one)
+	}
+	return out
+}
