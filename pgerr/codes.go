@@ -56,7 +56,8 @@ var (
 	RowAccess = declare("PB002", "protected_row_access",
 		"The statement asks for rows of a protected table. Ask for an aggregate: count, sum, avg.")
 	NoBounds = declare("PB003", "no_value_bounds",
-		"A column is summed or averaged that has no bounds in the policy.")
+		"A value has no bounds, and is used where they are needed: in a percentile, an extreme, a variance or a function, or in a sum "+
+			"of a column that has no step either.")
 	NotAllowed = declare("PB004", "not_allowed_on_protected_data",
 		"A function, operator, type or clause is not on the list of those that may touch protected rows.")
 	NoContribution = declare("PB006", "no_contribution_bound",
@@ -65,7 +66,8 @@ var (
 	Ownership = declare("PB007", "ownership_unclear",
 		"The rows of the statement do not each belong to exactly one privacy unit.")
 	PrivateGroupKey = declare("PB008", "private_group_key",
-		"A grouping column has no public values in the policy, or its values are each of one privacy unit.")
+		"The values of a grouping column are not public and cannot be selected by noise: the budget has no delta, their type does not "+
+			"allow it, or each of them is of one privacy unit.")
 	ReadFailed = declare("PB009", "protected_read_failed",
 		"The read of protected data did not finish. The reason is withheld, since it may depend on the data. The charge stays.")
 	ReadInterrupted = declare("PB017", "protected_read_interrupted",
@@ -83,7 +85,8 @@ var (
 	LedgerUnavailable = declare("PB014", "ledger_unavailable",
 		"The privacy ledger cannot record a charge, so nothing is answered.")
 	DataUnavailable = declare("PB015", "protected_data_unavailable",
-		"The database with the protected data cannot be reached. Nothing was charged.")
+		"The database with the protected data cannot be reached, does not take the statement now, or denies dpproxy a right. "+
+			"Nothing was charged.")
 	Imprecise = declare("PB016", "mechanism_out_of_range",
 		"No allowed mechanism can serve this statement with these settings.")
 )
