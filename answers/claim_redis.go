@@ -15,7 +15,7 @@ import (
 
 // A claim in Redis is a key beside that of the answer, which Redis lets go after [lease] unless its
 // holder renews it. Only Redis measures that time, and only as a duration: no two clocks are compared.
-// Its value is the name of the claim, and behind its end, for as long again, the name, "=" and the word.
+// Its value is the name of the claim and, for as long again after its end, the name, "=" and the word.
 
 // lease is how long a claim outlives its process, and look how often those who wait for it look at it.
 const (

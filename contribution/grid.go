@@ -12,8 +12,8 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// Exponents of two at which grids end: a count of rows, a sum that is grouped, and a sum
-// that is not, whose whole budget of bits is for one coordinate.
+// Exponents of two: of the largest limit for a count of rows and for a sum that is grouped, and of the largest limit that any grid
+// can have, as for a sum that is not grouped.
 const (
 	CountBits      = 30
 	GroupedSumBits = 42

@@ -45,8 +45,8 @@ func Confirmed(ctx context.Context, mirror *pgx.Conn) (*Confirmation, error) {
 	return &Confirmation{Schema: s, Earlier: r.Format < recordFormat, policy: r.Policy}, nil
 }
 
-// RecordedAs returns a name of the record: each Sync that changes the record, as one for another policy does, gives it another
-// one. While such a Sync is under way it waits for the end.
+// RecordedAs returns a name for the record alone. A Sync that changes the record, such as one for another policy, changes the
+// name. While such a Sync is under way RecordedAs waits for its end.
 func RecordedAs(ctx context.Context, mirror *pgx.Conn) (string, error) {
 	results, err := mirror.PgConn().Exec(ctx, "LOCK TABLE dpproxy.confirmed IN ACCESS SHARE MODE; "+
 		"SELECT pg_catalog.pg_relation_filenode('dpproxy.confirmed'::pg_catalog.regclass)").ReadAll()
@@ -56,9 +56,9 @@ func RecordedAs(ctx context.Context, mirror *pgx.Conn) (string, error) {
 	return string(results[1].Rows[0][0]), nil
 }
 
-// ConfirmedAs returns a name of that which [Confirmed] returns, and of the columns that the mirror has: another Sync that
-// changes something gives it another one, and a survey, which changes a table of answers, does not. It reads the catalogue alone:
-// analysts can see how often a table was read.
+// ConfirmedAs returns a name for the record and for the columns that the mirror has. A Sync that changes something changes the
+// name; a survey, which changes a table of answers, does not. It reads the catalogue alone: analysts can see how often a table
+// was read.
 func ConfirmedAs(ctx context.Context, mirror querier) (string, error) {
 	var name string
 	err := mirror.QueryRow(ctx, `SELECT pg_catalog.md5(pg_catalog.concat(pg_catalog.pg_relation_filenode(r.oid),

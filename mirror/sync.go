@@ -24,8 +24,8 @@ import (
 // sessions of analysts are ended.
 //
 // The connection to the mirror must be a superuser's, for the rights that Sync
-// withdraws from PUBLIC; the one to the real database needs SELECT on public tables
-// only. All is one transaction: after an error the mirror is as it was. Sync changes
+// withdraws from PUBLIC; the one to the real database needs SELECT on the relations of the plan, which Sync locks
+// there. All is one transaction: after an error the mirror is as it was. Sync changes
 // or drops nothing that it did not make, and fails where such a thing is in its way.
 func Sync(ctx context.Context, upstream, mirror *pgx.Conn, plan Plan, report func(change string)) error {
 	if err := sync(ctx, upstream, mirror, plan, report); err != nil {

@@ -29,6 +29,7 @@
 //	share, assign, candidates           the budget becomes mechanisms
 //	analyze, specialize                 a statement becomes a plan
 //	columns, relation, explain          a plan is shown
+//	leftout, cut, unanswered, wide      words on what an answer leaves out
 //
 // The planner never sees a protected value, and nothing that an analyst wrote is
 // ever part of the SQL it writes: constants travel as parameters.

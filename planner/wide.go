@@ -9,8 +9,8 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// WideExtents tells of values that are clamped to no better bounds than arithmetic made out of those of columns, if that is seen in
-// an answer: an error is more than half of these bounds, or of the value. It says what to write; "" if there is nothing to say.
+// WideExtents reports values whose bounds arithmetic made out of those of columns, if they are so wide that an answer shows it: its
+// error is more than half of these bounds, or of the value. The text says which bounds to write; it is "" if there are no such values.
 func WideExtents(p *Plan, released [][]*Released) string {
 	var said []string
 	for i, b := range p.Blocks {

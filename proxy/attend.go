@@ -10,8 +10,8 @@ import (
 	"dpproxy/proxy/reader"
 )
 
-// This file has reads go on that were paid when their clients leave them: at a point of the grid the client has its reply, and the
-// read goes on under its veil, until it is over, or the policy's limit ends it. Whoever asks the same waits for it.
+// This file lets paid reads go on after their clients have left. The client gets its reply at a point of the grid; the read goes
+// on under its veil until it is over or the policy's limit ends it. Whoever asks the same waits for it.
 
 // A client of a drawing attends it from the charge on.
 type client struct {

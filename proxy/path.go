@@ -87,9 +87,10 @@ var path = [...]rule{
 		false, nothing,
 	},
 	stepOpen: {
-		"open", "lock the tables, compare their fingerprints in the snapshot of the read, have the rest planned by DATA, and compare " +
-			"what no lock excludes (`mirror/steady`); from here on a *veil* hides what changes (decision 13)",
-		[]string{"proxy/read.go", "proxy/reader", "proxy/veil.go"},
+		"open", "take a session, claim the question (decision 23), lock the tables, compare their fingerprints in the snapshot of the " +
+			"read, have the rest planned by DATA, and compare what no lock excludes (`mirror/steady`); from here on a *veil* hides what " +
+			"changes (decision 13)",
+		[]string{"proxy/read.go", "proxy/join.go", "proxy/reader", "proxy/veil.go"},
 		false, statistics,
 	},
 	stepReserve: {

@@ -10,7 +10,8 @@ import (
 // A veil hangs before one statement, from the moment at which the protected database first
 // hears of it to the point of the grid at which its reply leaves. Nothing changes meanwhile
 // that an analyst can see, in any session, but for the charge, whose moment is a point of time
-// too (docs/decisions/0013-the-clock-of-the-grid.md). A veil is used by one goroutine.
+// too (docs/decisions/0013-the-clock-of-the-grid.md). A veil is used by one goroutine at a time: the session's up to the
+// charge, and then the one that reads (attend.go).
 type veil struct {
 	grid   Grid
 	fallen bool

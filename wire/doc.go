@@ -37,6 +37,12 @@
 // certificate; only verifiers are stored ([MakeVerifier]). A user who does not exist is
 // refused as one whose password is wrong, after as long a conversation.
 //
+// # Admission
+//
+// Until a client has logged in, its connection is in the lobby (lobby.go) and takes no session's place. Sessions are counted
+// by user and by address (admission.go), and failed log-ins by user and address together (attempts.go), so that nobody can
+// keep others out.
+//
 // # Protocol
 //
 // Protocol 3.0 and 3.2; newer versions are negotiated down. TLS may begin at once

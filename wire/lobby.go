@@ -9,10 +9,10 @@ import (
 	"dpproxy/pgerr"
 )
 
-// A lobby has the connections that have not proved who they are. It is small, and there is less of it for one
-// address: where there is no room the guest that has said nothing for longest is turned away, of the address itself or,
-// where the whole lobby is full, of the one that has most guests. So connections that only stay cannot keep anybody
-// out, and one that says what it must at once is turned away only while as many others do.
+// A lobby has the connections that have not proved who they are. Its places are limited, in all and for one address. If none
+// is left, the guest that has said nothing for longest is turned away: of the same address if that has its share, else of the
+// address that has most guests. So connections that only stay cannot keep anybody out, and one that says at once what it must
+// is turned away only while as many others do so.
 type lobby struct {
 	mu     sync.Mutex
 	guests []*guest // who has said nothing for longest comes first
@@ -25,7 +25,7 @@ type guest struct {
 	turn    func(error) // ends the log-in, for this reason
 }
 
-// errNoRoom is what a guest is told that is turned away.
+// errNoRoom is the error of a guest that is turned away.
 var errNoRoom = &fatalError{pgerr.New(pgerr.TooManyConnections, "too many connections are logging in")}
 
 // turnedAway reports whether the log-in of a context was ended for others.

@@ -51,7 +51,7 @@ func (s *State) withLimit(l accountant.Limit) (accountant.Balance, error) {
 	return limited(b, l.Loss)
 }
 
-// units are the budgets of units: one, since the format was raised.
+// unitsOf returns the budgets of units: one, since the format was raised.
 func unitsOf(s *State) (all []accountant.Scope) {
 	for scope := range s.balances {
 		if scope.Kind == accountant.UnitScope {

@@ -44,7 +44,7 @@ func (v doorkeeper) shut(ctx context.Context, reason error) {
 	}
 }
 
-// open serves again, behind a proof.
+// open serves again, after a proof.
 func (v doorkeeper) open() {
 	if v.door.Swap(nil) != nil {
 		v.log.Info("analysts are served again: the mirror shows nothing that the policy does not permit")

@@ -16,7 +16,8 @@
 //     (classes.go, ownership.go, semijoin.go, dependencies.go).
 //   - bounded: the relations that are cut before they are joined (cut.go).
 //   - written: SQL (write.go, linking.go), once the expressions over the rows are resolved as well:
-//     the cut and the bytes of a row cover every column that is mentioned.
+//     the cut and the bytes of a row cover every column that is mentioned. Sub-selects of conditions become sides of the
+//     joins (sides.go), unless an index finds their rows (lookup.go).
 //
 // Levels are nested: one in FROM or in a condition is proved and bounded before the level around it
 // is. The argument below needs the files of these two phases alone.

@@ -15,8 +15,8 @@ import (
 //	FROM patients p LEFT JOIN (SELECT DISTINCT v.patient_id AS k1 FROM visits v WHERE v.cost > 900) AS j1 ON j1.k1 = p.id
 //	WHERE p.smoker AND j1.k1 IS NOT NULL
 //
-// What says nothing of the row has the constant one as its key. IN that can be NULL has a second side, which says whether there
-// is a NULL among the values. The exception is a look-up (lookup.go).
+// A sub-select without such an equality has the constant one as its key. IN that can be NULL has a second side, which says
+// whether there is a NULL among the values. The exception is a look-up (lookup.go).
 
 // A side is such a sub-select.
 type side struct {

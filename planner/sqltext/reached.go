@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Unread proves of a statement as it runs, which [Even] has written, that Postgres reads every relation of it whatever rows the others
-// have. It knows nothing of how the statement came about: what it cannot prove is not so. It returns what it cannot prove, "" if
-// there is nothing:
+// Unread proves of a statement as it runs, which [Even] has written, that Postgres reads each of its relations whatever rows the
+// others have. It looks at the statement alone, not at how that came about. It returns the first thing that it cannot prove, for
+// which the statement is to be refused, or "". The rules:
 //
 //   - A query in an expression is read for the first row that asks for it. So there is none, but look-ups ([Look]), which find rows of
 //     one unit by an index, and comparisons with a named query.

@@ -41,8 +41,8 @@ type Ending string
 
 // The endings that there are. With all but the first, those who wait are refused as the flight was.
 const (
-	// Landed is that of a flight whose releases are remembered; or that nothing was paid for, or whose client
-	// has gone without it: one of those who wait goes on.
+	// Landed: its releases are remembered, or nothing was paid for, or the read ended with its client. Whoever waits
+	// looks again, and one of them draws it if there is no answer.
 	Landed      Ending = ""
 	Failed      Ending = "failed"      // the read failed
 	Interrupted Ending = "interrupted" // the read was interrupted, in which no row has a part
