@@ -150,7 +150,7 @@ var answerKeys = []key[Answers]{
 	},
 	{
 		"epoch", "", text(func(a *Answers, s string) { a.Epoch = s }), "none",
-		"A name for the data. Another name makes all answers new: change it after a load, and start dpproxy anew.",
+		"A name for the data. Another name makes all answers new: change it after a load, and send SIGHUP.",
 	},
 	{
 		"keep", "", count(maxAnswers, func(a *Answers, n int) { a.Keep = n }), "`10000`",

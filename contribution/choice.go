@@ -19,8 +19,8 @@ const (
 	againTenths = 3
 )
 
-// Shares are the parts of a budget, in 10⁻¹² of ε or ρ. Their sum is the budget, where those of the tail are two if there can be
-// a second choice: Again is the part of that.
+// Shares are the parts of a budget, in 10⁻¹² of ε or ρ. Again is the part of a second choice; if that is not zero, there are two
+// tails, each with the part Tail. The sum of all parts is the budget.
 type Shares struct{ Choice, Again, Tail, Release int64 }
 
 // A Way says how a limit is found.

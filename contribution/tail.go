@@ -83,8 +83,8 @@ const (
 
 // Excess reads b, of the limit C, at a confidence from 0.5 to below 1. The local
 // exponent of the tail is α = log₂((b₂ + m)/m), b₂ the units between C/2 and C, of pessimistic numbers for the upper bound, and
-// of the likeliest for the estimate. A limit that was chosen is where many units are, or else the least
-// one, whatever units have: one that no units are seen to be near says nothing of those above.
+// of the likeliest for the estimate. A limit that was chosen is where many units are, or else the smallest
+// one, whatever units have: if no units are seen near it, nothing follows for the units above.
 func (t Tail) Excess(limit float64, b [TailNumbers]*big.Int, confidence float64, chosen bool) Excess {
 	just, over := positive(b[near]), positive(b[cut])
 	most := over + t.oneSided(confidence)

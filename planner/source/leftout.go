@@ -63,7 +63,7 @@ func (l *level) Cuts() []Cut {
 	return slices.Concat(of(true), of(false))
 }
 
-// nobody tells of rows of a table that are left out since their way ends before a unit, though the conditions of the level would
+// nobody reports rows of a table that are left out since their way ends before a unit, if the conditions of the level would
 // admit them. On the nullable side of an outer join, and in a sub-select of a condition, rows match by their unit: nothing is left
 // out by it.
 func (l *level) nobody(r *relation) []Cut {

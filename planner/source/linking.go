@@ -9,8 +9,8 @@ import (
 )
 
 // How long a statement takes must not tell whether any row meets a condition. [sqltext.Even] sees to
-// that. It is told here which conditions link the sides of a join, and which sub-selects are
-// looked up.
+// that. This file notes for it which conditions link the sides of a join; lookup.go notes which
+// sub-selects are looked up.
 
 // annotate notes how the sides of a join hang together. links are conditions on its rows, or, of an
 // outer join, on matches; conds are those of the level around it.
