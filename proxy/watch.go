@@ -10,9 +10,9 @@ import (
 	"dpproxy/proxy/reader"
 )
 
-// A watch stands by a statement from its charge until it has been drawn, and records an incident when the veil is
-// lifted, unless the statement is through by then, was cut, or was interrupted: a failure behind a charge, also by
-// a panic, may depend on a row.
+// A watch observes a statement from its charge until it has been drawn. When the veil is lifted it records an incident,
+// unless the statement was drawn, cut, or interrupted: any other failure after the charge, also a panic, may depend on
+// a row.
 type watch struct {
 	d        *drawing
 	began    uint64

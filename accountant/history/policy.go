@@ -121,8 +121,8 @@ func ofTable(s accountant.Scope) bool {
 	return s.Kind == accountant.TableScope || s.Kind == accountant.LocalScope
 }
 
-// claim finds the budgets that the limits of a policy are for: the one of that name, or the ones with a table that has one
-// of the names or IDs and that no other limit names; a new one if there is none.
+// claim finds the budgets that the limits of a policy are for: the one of the limit's name; without it, all that have a table
+// with one of the limit's names or IDs, unless another limit names them; and a new one if there are none.
 func claim(s *State, e PolicyEntry) (map[accountant.Scope]accountant.Limit, error) {
 	claims := map[accountant.Scope]accountant.Limit{}
 	var unnamed []accountant.Limit

@@ -5,9 +5,9 @@ import "slices"
 // A chain joins the relations of a query one after the other, each by outer joins to those before, and
 // begins with a relation of one row. Every result on the way has that row at least. So a hash join
 // reads both of its sides: the one whose rows stay is never empty, and the rows of the other are not
-// needed for it to be read. A look-up by an index is work for one row. Conditions of one relation
-// stand where it is joined, before which they leave out its rows; a row that lacks a match for a
-// relation has NULL in a column that is not NULL in the rows that are meant, and goes in the end.
+// needed for it to be read. A look-up by an index is work for one row. Conditions on one relation are
+// written where it is joined, and leave out its rows there. A row without a match for a relation has
+// NULL in a column that is not NULL in the rows that are meant, and is left out in the end.
 //
 // Postgres must join in this order: of A and (B and C), where B has no row, C would not be read. A merge
 // join ends with the side whose rows stay. A nested loop reads the other side for each row, unless an

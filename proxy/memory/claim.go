@@ -7,9 +7,9 @@ import (
 	"dpproxy/planner"
 )
 
-// Drawn returns the keys under which the releases of a plan's reads will be remembered, each once: none
-// where nothing is remembered, so that everybody draws for themselves, and none of a block that has been refined as often as it can
-// be, or whose key has something else.
+// Drawn returns the keys under which the releases of a plan's reads will be remembered, each once. There are none if nothing is
+// remembered: everybody draws for themselves then. A block has none if it has been refined as often as it can
+// be, or if its key has a release of another form.
 func (r *Recalled) Drawn(rest *planner.Plan) (keys []answers.Key) {
 	seen := map[answers.Key]bool{}
 	for i, b := range rest.Blocks {
