@@ -32,23 +32,25 @@ func TestLawOfChoices(t *testing.T) {
 		site              *sitetest.Site
 		epsilon           float64 // of the choice
 		law               func(counts []float64, epsilon float64) []float64
+		enough            int // draws
 	}{
-		{"percentile", middle, fmt.Sprintf(perYear, 1920, 2010), zcdp, math.Sqrt(8 * 0.9 * epsilon * epsilon / 2), medianLaw},
-		{"percentile in a pure budget", middle, fmt.Sprintf(perYear, 1920, 2010), pure, 0.9 * epsilon, medianLaw},
-		{"mode", common, fmt.Sprintf(perYear, 1928, 1932), zcdp, math.Sqrt(8 * 0.9 * epsilon * epsilon / 2), modeLaw},
-		{"mode in a pure budget", common, fmt.Sprintf(perYear, 1928, 1932), pure, 0.9 * epsilon, flipLaw},
+		{"percentile", middle, fmt.Sprintf(perYear, 1920, 2010), zcdp, math.Sqrt(8 * 0.9 * epsilon * epsilon / 2), medianLaw, 1200},
+		{"percentile in a pure budget", middle, fmt.Sprintf(perYear, 1920, 2010), pure, 0.9 * epsilon, medianLaw, 1200},
+		{"mode", common, fmt.Sprintf(perYear, 1928, 1932), zcdp, math.Sqrt(8 * 0.9 * epsilon * epsilon / 2), modeLaw, 2000},
+		{"mode in a pure budget", common, fmt.Sprintf(perYear, 1928, 1932), pure, 0.9 * epsilon, flipLaw, 2000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			counts := trueCounts(t, c.site, c.counts)
-			chosen := make([]int64, draws(t, 2000))
+			chosen := make([]int64, draws(t, c.enough))
 			repeat(t, c.site.Run(t), fmt.Sprintf("SET dp.epsilon = %v; SET dp.small_groups = show", epsilon), c.sql, len(chosen),
 				func(k int, row pgx.Row) error { return row.Scan(&chosen[k]) })
-			if p := stattest.Fit(chosen, lawOf(c.law(counts, c.epsilon))); p < stattest.Level {
+			right := lawOf(c.law(counts, c.epsilon))
+			if p := stattest.Fit(chosen, right); p < stattest.Level {
 				t.Errorf("of %v what is chosen does not follow its law: p = %g", counts, p)
 			}
 			for _, off := range []float64{0.5, 2} {
-				if p := stattest.Fit(chosen, lawOf(c.law(counts, c.epsilon*off))); p >= stattest.Level {
-					t.Errorf("a sensitivity off by %v is not seen: p = %g", off, p)
+				if e := stattest.Evidence(chosen, right, lawOf(c.law(counts, c.epsilon*off))); e < stattest.Decisive {
+					t.Errorf("a sensitivity off by %v is not seen: %g", off, e)
 				}
 			}
 		})
@@ -142,7 +144,7 @@ const (
 func TestLawOfTop(t *testing.T) {
 	pure := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
 	zcdp := sitetest.New(t, sitetest.ClinicSchema, strings.Replace(sitetest.ClinicPolicy, "epsilon: 9000", "epsilon: 5000, delta: 1e-6", 1))
-	const epsilon, rho = 0.2, 0.02
+	const epsilon, rho, more = 0.2, 0.02, 0.3
 	diagnoses := "SELECT count(*) FROM visits " + fewer + " GROUP BY diagnosis ORDER BY diagnosis"
 	for _, c := range []struct {
 		name, sql, counts string
@@ -150,11 +152,13 @@ func TestLawOfTop(t *testing.T) {
 		epsilon           float64 // of one choice, for one row
 		choice            func(counts []float64, epsilon float64) []float64
 		pairs             bool
+		spent             float64 // ε of a statement
+		enough            int     // draws
 	}{
-		{"two years", topTwo, fmt.Sprintf(perYear, 1928, 1932), zcdp, math.Sqrt(8 * rho / 4), modeLaw, true},
-		{"two years in a pure budget", topTwo, fmt.Sprintf(perYear, 1928, 1932), pure, epsilon / 4, flipLaw, true},
-		{"a diagnosis", topOne, diagnoses, zcdp, math.Sqrt(8*0.9*rho/2) / 5, modeLaw, false},
-		{"a diagnosis in a pure budget", topOne, diagnoses, pure, 0.9 * epsilon / 2 / 5, flipLaw, false},
+		{"two years", topTwo, fmt.Sprintf(perYear, 1928, 1932), zcdp, math.Sqrt(8 * rho / 4), modeLaw, true, epsilon, 1200},
+		{"two years in a pure budget", topTwo, fmt.Sprintf(perYear, 1928, 1932), pure, epsilon / 4, flipLaw, true, epsilon, 2000},
+		{"a diagnosis", topOne, diagnoses, zcdp, math.Sqrt(8*0.9*rho/2) / 5, modeLaw, false, epsilon, 2000},
+		{"a diagnosis in a pure budget", topOne, diagnoses, pure, 0.9 * more / 2 / 5, flipLaw, false, more, 2000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			counts := trueCounts(t, c.site, c.counts)
@@ -162,15 +166,16 @@ func TestLawOfTop(t *testing.T) {
 			if c.pairs {
 				law = func(counts []float64, epsilon float64) []float64 { return pairLaw(counts, epsilon, c.choice) }
 			}
-			chosen := make([]int64, draws(t, 2000))
-			repeat(t, c.site.Run(t), fmt.Sprintf("SET dp.epsilon = %v; SET dp.top = on", epsilon), c.sql, len(chosen),
+			chosen := make([]int64, draws(t, c.enough))
+			repeat(t, c.site.Run(t), fmt.Sprintf("SET dp.epsilon = %v; SET dp.top = on", c.spent), c.sql, len(chosen),
 				func(k int, row pgx.Row) error { return row.Scan(&chosen[k]) })
-			if p := stattest.Fit(chosen, lawOf(law(counts, c.epsilon))); p < stattest.Level {
+			right := lawOf(law(counts, c.epsilon))
+			if p := stattest.Fit(chosen, right); p < stattest.Level {
 				t.Errorf("of %v what is chosen does not follow its law: p = %g", counts, p)
 			}
 			for _, off := range []float64{0.5, 2} {
-				if p := stattest.Fit(chosen, lawOf(law(counts, c.epsilon*off))); p >= stattest.Level {
-					t.Errorf("a sensitivity off by %v is not seen: p = %g", off, p)
+				if e := stattest.Evidence(chosen, right, lawOf(law(counts, c.epsilon*off))); e < stattest.Decisive {
+					t.Errorf("a sensitivity off by %v is not seen: %g", off, e)
 				}
 			}
 		})

@@ -56,13 +56,13 @@ func TestLaw(t *testing.T) {
 			if err := sitetest.Dial(t, c.site.Data.URL("postgres", "postgres")).QueryRow(t.Context(), c.sql).Scan(&truth); err != nil {
 				t.Fatal(err)
 			}
-			noise := sample(t, c.site.Run(t), fmt.Sprint(c.epsilon), c.sql, truth)
-			if p := stattest.Fit(noise, c.law(c.sensitivity, c.epsilon)); p < stattest.Level {
+			noise, law := sample(t, c.site.Run(t), fmt.Sprint(c.epsilon), c.sql, truth), c.law(c.sensitivity, c.epsilon)
+			if p := stattest.Fit(noise, law); p < stattest.Level {
 				t.Errorf("the answers do not follow the law of the plan: p = %g", p)
 			}
 			for _, wrong := range []float64{1.5, 1 / 1.5} {
-				if p := stattest.Fit(noise, c.law(c.sensitivity*wrong, c.epsilon)); p >= stattest.Level {
-					t.Errorf("a sensitivity off by %.2f is not seen: p = %g", wrong, p)
+				if e := stattest.Evidence(noise, law, c.law(c.sensitivity*wrong, c.epsilon)); e < stattest.Decisive {
+					t.Errorf("a sensitivity off by %.2f is not seen: %g", wrong, e)
 				}
 			}
 		})
@@ -87,7 +87,8 @@ func TestLawOfStaircase(t *testing.T) {
 		})
 	// P(|n| ≤ 600) is half: 1201·(e^ε − 1) = 2·2010.
 	epsilon := math.Log1p(2.0 * sensitivity / (2*half + 1))
-	if p := stattest.Fit(noise, stattest.Staircase(sensitivity, half+1, epsilon)); p < stattest.Level {
+	right := stattest.Staircase(sensitivity, half+1, epsilon)
+	if p := stattest.Fit(noise, right); p < stattest.Level {
 		t.Errorf("the answers do not follow the law of the plan: p = %g", p)
 	}
 	for _, wrong := range []func(int64) float64{
@@ -95,8 +96,8 @@ func TestLawOfStaircase(t *testing.T) {
 		stattest.Staircase(sensitivity*2, half+1, epsilon), stattest.Staircase(sensitivity, half+150, epsilon),
 		stattest.Laplace(sensitivity / epsilon),
 	} {
-		if p := stattest.Fit(noise, wrong); p >= stattest.Level {
-			t.Errorf("another law is not told apart: p = %g", p)
+		if e := stattest.Evidence(noise, right, wrong); e < stattest.Decisive {
+			t.Errorf("another law is not told apart: %g", e)
 		}
 	}
 }
@@ -131,8 +132,8 @@ func TestLawOfWeights(t *testing.T) {
 			t.Errorf("%s do not follow the law of their weight: p = %g", what, p)
 		}
 		for _, wrong := range []float64{1.0 / 2, 1 - c.part, c.part * 2, c.part / 2} {
-			if p := stattest.Fit(c.noise, law(wrong)); p >= stattest.Level {
-				t.Errorf("%s follow the law of %.2f of the budget: p = %g", what, wrong, p)
+			if e := stattest.Evidence(c.noise, law(c.part), law(wrong)); e < stattest.Decisive {
+				t.Errorf("%s follow the law of %.2f of the budget: %g", what, wrong, e)
 			}
 		}
 	}
@@ -141,7 +142,7 @@ func TestLawOfWeights(t *testing.T) {
 // sample collects the noise of many answers.
 func sample(t *testing.T, r *sitetest.Running, epsilon, sql string, truth int64) []int64 {
 	t.Helper()
-	noise := make([]int64, draws(t, 5000))
+	noise := make([]int64, draws(t, 3000))
 	repeat(t, r, "SET dp.epsilon = "+epsilon, sql, len(noise), func(k int, row pgx.Row) error {
 		err := row.Scan(&noise[k])
 		noise[k] -= truth
@@ -204,7 +205,8 @@ func TestLawOfLimits(t *testing.T) {
 
 	epsilon := math.Sqrt(8 * choice)
 	penalty := math.Ceil(3*math.Ln2/2/epsilon + 0.6/math.Sqrt(2*release))
-	if p := stattest.Fit(levels, choiceLaw(epsilon, penalty, five)); p < stattest.Level {
+	right := choiceLaw(epsilon, penalty, five)
+	if p := stattest.Fit(levels, right); p < stattest.Level {
 		t.Errorf("limits do not follow their law: p = %g", p)
 	}
 	for name, wrong := range map[string]func(int64) float64{
@@ -213,8 +215,8 @@ func TestLawOfLimits(t *testing.T) {
 		"no penalty":             choiceLaw(epsilon, 0, five),
 		"ten patients with five": choiceLaw(epsilon, penalty, 10),
 	} {
-		if p := stattest.Fit(levels, wrong); p >= stattest.Level {
-			t.Errorf("limits follow a law of %s: p = %g", name, p)
+		if e := stattest.Evidence(levels, right, wrong); e < stattest.Decisive {
+			t.Errorf("limits follow a law of %s: %g", name, e)
 		}
 	}
 	for _, limit := range []float64{4, 6} {
@@ -259,12 +261,23 @@ func checkWithin(t *testing.T, limit float64, answers []within) {
 	for _, a := range answers {
 		counts, cuts = append(counts, a.count-(4*patients+five-more)), append(cuts, a.cut-more)
 	}
-	for _, off := range []float64{1, 1.5, 1 / 1.5} {
-		count := stattest.Gaussian(math.Ceil(off * off * limit * limit / (2 * release)))
-		cut := notBelow(-more, stattest.Gaussian(math.Ceil(off*off/(2*tail))))
-		for what, p := range map[string]float64{"counts": stattest.Fit(counts, count), "units above": stattest.Fit(cuts, cut)} {
-			if right := off == 1; right != (p >= stattest.Level) {
-				t.Errorf("%d %s within %v, of a noise off by %.2f: p = %g", len(answers), what, limit, off, p)
+	laws := func(off float64) (count, cut func(int64) float64) {
+		return stattest.Gaussian(math.Ceil(off * off * limit * limit / (2 * release))),
+			notBelow(-more, stattest.Gaussian(math.Ceil(off*off/(2*tail))))
+	}
+	count, cut := laws(1)
+	for what, p := range map[string]float64{"counts": stattest.Fit(counts, count), "units above": stattest.Fit(cuts, cut)} {
+		if p < stattest.Level {
+			t.Errorf("%d %s within %v do not follow their law: p = %g", len(answers), what, limit, p)
+		}
+	}
+	for _, off := range []float64{1.5, 1 / 1.5} {
+		otherCount, otherCut := laws(off)
+		for what, e := range map[string]float64{
+			"counts": stattest.Evidence(counts, count, otherCount), "units above": stattest.Evidence(cuts, cut, otherCut),
+		} {
+			if e < stattest.Decisive {
+				t.Errorf("%d %s within %v, of a noise off by %.2f: %g", len(answers), what, limit, off, e)
 			}
 		}
 	}

@@ -25,7 +25,7 @@ func TestLawOfSuggestedBounds(t *testing.T) {
 	for k := range 31 {
 		place[strconv.Itoa(-(1<<k))], place[strconv.Itoa(1<<k)] = int64(31-k), int64(33+k)
 	}
-	lower := make([]int64, draws(t, 5000))
+	lower := make([]int64, draws(t, 3000))
 	repeat(t, s.Run(t), "SET dp.small_groups = show", "SELECT lower FROM dp.suggest_bounds('patients.birth_year', epsilon => 1.5)",
 		len(lower), func(k int, row pgx.Row) error {
 			var text string
@@ -42,8 +42,8 @@ func TestLawOfSuggestedBounds(t *testing.T) {
 		t.Errorf("what is chosen does not follow its law: p = %g", p)
 	}
 	for _, off := range []float64{0.5, 2} {
-		if p := stattest.Fit(lower, law(each*off)); p >= stattest.Level {
-			t.Errorf("a sensitivity off by %v is not seen: p = %g", off, p)
+		if e := stattest.Evidence(lower, law(each), law(each*off)); e < stattest.Decisive {
+			t.Errorf("a sensitivity off by %v is not seen: %g", off, e)
 		}
 	}
 }

@@ -138,3 +138,28 @@ func TestCellsIsALaw(t *testing.T) {
 }
 
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-11*math.Abs(want) }
+
+// TestEvidence has a die and one whose six is twice as likely: each is told from the other, and samples of the wrong law
+// are no evidence for the right one.
+func TestEvidence(t *testing.T) {
+	r := seeded()
+	loaded := func(n int64) float64 {
+		if n == 3 {
+			return 2 / 7.0
+		}
+		return die(n) * 6 / 7
+	}
+	fair := stattest.Draw(2000, func() int64 { return r.Int64N(6) - 2 })
+	heavy := stattest.Draw(2000, func() int64 { return min(r.Int64N(7)-2, 3) })
+	for what, got := range map[string]float64{
+		"a fair die": stattest.Evidence(fair, die, loaded), "a loaded one": stattest.Evidence(heavy, loaded, die),
+		"a fair one against itself": -stattest.Evidence(fair, loaded, die),
+	} {
+		if got < stattest.Decisive {
+			t.Errorf("%s has an evidence of %g", what, got)
+		}
+	}
+	if got := stattest.Evidence([]int64{4}, die, func(int64) float64 { return 1 }); !math.IsInf(got, -1) {
+		t.Errorf("what cannot be is an evidence of %g", got)
+	}
+}
