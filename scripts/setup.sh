@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that dpproxy's build, tests and benchmarks need and
-# that are not there yet. Safe to repeat. Usage: setup.sh base|test|clients|versions|ahead|bench ...
+# that are not there yet. Safe to repeat. Usage: setup.sh base|test|clients|versions|bench ...
 set -eu
 
 missing=""
@@ -45,9 +45,6 @@ for group in "$@"; do
 		need r-base-core /usr/bin/Rscript
 		need r-cran-rpostgresql /usr/lib/R/site-library/RPostgreSQL
 		need r-cran-dbplyr /usr/lib/R/site-library/dbplyr
-		;;
-	ahead)
-		need faketime /usr/bin/faketime
 		;;
 	bench)
 		need pgbouncer /usr/sbin/pgbouncer

@@ -48,7 +48,7 @@ const (
 	MirrorBin = "DPPROXY_PG_MIRROR"
 )
 
-// Environment is a variable of the environment with others for the servers alone, such as LD_PRELOAD=... FAKETIME=+400d:
+// Environment is a variable of the environment with others for the servers alone, such as LD_PRELOAD=... DPPROXY_AHEAD=34560000:
 // NAME=value, with blanks between them.
 const Environment = "DPPROXY_PG_ENVIRONMENT"
 
