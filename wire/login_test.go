@@ -271,6 +271,7 @@ func TestDialErrors(t *testing.T) {
 			&pgconn.PgError{Code: "3D000", Message: "database \"internal\" does not exist"},
 			"FATAL 57P03 the mirror database cannot be reached",
 		},
+		{&pgconn.PgError{Code: "28000"}, "FATAL 57P03 the mirror has no role for you"},
 		{&pgconn.PgError{Code: "53300"}, "FATAL 53300 sorry, too many clients already"},
 		{pgerr.New(pgerr.InvalidAuthorization, "not today"), "FATAL 28000 not today"},
 	} {

@@ -277,6 +277,9 @@ func (v *Server) dialError(user string, err error) error {
 			return fatal(pgerr.InvalidParameterValue, "a start-up parameter has an invalid value")
 		case "53300":
 			return fatal(pgerr.TooManyConnections, "sorry, too many clients already")
+		case "28000", "28P01":
+			return &fatalError{pgerr.New(pgerr.CannotConnectNow, "the mirror has no role for you").
+				WithHint("An analyst who is new in the policy has one after the administrator's dpproxy sync.")}
 		}
 	} else {
 		v.log.Error("the mirror cannot be reached", "user", user)

@@ -204,7 +204,7 @@ func (c *budgetRaise) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	return c.report(s, b, "the next start of dpproxy would lower it again")
+	return c.report(s, b, "the next start or reload of dpproxy would lower it again")
 }
 
 type budgetLower struct {
@@ -220,9 +220,9 @@ func (c *budgetLower) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	otherwise := "dpproxy would not start, since a policy cannot raise a limit"
+	otherwise := "dpproxy would not start, or reload it, since a policy cannot raise a limit"
 	if stated, ok, err := s.stated(b.Scope); err == nil && ok && stated.Fits(b.Limit) {
-		otherwise = "the next start of dpproxy would lower it further"
+		otherwise = "the next start or reload of dpproxy would lower it further"
 	}
 	return c.report(s, b, otherwise)
 }

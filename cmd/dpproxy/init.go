@@ -67,7 +67,7 @@ func (s *books) begin(ctx context.Context, l recorder, r ruling, before *predece
 	if err := before.replace(ctx, l); err != nil {
 		return err
 	}
-	return rule(ctx, s, l, r)
+	return rule(ctx, s, l, r, slog.New(slog.DiscardHandler))
 }
 
 // namesOnly is the ruling of a policy whose database need not be there yet.

@@ -100,7 +100,7 @@ func (v *service) build(ctx context.Context, next *host, before *generation) (_ 
 	if err != nil {
 		return nil, err
 	}
-	if err := rule(ctx, next.books, v.ledger, g.ruling); err != nil {
+	if err := rule(ctx, next.books, v.ledger, g.ruling, v.log); err != nil {
 		return nil, err
 	}
 	if err := g.openProxy(ctx, v.charging, before, v.log); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -91,16 +92,31 @@ func (r *ruling) readLinks(ctx context.Context, conn *pgx.Conn, scopes map[catal
 	return err
 }
 
-// rule has the ledger take the budgets of a policy. It refuses one that does not have the budgets that the ledger has.
-func rule(ctx context.Context, b *books, ledger accountant.Ledger, r ruling) error {
+// rule has the ledger take the budgets of a policy, and says which limits that lowers. It refuses one that does not have the
+// budgets that the ledger has.
+func rule(ctx context.Context, b *books, ledger accountant.Ledger, r ruling, log *slog.Logger) error {
 	own, ok := ledger.(interface {
 		SetPolicy(ctx context.Context, p history.PolicyEntry) error
 	})
 	if !ok {
 		return fmt.Errorf("a %T has fixed limits", ledger)
 	}
+	before, err := ledger.Balances(ctx)
+	if err != nil {
+		return b.advise(err)
+	}
 	if err := own.SetPolicy(ctx, r.PolicyEntry); err != nil {
 		return b.advise(err)
+	}
+	after, err := ledger.Balances(ctx)
+	if err != nil {
+		return b.advise(err)
+	}
+	for _, was := range before {
+		i := slices.IndexFunc(after, func(is accountant.Balance) bool { return is.Scope == was.Scope })
+		if i >= 0 && after[i].Limit != was.Limit {
+			log.Warn("the policy lowers a budget", "budget", was.Scope.String(), "from", was.Limit.String(), "to", after[i].Limit.String())
+		}
 	}
 	return nil
 }
@@ -128,7 +144,7 @@ func (c *checkCommand) checkRuling(ctx context.Context, s *site) error {
 
 // adviseMissing says how a budget that the ledger has and the policy leaves out is put right.
 func adviseMissing(e *accountant.MissingError) string {
-	const decide = "dpproxy budget rename --scope %v --to %v keeps what is spent and says who decided and why"
+	const decide = "dpproxy budget rename --scope %v --to %v --reason WHY POLICY keeps what is spent"
 	switch {
 	case e.Scope.Kind == accountant.UnitScope && e.Stated.Name != "":
 		return fmt.Sprintf("set privacy_unit.name to %s again, or, if these are the same people, "+decide, e.Scope.Name, e.Scope, e.Stated)
@@ -136,5 +152,5 @@ func adviseMissing(e *accountant.MissingError) string {
 		return fmt.Sprintf("give the table its name again, or "+decide, e.Scope, e.Stated)
 	}
 	return fmt.Sprintf("set %s again; if it has another name by now, "+decide+"; if it is to limit nothing any more, "+
-		"dpproxy budget retire --scope %v", policyKey(e.Scope), e.Scope, string(e.Scope.Kind)+":NAME", e.Scope)
+		"dpproxy budget retire --scope %v --reason WHY POLICY", policyKey(e.Scope), e.Scope, string(e.Scope.Kind)+":NAME", e.Scope)
 }

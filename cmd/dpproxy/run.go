@@ -96,7 +96,7 @@ func (s *host) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 	}
 	v.now.Store(g)
 	defer func() { err = errors.Join(err, v.close()) }()
-	if err := rule(ctx, s.books, v.ledger, g.ruling); err != nil {
+	if err := rule(ctx, s.books, v.ledger, g.ruling, log); err != nil {
 		return err
 	}
 	if s.desk, err = (localSite{s.site}).openDesk(ctx, v.ledger, v.marks, log); err != nil {

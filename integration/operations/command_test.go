@@ -196,6 +196,14 @@ func TestCheck(t *testing.T) {
 	if err == nil || !found || !strings.HasSuffix(out, "\ndpproxy: "+reason) {
 		t.Errorf("sync: %v\n%s\ncheck:\n%s", err, refused, out)
 	}
+	const nobody = `mirror: "postgres://dpproxy@127.0.0.1:1/mirror?connect_timeout=1"`
+	away := regexp.MustCompile(`(?m)^mirror:.*$`).ReplaceAllString(string(text), nobody)
+	if out, err := check(away); err != nil || !strings.Contains(out, "NOT checked against the mirror") {
+		t.Errorf("without a mirror: %v\n%s", err, out)
+	}
+	if out, err := check(away, "--online"); err == nil {
+		t.Errorf("--online without a mirror: %s", out)
+	}
 	s.Data.Crash()
 	if out, err := check(string(text)); err != nil || !strings.Contains(out, "NOT checked against the database") {
 		t.Errorf("without a database: %v\n%s", err, out)

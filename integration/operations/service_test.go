@@ -91,6 +91,9 @@ func TestReloadBudgets(t *testing.T) {
 	sitetest.Exec(t, bob, sitetest.CountPatients)
 	s.Edit(t, "epsilon: 9001", "epsilon: 8999")
 	r.HangUp(t, "the policy was reloaded")
+	if log := r.Log.String(); !strings.Contains(log, `msg="the policy lowers a budget" budget=unit:patient from="ε=9000" to="ε=8999"`) {
+		t.Errorf("the log does not say that a budget was lowered: %s", log)
+	}
 	_, err := bob.Exec(t.Context(), sitetest.CountPatients)
 	if pg := sitetest.Fails(t, err, "PB001", `budget of analyst "bob" has no room`); !strings.Contains(pg.Detail, "ε=0.01 is left") {
 		t.Errorf("detail %q", pg.Detail)
@@ -100,7 +103,7 @@ func TestReloadBudgets(t *testing.T) {
 
 	// A policy cannot leave out a budget of the ledger, or give it another name.
 	s.Edit(t, "tables: [patients], budget: {epsilon: 0.01}}", "tables: [patients]}")
-	const retire = "dpproxy budget retire --scope analyst:bob"
+	const retire = "dpproxy budget retire --scope analyst:bob --reason"
 	r.HangUp(t, retire)
 	s.Refuses(t, retire, "check", s.Policy)
 	_, err = bob.Exec(t.Context(), sitetest.CountPatients)
@@ -110,7 +113,7 @@ func TestReloadBudgets(t *testing.T) {
 	sitetest.Exec(t, bob, sitetest.CountPatients)
 
 	s.Edit(t, "name: patient,", "name: person,")
-	const rename = "dpproxy budget rename --scope unit:patient --to unit:person"
+	const rename = "dpproxy budget rename --scope unit:patient --to unit:person --reason"
 	s.Refuses(t, rename, "check", s.Policy)
 	r.Stop()
 	s.Refuses(t, rename, "run", s.Policy)
