@@ -201,7 +201,7 @@ func (a *analysis) plain(sel *pg.SelectStmt, s *scope) result {
 		s.windows, s.chosen = sel.WindowClause, valuer{a, s}.chooses(sel, from)
 		from.columns, from.known = a.columns(sel, s)
 		sorter{a}.noteOrder(sel, s, from.columns, from.known)
-		from.blocks = tallier{a}.uncounted(sel, s, from.blocks)
+		from.blocks = tallier{valuer{a, s}, from.blocks}.uncounted(sel)
 		return valuer{a, s}.shown(sel, from)
 	}
 	if len(sel.TargetList) > maxColumns || len(sel.GroupClause) > maxColumns || len(sel.SortClause) > maxColumns {
@@ -271,9 +271,7 @@ func (a *analysis) block(sel *pg.SelectStmt, s *scope, groups grouping, outputs 
 		at: a.offsetOf(sel.TargetList[0].GetResTarget().GetLocation()),
 	}
 	a.found = append(a.found, c)
-	if !s.chosen {
-		r.blocks = []*candidate{c}
-	}
+	r.blocks = tallier{valuer{a, s}, []*candidate{c}}.uncounted(sel)
 	return valuer{a, s}.shown(sel, r)
 }
 

@@ -2,43 +2,130 @@ package parser
 
 import (
 	"slices"
+	"strconv"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 )
 
-// Which private groups are shown is decided by how many units they have: rows of a block that are counted as they come are the groups
-// that were shown, not those that there are, and no error of their number is known.
+// The number of units of a private group decides whether it is shown. So a number that follows from the rows of a block alone is about
+// the groups that are shown, not about all groups. A statistic of released values says so: its notice begins with the groups that are not
+// shown, and its error is unknown. But a count, a list or a numbering of rows, or a maximum of keys, would be read as an answer about all
+// groups. It is refused, unless a condition leaves only large groups.
 
 // A tallier notes where rows of blocks are counted.
-type tallier struct{ *analysis }
+type tallier struct {
+	valuer
 
-// uncounted notes the aggregates of a SELECT that count the rows of blocks below it by nothing that was measured of them, and returns the
-// blocks whose rows are also its own rows. Conditions on measured values ask how many groups meet them, which is another question.
-func (a tallier) uncounted(sel *pg.SelectStmt, s *scope, blocks []*candidate) []*candidate {
-	if len(blocks) == 0 || s.chosen {
+	blocks []*candidate // of whose rows those of the level are made
+}
+
+// uncounted notes the expressions of a SELECT that follow from the rows of blocks below it, or of its own groups, and from no released
+// value. It returns the blocks whose rows are also its own rows.
+func (t tallier) uncounted(sel *pg.SelectStmt) []*candidate {
+	t.blocks = t.with(sel.WhereClause)
+	if large(t.valuer, sel.WhereClause) || t.s.block && large(t.valuer, sel.HavingClause) {
 		return nil
 	}
-	above := slices.Concat(sel.TargetList, sel.SortClause, []*pg.Node{sel.HavingClause})
 	holds(func(n *pg.Node) bool {
-		if tallies(n) && !(valuer{a.analysis, s}).of(n).measured() {
-			for _, c := range blocks {
-				c.counts = append(c.counts, a.pos(n.GetFuncCall().Location))
+		if t.tallies(n) {
+			for _, c := range t.with(n) {
+				c.counts = append(c.counts, t.pos(firstLocation(n)))
 			}
 		}
 		return false
-	}, above...)
-	if aggregates(sel) && len(sel.GroupClause) == 0 {
+	}, slices.Concat(sel.TargetList, sel.SortClause, []*pg.Node{sel.HavingClause})...)
+	if !t.s.block && aggregates(sel) && len(sel.GroupClause) == 0 {
 		return nil // one row
 	}
-	return blocks
+	return t.blocks
 }
 
-// tallies reports whether a call depends on how many rows there are: the number itself, also by a window, and sums.
-func tallies(n *pg.Node) bool {
+// with adds the blocks on whose rows an expression depends: by columns, and by sub-selects of several rows.
+func (t tallier) with(n *pg.Node) []*candidate {
+	out := slices.Clone(t.blocks)
+	add := func(list []*candidate) {
+		for _, c := range list {
+			if !slices.Contains(out, c) {
+				out = append(out, c)
+			}
+		}
+	}
+	holds(func(n *pg.Node) bool {
+		if ref := n.GetColumnRef(); ref != nil {
+			if i, _, ok := t.s.own(ref); ok {
+				add(t.s.items[i].rows)
+			}
+		}
+		if l := n.GetSubLink(); l != nil && l.SubLinkType != pg.SubLinkType_EXPR_SUBLINK {
+			if level := t.levels[l.Subselect.GetSelectStmt()]; level != nil {
+				add(level.result.blocks)
+			}
+		}
+		return false
+	}, n)
+	return out
+}
+
+// tallies reports whether an expression is computed of the rows of a level, and of no released value: an aggregate or a window function.
+func (t tallier) tallies(n *pg.Node) bool {
+	if l := n.GetSubLink(); l != nil {
+		return l.SubLinkType == pg.SubLinkType_ARRAY_SUBLINK
+	}
 	f := n.GetFuncCall()
-	if f == nil {
+	switch {
+	case f.GetOver() != nil:
+		named := slices.ContainsFunc(t.s.windows, func(n *pg.Node) bool { return t.computed(n).further })
+		return !named && !t.any(f.Over.PartitionClause...) && !t.any(f.Over.OrderClause...) && !t.measures(f)
+	case !isAggregate(n), t.s.block:
 		return false
 	}
-	schema, name := callee(f)
-	return (schema == "" || schema == "pg_catalog") && slices.Contains([]string{"count", "sum", "avg", "regr_count"}, name)
+	return f == nil || !t.measures(f)
+}
+
+// measures reports whether a call is a statistic of released values, or counts large groups alone.
+func (t tallier) measures(f *pg.FuncCall) bool {
+	if large(t.valuer, f.AggFilter) {
+		return true
+	}
+	switch _, name := callee(f); name {
+	case "count", "regr_count", "array_agg", "string_agg", "xmlagg", "range_agg",
+		"json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg":
+		return false
+	}
+	return t.any(f.Args...) || t.any(f.AggOrder...)
+}
+
+// large reports whether a condition leaves only groups that are large: whether it compares a released value with more than 1, from below.
+func large(v valuer, condition *pg.Node) bool {
+	return slices.ContainsFunc(conjuncts(condition), func(n *pg.Node) bool {
+		x := n.GetAExpr()
+		if x == nil || len(x.Name) != 1 {
+			return false
+		}
+		low, high := x.Rexpr, x.Lexpr
+		switch name := x.Name[0].GetString_().GetSval(); {
+		case x.Kind == pg.A_Expr_Kind_AEXPR_BETWEEN:
+			low = x.Rexpr.GetList().GetItems()[0]
+		case x.Kind != pg.A_Expr_Kind_AEXPR_OP:
+			return false
+		case name == "<" || name == "<=":
+			low, high = high, low
+		case name != ">" && name != ">=":
+			return false
+		}
+		return v.any(high) && aboveOne(v, low)
+	})
+}
+
+// aboveOne reports whether a value is a number above 1, a parameter, or one that was released.
+func aboveOne(v valuer, n *pg.Node) bool {
+	c := n.GetAConst()
+	if c == nil {
+		return n.GetParamRef() != nil || v.any(n)
+	}
+	if c.GetIval() != nil {
+		return c.GetIval().GetIval() > 1
+	}
+	f, err := strconv.ParseFloat(c.GetFval().GetFval(), 64)
+	return err == nil && f > 1
 }

@@ -70,7 +70,7 @@ func (a *analysis) fromItem(n *pg.Node, s *scope) result {
 		if x.RangeSubselect.Lateral && r.kind == released && a.levels.ofUnit(x.RangeSubselect.Subquery.GetSelectStmt(), s) {
 			a.found, a.refusal, r.kind = found, refusal, rows
 		}
-		s.add(rename(&item{columns: r.columns, known: r.known}, x.RangeSubselect.Alias))
+		s.add(rename(&item{columns: r.columns, known: r.known, rows: r.blocks}, x.RangeSubselect.Alias))
 		return r
 	case *pg.Node_JoinExpr:
 		return a.join(x.JoinExpr, s)
@@ -120,7 +120,7 @@ func (a *analysis) rangeVar(v *pg.RangeVar, s *scope) result {
 			r := a.cte(c)
 			a.cteRefs[v] = c
 			s.leaveTo(c.scope)
-			it := &item{name: v.Relname, columns: r.columns, known: r.known}
+			it := &item{name: v.Relname, columns: r.columns, known: r.known, rows: r.blocks}
 			s.add(rename(it, v.Alias))
 			if r.kind == rows {
 				r.at = a.pos(v.Location)
@@ -196,7 +196,7 @@ func (a *analysis) join(j *pg.JoinExpr, s *scope) result {
 			for _, c := range it.columns[:min(len(it.columns), max(maxColumns-len(whole.columns), 0))] {
 				whole.columns = append(whole.columns, c.selected())
 			}
-			whole.known = whole.known && it.known
+			whole.known, whole.rows = whole.known && it.known, slices.Concat(whole.rows, it.rows)
 		}
 		s.collapse(first, rename(whole, j.Alias))
 	}

@@ -37,10 +37,11 @@ type item struct {
 	name    string // the alias, or the table's name
 	aliased bool
 	columns []column
-	known   bool   // columns are all of them
-	unsure  bool   // they may have been computed of released values
-	table   bool   // it is a protected table
-	of      string // the table that it is, with its schema; empty of others
+	known   bool         // columns are all of them
+	unsure  bool         // they may have been computed of released values
+	rows    []*candidate // the blocks of whose rows its own are made
+	table   bool         // it is a protected table
+	of      string       // the table that it is, with its schema; empty of others
 }
 
 // A place says in how many items of a level a column name is, and which are the
@@ -356,7 +357,7 @@ func rename(it *item, alias *pg.Alias) *item {
 	if alias == nil {
 		return it
 	}
-	out := &item{name: alias.Aliasname, aliased: true, known: it.known, unsure: it.unsure, table: it.table, of: it.of}
+	out := &item{name: alias.Aliasname, aliased: true, known: it.known, unsure: it.unsure, rows: it.rows, table: it.table, of: it.of}
 	out.columns = append(out.columns, it.columns...)
 	names, _ := stringsOf(alias.Colnames)
 	for i, name := range names {

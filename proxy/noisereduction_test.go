@@ -203,7 +203,7 @@ func TestTargetOfNoGroups(t *testing.T) {
 	w := accurate(t, func(*proxy.Config) {}, large(t))
 	ana := w.client(t, "ana")
 	ana.set(t, "dp.relative_error = 0.1")
-	const sql = "SELECT count(n) FROM (SELECT id::text, count(*) AS n FROM visits GROUP BY 1) AS t"
+	const sql = "SELECT count(*) FROM (SELECT id::text, count(*) FROM visits GROUP BY 1 HAVING count(*) > 2) AS t"
 	if n := ana.number(t, sql); n != 0 {
 		t.Fatalf("%v groups of one unit each", n)
 	}
@@ -263,7 +263,7 @@ func TestTargetsOfGroups(t *testing.T) {
 	ana.set(t, "dp.relative_error = 0.2", "dp.max_epsilon = 30")
 	for _, sql := range []string{
 		"SELECT count(*) FROM (SELECT diagnosis, count(*), avg(cost), stddev(cost), sum(cost) FROM visits GROUP BY 1) AS t",
-		"SELECT count(n) FROM (SELECT hospital_id, count(*) AS n FROM visits GROUP BY 1) AS t",
+		"SELECT count(*) FROM (SELECT hospital_id, count(*) FROM visits GROUP BY 1 HAVING count(*) > 2) AS t",
 		"SELECT count(*) FROM (SELECT sex, mood, count(*) FROM patients GROUP BY GROUPING SETS ((sex), (sex, mood), ())) AS t",
 	} {
 		got, price := cost(sql)
