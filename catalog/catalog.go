@@ -233,6 +233,9 @@ type ForeignKey struct {
 	Columns    []string
 	References Name
 	Target     []string
+	// Forgets says that the columns become NULL, or another row's, where the row that they refer to is deleted, or its key changed:
+	// ON DELETE and ON UPDATE SET NULL and SET DEFAULT.
+	Forgets bool
 	// Definition is the constraint as Postgres prints it, actions included; it is empty where the table itself has none.
 	Definition string
 }

@@ -114,6 +114,7 @@ func TestTables(t *testing.T) {
 		}},
 		{
 			Name: public("visits"), UnitColumn: "patient_id", MaxRows: 20, MaxPartitions: 4, NotProtected: []string{"doctor_id"},
+			Nobody: policy.NobodyRows,
 			Columns: map[string]policy.ColumnPolicy{
 				"cost": {Bounds: numbers("0.10000000000000000000000000000000000001", "20000")},
 				"day":  {Bounds: &policy.Bounds{LowText: "2020-01-01", HighText: "2024-12-31"}},
@@ -131,7 +132,9 @@ func TestTables(t *testing.T) {
 		columns := map[string]policy.ColumnPolicy{
 			"amount": {Bounds: numbers("0", "10"), Step: big.NewRat(1, 100)}, "rate": {Step: big.NewRat(1, 1_000_000)},
 		}
-		want.Tables = append(want.Tables, policy.TablePolicy{Name: name, UnitColumn: "patient_id", Columns: columns})
+		want.Tables = append(want.Tables, policy.TablePolicy{
+			Name: name, UnitColumn: "patient_id", Nobody: policy.NobodyPublic, Columns: columns,
+		})
 	}
 	p := load(t, "testdata/clinic.good.yaml")
 	if diff := cmp.Diff(want, p.Tables, sameNumbers); diff != "" {
@@ -349,17 +352,17 @@ func TestAnnotate(t *testing.T) {
 		path string // with slashes
 		want string
 	}{
-		{"tables/public.visits/columns/cost/bounds", `testdata/clinic.good.yaml:36:14: tables.public.visits.columns.cost.bounds: wrong
-   36 |       cost: {bounds: [0.10000000000000000000000000000000000001, 20000]}
+		{"tables/public.visits/columns/cost/bounds", `testdata/clinic.good.yaml:37:14: tables.public.visits.columns.cost.bounds: wrong
+   37 |       cost: {bounds: [0.10000000000000000000000000000000000001, 20000]}
                      ^`},
 		{"tables/visits/unit", `testdata/clinic.good.yaml:28:11: tables.visits.unit: wrong
    28 |     unit: patient_id
                   ^`},
-		{"tables/lab.labs/unit/to", `testdata/clinic.good.yaml:42:31: tables.lab.labs.unit.to: wrong
-   42 |     unit: {via: visit_id, to: visits.id}
+		{"tables/lab.labs/unit/to", `testdata/clinic.good.yaml:43:31: tables.lab.labs.unit.to: wrong
+   43 |     unit: {via: visit_id, to: visits.id}
                                       ^`},
-		{"tables/public.hospitals/public/no/such/key", `testdata/clinic.good.yaml:46:30: tables.public.hospitals.public.no.such.key: wrong
-   46 |   public.hospitals: {public: true}
+		{"tables/public.hospitals/public/no/such/key", `testdata/clinic.good.yaml:47:30: tables.public.hospitals.public.no.such.key: wrong
+   47 |   public.hospitals: {public: true}
                                      ^`},
 		{"tables/lab.nowhere", `testdata/clinic.good.yaml:12:1: tables.lab.nowhere: wrong
    12 | tables:
@@ -367,8 +370,8 @@ func TestAnnotate(t *testing.T) {
 		{"nowhere", `testdata/clinic.good.yaml:1:1: nowhere: wrong
     1 | # Every key that a policy can have.
         ^`},
-		{"analysts/ana/password", `testdata/clinic.good.yaml:59:15: analysts.ana.password: wrong
-   59 | (this line is not shown: it may hold a secret)`},
+		{"analysts/ana/password", `testdata/clinic.good.yaml:61:15: analysts.ana.password: wrong
+   61 | (this line is not shown: it may hold a secret)`},
 	} {
 		if got := p.Annotate(strings.Split(test.path, "/"), "wrong").Error(); got != test.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", test.path, got, test.want)

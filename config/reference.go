@@ -201,8 +201,16 @@ var tableKeys = []key[table]{
 			"which leads to the unit. `{via: [column, column], to: table}` refers to a key of several columns: those that a foreign key " +
 			"of these columns names, or else the primary key. " +
 			"Rows that have a NULL in such a column, here or on the way to the unit, belong to nobody: " +
-			"they are left out of every answer, which `check`, `suggest` and notices say. " +
+			"they are left out of every answer, unless `nobody` says otherwise. `check`, `suggest` and notices say so. " +
 			"A text of more than 65,536 bytes identifies nobody, unless an index has the column: such rows are left out.",
+	},
+	{
+		"nobody", "", oneOf([]string{"rows", "public"}, func(t *table, s string) { t.Nobody = policy.Nobody(s) }), "left out",
+		"How rows count whose unit is NULL. The table has the unit's own column, and a key without NULL. `rows`: each is protected as a " +
+			"person would be, with the rows of other tables whose way leads to it. That is *one row*, not one person. It counts as no " +
+			"person. `public`: you declare that they concern nobody. They count likewise, and private groups that only they have are " +
+			"shown. It is refused where a foreign key is ON DELETE SET NULL or SET DEFAULT, since rows of an erased person become such " +
+			"rows; of `rows`, `check` warns there. [Rows without a person](guarantee.md#rows-without-a-person) has more.",
 	},
 	{
 		"max_rows_per_group", "max_rows", rowLimit(), "auto",

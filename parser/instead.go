@@ -260,7 +260,7 @@ func (i tables) unitOf(from []*pg.Node) map[string]bool {
 	for _, n := range from {
 		everyNode(n, func(m *pg.Node) {
 			if v := m.GetRangeVar(); v != nil {
-				if r, known := i.cat.Relation(v.Schemaname, v.Relname); known && r.Unit != "" {
+				if r, known := i.cat.Relation(v.Schemaname, v.Relname); known && r.Unit != "" && !r.Nobody {
 					units[r.Unit] = true
 				}
 			}

@@ -105,7 +105,16 @@ func (i beside) rowsBeside(query *pg.SelectStmt) bool {
 func (i beside) valued(query *pg.SelectStmt) *pg.Node {
 	table, alias := tableOf(query.FromClause)
 	r, _ := i.cat.Relation(table.Schemaname, table.Relname)
-	return parsed(ast.QuoteIdent(alias) + "." + ast.QuoteIdent(slices.Concat(nonEmpty(r.Unit), r.Unique, r.Columns)[0]))
+	return parsed(ast.QuoteIdent(alias) + "." + ast.QuoteIdent(valuedOf(r)))
+}
+
+// valuedOf returns a column of a table that has a value in every row, if analysts can name one: the unit, or a key; else any.
+func valuedOf(r ast.Relation) string {
+	unit := nonEmpty(r.Unit)
+	if r.Nobody {
+		unit = nil
+	}
+	return slices.Concat(unit, r.Unique, r.Columns)[0]
 }
 
 func nonEmpty(name string) []string {

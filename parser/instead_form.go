@@ -52,9 +52,9 @@ func (i *instead) wholeRows(sel *pg.SelectStmt) {
 			return
 		}
 		r, known := i.cat.Relation(v.Schemaname, v.Relname)
-		column := r.Unit
-		if column == "" && len(r.Columns) > 0 {
-			column = r.Columns[0]
+		column := ""
+		if len(r.Columns) > 0 {
+			column = valuedOf(r)
 		}
 		if known && column != "" && (star || !slices.Contains(r.Columns, alias)) {
 			f.Args = []*pg.Node{pg.MakeColumnRefNode([]*pg.Node{pg.MakeStrNode(alias), pg.MakeStrNode(column)}, -1)}

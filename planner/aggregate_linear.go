@@ -30,6 +30,11 @@ func newCount(c *call) (form, error) {
 		f.arg = x
 	case c.rows.IsUnit(x):
 		f.units = true
+	case c.rows.Identifies(x): // rows without a person count as no people
+		if f.filter, err = c.where(c.Args[0]); err != nil {
+			return nil, err
+		}
+		f.units = true
 	case len(x.Columns()) == 0:
 		return nil, c.plain()
 	default:

@@ -82,7 +82,11 @@ func ExplainTogether(costs []Cost, most bool) []string {
 func (b *BlockPlan) explain(w *tree, unit string, hidden bool) {
 	src := b.block.source
 	w.line(2, "protected tables: %s", strings.Join(src.Told(), ", "))
-	w.line(2, "privacy unit: %s", src.UnitPath())
+	of := ""
+	if src.Tagged() {
+		of = "; where it is NULL the row, which is no " + unit
+	}
+	w.line(2, "privacy unit: %s%s", src.UnitPath(), of)
 	for _, s := range leftOutOf(b.block, unit) {
 		w.line(2, "%s", s)
 	}

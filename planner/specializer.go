@@ -21,7 +21,7 @@ func newSpecializer(b *block, env *scalar.Env) *specializer {
 // from the schema alone, as are all choices among statements: the rows must not decide.
 func (sp *specializer) unitOrdered() bool {
 	t := sp.b.source.ScannedTable()
-	if t == nil {
+	if t == nil || sp.b.source.Tagged() {
 		return false
 	}
 	var names []string

@@ -197,12 +197,17 @@ func (s *stages) units(norms []normColumn) string {
 
 // weight writes the weight of a unit in each of its partitions [mechanisms.PartitionWeight]: the root is of
 // an integer below 2⁵², of which a double is right to less than its distance from the next integer.
+// A row that is nobody's has none.
 func (s *stages) weight() string {
+	weight := "CAST(pg_catalog.trunc(pg_catalog.sqrt(CAST(1099511627776 / pg_catalog.count(*) OVER (PARTITION BY u) " +
+		"AS pg_catalog.float8))) AS pg_catalog.int4)"
 	if s.set.alone() {
-		return "1"
+		weight = "1"
 	}
-	return "CAST(pg_catalog.trunc(pg_catalog.sqrt(CAST(1099511627776 / pg_catalog.count(*) OVER (PARTITION BY u) AS pg_catalog.float8))) " +
-		"AS pg_catalog.int4)"
+	if s.sp.b.source.Tagged() {
+		weight = "CASE WHEN " + sqltext.Selects + " THEN " + weight + " ELSE 0 END"
+	}
+	return weight
 }
 
 // A norm writes one norm of the unit of a row.

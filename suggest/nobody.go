@@ -42,3 +42,11 @@ func enforced(t *Table) bool {
 		return fk.References == t.To && slices.Equal(fk.Columns, t.Via) && slices.Equal(fk.Target, t.At)
 	})
 }
+
+// countable reports whether rows of a table can count whose own column of the unit is NULL: a key tells them apart.
+func countable(t *Table) bool {
+	notNull := func(name string) bool { c, ok := t.Source.Column(name); return ok && c.NotNull }
+	return t.Unit != "" && !notNull(t.Unit) && t.Source.KeysHold() && slices.ContainsFunc(t.Source.Keys, func(k catalog.Key) bool {
+		return !slices.ContainsFunc(k.Columns, func(name string) bool { return !notNull(name) })
+	})
+}

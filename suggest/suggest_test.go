@@ -160,7 +160,8 @@ func TestNobodyIsSuggested(t *testing.T) {
 	out := d.YAML()
 	const left = "# Rows that belong to no patient are left out of every answer: "
 	for _, want := range []string{
-		"    unit: patient\n    " + left + "patient is NULL.\n",
+		"    unit: patient\n    " + left + "patient is NULL.\n" +
+			"    # nobody: rows would count them: of each the row is protected, not a person.\n",
 		"    unit: {via: visit, to: visits.id}\n    " + left + "visit has no row in visits, or visits.patient is NULL.\n",
 	} {
 		if !strings.Contains(out, want) {

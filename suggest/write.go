@@ -74,6 +74,9 @@ func (w *writer) table(t *Table) {
 	}
 	if ends := w.d.nobody(t); ends != "" {
 		w.line(2, "# Rows that belong to no %s are left out of every answer: %s.", oneLine(w.d.UnitName), oneLine(ends))
+		if countable(t) {
+			w.line(2, "# nobody: rows would count them: of each the row is protected, not a person.")
+		}
 	}
 	switch rows := w.d.choices.Rows[n]; {
 	case t.OnePerUnit:

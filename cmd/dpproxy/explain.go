@@ -58,8 +58,11 @@ func (s *site) explainEffects(cat *policy.Model) error {
 		}
 		rows := e.rows(cat.Table(n))
 		fmt.Printf("\n%v\n", n)
-		if ends := cat.Table(n).Nobody(); ends != "" {
+		if ends := cat.Table(n).LeftOut(); ends != "" {
 			fmt.Printf("without rows that belong to no %s: %s\n", cat.Unit(), ends)
+		}
+		if counted := policy.Counted(cat.Table(n)); counted != "" {
+			fmt.Printf("with rows that belong to no %s: %s\n", cat.Unit(), counted)
 		}
 		if err := table(rows...); err != nil {
 			return err
@@ -75,12 +78,26 @@ func (s *site) explainEffects(cat *policy.Model) error {
 	return nil
 }
 
-// withoutUnit says of each protected table which of its rows are left out, since they belong to nobody.
+// withoutUnit says of each protected table which of its rows are left out, since they belong to nobody, and which count all the same.
 func withoutUnit(cat *policy.Model) (lines []string) {
 	for _, n := range cat.Protected() {
 		t := cat.Table(n)
-		if ends := t.Nobody(); ends != "" && cat.Whole(t) == t {
-			lines = append(lines, fmt.Sprintf("%v: rows that belong to no %s (%s) are left out of every answer", n, cat.Unit(), ends))
+		if cat.Whole(t) != t {
+			continue
+		}
+		of := fmt.Sprintf("%v: rows that belong to no %s", n, cat.Unit())
+		if ends := t.LeftOut(); ends != "" {
+			line := of + " (" + ends + ") are left out of every answer"
+			if remedies := policy.Remedies(t); remedies != "" {
+				line += "; with " + remedies + " they count"
+			}
+			lines = append(lines, line)
+		}
+		if counted := policy.Counted(t); counted != "" {
+			lines = append(lines, of+" count ("+counted+")")
+		}
+		if warning := policy.Forgetting(t); warning != "" {
+			lines = append(lines, fmt.Sprintf("%v: %s", n, warning))
 		}
 	}
 	return lines

@@ -110,8 +110,11 @@ func (s *site) mirrorPlan() mirror.Plan {
 func (s *site) mirrorPlanOf(cat *policy.Model) mirror.Plan {
 	plan := s.mirrorPlan()
 	for i, t := range plan.Protected {
-		if ends := cat.Table(t.Name).Nobody(); ends != "" {
+		if ends := cat.Table(t.Name).LeftOut(); ends != "" {
 			plan.Protected[i].Comment += fmt.Sprintf("; rows that belong to no %s (%s) are left out", cat.Unit(), ends)
+		}
+		if counted := policy.Counted(cat.Table(t.Name)); counted != "" {
+			plan.Protected[i].Comment += fmt.Sprintf("; rows that belong to no %s count (%s)", cat.Unit(), counted)
 		}
 	}
 	for i, v := range plan.Views {

@@ -43,8 +43,34 @@ func TestCommentsOfNobody(t *testing.T) {
 			t.Errorf("the comment of %v is %q", p.Name, p.Comment)
 		}
 	}
-	const lines = "public.labs: rows that belong to no patient (visits.patient_id is NULL) are left out of every answer\n" +
-		"public.visits: rows that belong to no patient (patient_id is NULL) are left out of every answer"
+	const remedy = "; with nobody: rows under public.visits they count"
+	const lines = "public.labs: rows that belong to no patient (visits.patient_id is NULL) are left out of every answer" + remedy +
+		"\npublic.visits: rows that belong to no patient (patient_id is NULL) are left out of every answer" + remedy
+	if got := strings.Join(withoutUnit(cat), "\n"); got != lines {
+		t.Errorf("check says\n%s", got)
+	}
+}
+
+// TestCommentsOfRowsThatCount holds that they say likewise which rows count without a unit, what is protected of these, and that rows of
+// erased people become such rows.
+func TestCommentsOfRowsThatCount(t *testing.T) {
+	schema, tables := plannertest.ClinicSchema(), plannertest.ClinicPolicy()
+	visits := schema.Tables[plannertest.Name("visits")]
+	visits.Columns[1].NotNull, visits.Foreign[0].Forgets = false, true
+	tables.Tables[1].Nobody = policy.NobodyRows
+	cat := plannertest.CheckedBy(t, tables, schema)
+	s := &site{policy: &config.Policy{Tables: tables}, secret: secret{}}
+	const said = "; rows that belong to no patient count (visits.patient_id is NULL: of each the row is protected, not a person)"
+	for _, p := range s.mirrorPlanOf(cat).Protected {
+		if p.Name.Name == "labs" && !strings.HasSuffix(p.Comment, said) {
+			t.Errorf("the comment of %v is %q", p.Name, p.Comment)
+		}
+	}
+	const lines = "public.labs: rows that belong to no patient count " +
+		"(visits.patient_id is NULL: of each the row is protected, not a person)\n" +
+		"public.visits: rows that belong to no patient count (patient_id is NULL: of each the row is protected, not a person)\n" +
+		"public.visits: the foreign key patient_id_fkey makes (patient_id) NULL where the row is deleted that it refers to: from then on " +
+		"each row that is left is protected by itself, and no more all of them together"
 	if got := strings.Join(withoutUnit(cat), "\n"); got != lines {
 		t.Errorf("check says\n%s", got)
 	}

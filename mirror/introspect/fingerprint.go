@@ -171,7 +171,7 @@ const provingIndex = `i.indisunique AND i.indisvalid AND i.indisready AND i.indi
 // foreignText writes the foreign keys k of a relation that meet a condition, each with the states of the triggers that enforce it.
 func foreignText(relation, which string) string {
 	return `(SELECT pg_catalog.string_agg(ROW(k.conname, pg_catalog.to_jsonb(k) OPERATOR(pg_catalog.->>) 'conperiod',
-            k.convalidated, k.confrelid, k.conkey, k.confkey,
+            k.convalidated, k.confrelid, k.conkey, k.confkey, k.confdeltype, k.confupdtype,
             (SELECT pg_catalog.string_agg(DISTINCT t.tgenabled::text, ',') FROM pg_catalog.pg_trigger t WHERE t.tgconstraint = k.oid)
             )::text, ',' ORDER BY k.conname, k.confrelid)
      FROM pg_catalog.pg_constraint k WHERE k.conrelid = ` + relation + ` AND k.contype = 'f' AND ` + which + `)`

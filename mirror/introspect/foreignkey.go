@@ -20,7 +20,7 @@ func foreignKeys(ctx context.Context, r *reader) error {
 				JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.num),
 			(SELECT array_agg(a.attname::text ORDER BY u.i) FROM unnest(k.confkey) WITH ORDINALITY u(num, i)
 				JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.num),
-			pg_get_constraintdef(k.oid), `+holdsSQL+`
+			k.confdeltype IN ('n', 'd') OR k.confupdtype IN ('n', 'd'), pg_get_constraintdef(k.oid), `+holdsSQL+`
 		FROM pg_constraint k CROSS JOIN LATERAL (`+ancestorsSQL+`) AS up
 		JOIN pg_class c ON c.oid = up.oid JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE k.conrelid = ANY ($1) AND k.contype = 'f' AND `+ofItself+`
@@ -31,7 +31,9 @@ func foreignKeys(ctx context.Context, r *reader) error {
 	var relation uint32
 	var f catalog.ForeignKey
 	var above, holds bool
-	into := []any{&relation, &f.Name, &f.References.Schema, &f.References.Name, &above, &f.Columns, &f.Target, &f.Definition, &holds}
+	into := []any{
+		&relation, &f.Name, &f.References.Schema, &f.References.Name, &above, &f.Columns, &f.Target, &f.Forgets, &f.Definition, &holds,
+	}
 	spreads := map[*catalog.Table]*spread{}
 	_, err = pgx.ForEachRow(rows, into, func() error {
 		found := f

@@ -67,6 +67,7 @@ func (s *spread) add(leaf uint32, f catalog.ForeignKey, holds bool) {
 		s.found = append(s.found, f)
 		s.has, s.holds = append(s.has, map[uint32]bool{}), append(s.holds, map[uint32]bool{})
 	}
+	s.found[i].Forgets = s.found[i].Forgets || f.Forgets
 	s.has[i][leaf] = true
 	if holds {
 		s.holds[i][leaf] = true
@@ -78,6 +79,11 @@ func (s *spread) add(leaf uint32, f catalog.ForeignKey, holds bool) {
 func (s *spread) settle(leaves []uint32) {
 	for i, f := range s.found {
 		f.Definition = ""
+		for _, own := range [][]catalog.ForeignKey{s.of.Foreign, s.of.Loose} {
+			if at := slices.IndexFunc(own, f.Same); at >= 0 {
+				own[at].Forgets = own[at].Forgets || f.Forgets
+			}
+		}
 		switch {
 		case slices.ContainsFunc(s.of.Foreign, f.Same):
 		case len(s.holds[i]) == len(leaves):

@@ -92,7 +92,7 @@ func TestReadKeys(t *testing.T) {
 		CREATE UNIQUE INDEX part ON k (e) WHERE a > 1; CREATE UNIQUE INDEX expr ON k (lower(b)); CREATE INDEX plain ON k (a);
 		CREATE INDEX wide ON k (e, b) INCLUDE (c); CREATE INDEX hashed ON k USING hash (a);
 		UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'broken'::regclass;
-		CREATE TABLE f (a int REFERENCES patients, b int REFERENCES visits);
+		CREATE TABLE f (a int REFERENCES patients ON UPDATE SET DEFAULT, b int REFERENCES visits ON DELETE CASCADE);
 		ALTER TABLE f ADD CONSTRAINT unsure FOREIGN KEY (b) REFERENCES patients NOT VALID;
 		ALTER TABLE f ADD CONSTRAINT idle FOREIGN KEY (b) REFERENCES patients;
 		UPDATE pg_trigger SET tgenabled = 'D' WHERE tgconstraint = (SELECT oid FROM pg_constraint WHERE conname = 'idle')`)
@@ -122,8 +122,8 @@ func TestReadKeys(t *testing.T) {
 			t.Errorf("foreign key %s is listed", f.Name)
 		}
 	}
-	if n := len(s.Tables[name("f")].Foreign); n != 2 {
-		t.Errorf("%d foreign keys", n)
+	if fks := s.Tables[name("f")].Foreign; len(fks) != 2 || !fks[0].Forgets || fks[1].Forgets {
+		t.Errorf("foreign keys: %+v", fks)
 	}
 }
 
@@ -143,6 +143,8 @@ func TestFingerprint(t *testing.T) {
 		"ALTER TABLE visits FORCE ROW LEVEL SECURITY",
 		"CREATE POLICY p ON visits USING (id > 1)", "CREATE TABLE child () INHERITS (visits)",
 		"ALTER TABLE visits DROP CONSTRAINT visits_patient_id_fkey",
+		"ALTER TABLE visits DROP CONSTRAINT visits_patient_id_fkey, ADD CONSTRAINT visits_patient_id_fkey " +
+			"FOREIGN KEY (patient_id) REFERENCES patients ON DELETE SET NULL",
 		"ALTER TABLE visits DISABLE TRIGGER ALL", "ALTER TYPE sex_t ADD VALUE 'z'", "ALTER TYPE sex_t RENAME VALUE 'f' TO 'w'",
 		"ALTER DOMAIN money_t RENAME TO cash_t", "ALTER DOMAIN money_t SET NOT NULL",
 		"CREATE OR REPLACE VIEW v AS SELECT id + 0 AS id FROM visits",

@@ -6,8 +6,9 @@ import "dpproxy/pgerr"
 type Relation struct {
 	Schema, Name string
 	Protected    bool
-	// Unit is the column that identifies the privacy unit, or empty.
+	// Unit is the column that identifies the privacy unit, or empty. Nobody says that rows count on which it is NULL.
 	Unit    string
+	Nobody  bool
 	Columns []string
 	// Keys says of columns, by their names, which keys they hold values of: rows that have the same values of a key are of one unit.
 	Keys map[string][]KeyPart

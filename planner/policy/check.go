@@ -43,6 +43,11 @@ func Check(p Policy, s *catalog.Schema) (*Model, []Problem) {
 			c.otherPeople(t, &p.Tables[i])
 		}
 	}
+	for i := range p.Tables {
+		if t := c.model.tables[p.Tables[i].Name]; t != nil && !t.Public && t.Unit.Column != "" {
+			c.nobody(t, &p.Tables[i])
+		}
+	}
 	c.sameUnit()
 	c.identifiers()
 	if len(c.problems) > 0 {

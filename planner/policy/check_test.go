@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dpproxy/catalog"
+	"dpproxy/planner/plannertest"
 	"dpproxy/planner/policy"
 )
 
@@ -155,6 +156,44 @@ var spoilt = []struct {
 	{"step that leaves out digits before the point", func(p *policy.Policy, _ *catalog.Schema) {
 		p.Tables[1].Columns["tip"] = step(10, 1)
 	}, "at most 1"},
+	{"nobody's rows without a key", func(p *policy.Policy, s *catalog.Schema) {
+		counting(p, s, policy.NobodyRows)
+		s.Tables[name("visits")].Keys = nil
+	}, "no unique index over NOT NULL columns"},
+	{"nobody's rows by a key that can be NULL", func(p *policy.Policy, s *catalog.Schema) {
+		counting(p, s, policy.NobodyRows)
+		nullable(s, "visits", "id")
+	}, "no unique index over NOT NULL columns"},
+	{"nobody's rows by a key without bytes", func(p *policy.Policy, s *catalog.Schema) {
+		counting(p, s, policy.NobodyRows)
+		c, _ := s.Tables[name("visits")].Column("id")
+		c.Type = plannertest.Jsonb
+		s.Tables[name("labs")].Columns[1].Type = plannertest.Jsonb
+	}, "no unique index over NOT NULL columns"},
+	{"nobody's rows along a way", func(p *policy.Policy, s *catalog.Schema) {
+		nullable(s, "labs", "visit_id")
+		p.Tables[2].Nobody = policy.NobodyRows
+	}, "count by its own nobody"},
+	{"nobody's rows of a partition otherwise than of its whole", func(p *policy.Policy, s *catalog.Schema) {
+		counting(p, s, policy.NobodyRows)
+		part := *s.Tables[name("visits")]
+		part.Name, part.Parents = name("visits_2024"), []catalog.Name{name("visits")}
+		s.Tables[part.Name] = &part
+		s.Tables[name("visits")].Kind = 'p'
+		of := p.Tables[1]
+		of.Name, of.Nobody = part.Name, ""
+		p.Tables = append(p.Tables, of)
+	}, "the same rows must count in the same way"},
+	{"public rows of erased people", func(p *policy.Policy, s *catalog.Schema) {
+		counting(p, s, policy.NobodyPublic)
+		s.Tables[name("visits")].Foreign[0].Forgets = true
+	}, "rows of an erased patient would be public"},
+	{"public rows of erased people, by a foreign key that is not enforced", func(p *policy.Policy, s *catalog.Schema) {
+		counting(p, s, policy.NobodyPublic)
+		visits := s.Tables[name("visits")]
+		visits.Foreign[0].Forgets = true
+		visits.Loose, visits.Foreign = visits.Foreign, nil
+	}, "rows of an erased patient would be public"},
 	{"values under a loose collation", func(_ *policy.Policy, s *catalog.Schema) {
 		s.Tables[name("patients")].Columns[2].Deterministic = false
 	}, "cannot have declared values"},

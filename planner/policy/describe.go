@@ -56,8 +56,8 @@ func (t *Table) path() string {
 	return strings.Join(append(slices.Clip(s), at.Shown(t.Unit.Column)), " -> ")
 }
 
-// Nobody says which rows of the table belong to no unit, "" if all belong to one.
-func (t *Table) Nobody() string {
+// LeftOut says which rows of the table belong to no unit and are left out, "" if there are none.
+func (t *Table) LeftOut() string {
 	var said []string
 	for _, e := range Ends(t) {
 		said = append(said, e.Said(t))

@@ -18,27 +18,40 @@ type End struct {
 	To *Table
 }
 
-// Ends lists where the ways of the table's rows can end, in the order of the way. Where there are none every row is somebody's.
+// Ends lists where the ways of the table's rows can end such that they are left out, in the order of the way. If there are none, every
+// row is somebody's, or counts without a unit.
 func Ends(t *Table) []End {
+	var all []End
+	for _, e := range ends(t) {
+		if e.Null = e.Null && !e.counts; e.Null || e.To != nil {
+			all = append(all, e.End)
+		}
+	}
+	return all
+}
+
+// An anyEnd is an End, also one at which rows count on: counts.
+type anyEnd struct {
+	End
+	counts bool
+}
+
+func ends(t *Table) []anyEnd {
 	if t.Public || t.Unit.Column == "" {
 		return nil
 	}
-	var all []End
+	var all []anyEnd
 	at := t
 	for _, s := range t.Unit.Steps {
-		e := End{At: at, Columns: s.From, Null: nullable(at, s.From)}
+		e := anyEnd{End: End{At: at, Columns: s.From, Null: nullable(at, s.From)}}
 		if !enforces(at, s) {
 			e.To = s.To
 		}
-		if e.Null || e.To != nil {
-			all = append(all, e)
-		}
+		all = append(all, e)
 		at = s.To
 	}
-	if own := []string{t.Unit.Column}; nullable(at, own) {
-		all = append(all, End{At: at, Columns: own, Null: true})
-	}
-	return all
+	own := []string{t.Unit.Column}
+	return append(all, anyEnd{End{At: at, Columns: own, Null: nullable(at, own)}, at.Counting != nil})
 }
 
 func nullable(t *Table, columns []string) bool {

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"strings"
 	"testing"
 
 	"dpproxy/catalog"
@@ -53,9 +54,59 @@ func TestNobody(t *testing.T) {
 			t.Fatal(problems)
 		}
 		for table, want := range map[string]string{"patients": "", "visits": c.visits, "labs": c.labs, "hospitals": ""} {
-			if got := cat.Table(name(table)).Nobody(); got != want {
+			if got := cat.Table(name(table)).LeftOut(); got != want {
 				t.Errorf("%s: of %s is said %q, want %q", c.what, table, got, want)
 			}
+		}
+	}
+}
+
+// counting has visits without a patient, which count.
+func counting(p *policy.Policy, s *catalog.Schema, as policy.Nobody) {
+	nullable(s, "visits", "patient_id")
+	p.Tables[1].Nobody = as
+}
+
+// TestCounted: rows that count without a unit are not left out, and are said with what is protected of them; of others the line is named
+// that would have them count.
+func TestCounted(t *testing.T) {
+	for _, c := range []struct {
+		what                     string
+		spoil                    func(p *policy.Policy, s *catalog.Schema)
+		out, counted, remedy, of string
+	}{
+		{
+			"left out", func(_ *policy.Policy, s *catalog.Schema) { nullable(s, "visits", "patient_id") },
+			"visits.patient_id is NULL", "", "nobody: rows under public.visits", "",
+		},
+		{
+			"rows", func(p *policy.Policy, s *catalog.Schema) { counting(p, s, policy.NobodyRows) },
+			"", "visits.patient_id is NULL: of each the row is protected, not a person", "", "",
+		},
+		{
+			"public", func(p *policy.Policy, s *catalog.Schema) { counting(p, s, policy.NobodyPublic) },
+			"", "visits.patient_id is NULL: declared to concern nobody", "", "",
+		},
+		{
+			"rows, of erased people too", func(p *policy.Policy, s *catalog.Schema) {
+				counting(p, s, policy.NobodyRows)
+				s.Tables[name("visits")].Foreign[0].Forgets = true
+			},
+			"", "visits.patient_id is NULL: of each the row is protected, not a person", "", "makes (patient_id) NULL",
+		},
+		{"a column without NULL", func(p *policy.Policy, _ *catalog.Schema) { p.Tables[1].Nobody = policy.NobodyRows }, "", "", "", ""},
+	} {
+		p, s := clinicPolicy(), clinicSchema()
+		c.spoil(&p, s)
+		cat, problems := policy.Check(p, s)
+		if problems != nil {
+			t.Fatal(problems)
+		}
+		labs, visits := cat.Table(name("labs")), cat.Table(name("visits"))
+		out, counted, remedy := labs.LeftOut(), policy.Counted(labs), policy.Remedies(labs)
+		if out != c.out || counted != c.counted || remedy != c.remedy || !strings.Contains(policy.Forgetting(visits), c.of) ||
+			(policy.Forgetting(visits) == "") != (c.of == "") {
+			t.Errorf("%s: left out %q, counted %q, remedy %q, warning %q", c.what, out, counted, remedy, policy.Forgetting(visits))
 		}
 	}
 }

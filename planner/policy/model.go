@@ -39,7 +39,9 @@ type Table struct {
 	Public  bool
 	Columns []Column
 	// Unit is the path from a row to its privacy unit.
-	Unit          Path
+	Unit Path
+	// Counting says how rows without a unit count; nil if they are left out, or if there are none.
+	Counting      *Counting
 	MaxRows       int64
 	MaxPartitions int64
 	AutoRows      int64
@@ -165,7 +167,7 @@ func (m *Model) Relation(schema, name string) (ast.Relation, bool) {
 	}
 	r := ast.Relation{Schema: t.Name.Schema, Name: t.Name.Name, Protected: !t.Public}
 	if len(t.Unit.Steps) == 0 && !t.Hides(t.Unit.Column) {
-		r.Unit = t.Unit.Column
+		r.Unit, r.Nobody = t.Unit.Column, t.Counting != nil
 	}
 	for i := range t.Columns {
 		if !t.Columns[i].Hidden {

@@ -36,6 +36,8 @@ type TablePolicy struct {
 	To         ColumnName
 	// ViaKey are the columns that refer to a key of several columns; then Via and the column of To are empty.
 	ViaKey []string `json:",omitzero"`
+	// Nobody says what becomes of rows without a unit; if it is empty they are left out.
+	Nobody Nobody `json:",omitzero"`
 
 	MaxRows       int64 // rows of one unit counted in one group; 0 is undeclared, or a limit that is chosen
 	MaxPartitions int64 // groups one unit may touch; 0 is undeclared

@@ -1,6 +1,7 @@
 package scalar
 
 import (
+	"cmp"
 	"slices"
 
 	"dpproxy/parser/ast"
@@ -68,7 +69,8 @@ func (r *resolution) window(e *ast.Window) (Expr, error) {
 	}
 	if !slices.ContainsFunc(a.over.partition, r.Own.IsUnit) {
 		return nil, pgerr.New(pgerr.Ownership, "a window function on protected rows can see rows of more than one %s", r.Own.Unit).At(e.At).
-			WithHint("Write PARTITION BY with the column that identifies the %s.", r.Own.Unit)
+			WithHint("%s", cmp.Or(r.Own.Hint(a.over.partition...),
+				"Write PARTITION BY with the column that identifies the "+r.Own.Unit+"."))
 	}
 	a.over.ties = a.over.ties && !r.Own.Orders(a.over.told())
 	return a, nil

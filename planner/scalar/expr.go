@@ -38,6 +38,9 @@ type Column struct {
 	SQL string
 	// Reach is how much of a text is read.
 	Reach Reach
+	// Whose is the column of the unit, if this one identifies the unit of each row on which it is not NULL, but rows on which it is
+	// NULL count as well; else nil.
+	Whose *Column
 	// List is the constant array of the values of a column of a relation of constants, else nil.
 	List Expr
 	// Extent is the constant array of the least and the greatest value of a column of a public table, nil where nothing asks

@@ -16,6 +16,8 @@ type OwnRows struct {
 	Rows int64
 	// IsUnit reports whether an expression is the unit.
 	IsUnit func(Expr) bool
+	// Hint says why one of several expressions is no unit, if that is known; else "".
+	Hint func(...Expr) string
 	// Orders reports whether expressions tell all rows of a unit apart.
 	Orders func([]Expr) bool
 }

@@ -42,16 +42,13 @@ func (c *classes) merge(a, b *scalar.Column) bool {
 // scans of a table that agree in a key are at the same row, and agree in all columns.
 func newClasses(equal []pair, rs []*relation, f paths) *classes {
 	c := &classes{map[*scalar.Column]*scalar.Column{}}
-	for _, p := range equal {
-		c.merge(p.a, p.b)
-	}
 	var scans []*relation
 	for _, r := range rs {
-		found, equal := f.witnesses(r)
-		scans = append(scans, found...)
-		for _, p := range equal {
-			c.merge(p.a, p.b)
-		}
+		found, below := f.witnesses(r)
+		scans, equal = append(scans, found...), slices.Concat(equal, below)
+	}
+	for _, p := range slices.Concat(equal, identified(equal)) {
+		c.merge(p.a, p.b)
 	}
 	for again := true; again; {
 		again = false
@@ -97,6 +94,9 @@ func (c *classes) mergeRows(l, r *relation) bool {
 	merged := false
 	for i := range l.columns {
 		merged = c.merge(l.columns[i], r.columns[i]) || merged
+	}
+	if l.tagged && len(l.hops) == 0 && r.tagged && len(r.hops) == 0 {
+		merged = c.merge(l.unit, r.unit) || merged
 	}
 	return merged
 }

@@ -91,7 +91,7 @@ func (b *bounded) boundBeforeJoin(r *relation) error {
 		return nil
 	}
 	b.rowsPerUnit[r] = b.rowsTaken(r, b.model.JoinRows())
-	if len(r.hops) > 0 && b.follows[r] == nil {
+	if r.rows == nil && (len(r.hops) > 0 || r.tagged) && b.follows[r] == nil {
 		unit := *r.unit
 		unit.SQL, unit.Reach = r.alias+"."+r.unitAlias(), scalar.Whole
 		b.units[r] = &unit

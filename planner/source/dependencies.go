@@ -15,6 +15,7 @@ type funcDeps struct {
 	nullable   map[*relation]bool
 	equal      []pair           // both ways
 	fixed      []*scalar.Column // one value
+	implied    []pair           // the second column determines the first, also where that is NULL
 	outerJoins []*outerJoinDeps
 }
 
@@ -29,7 +30,9 @@ type outerJoinDeps struct {
 
 // matched are the dependencies of the rows that have a match in every outer join.
 func (f *funcDeps) matched() *funcDeps {
-	m := &funcDeps{relations: f.relations, nullable: f.nullable, equal: slices.Clone(f.equal), fixed: slices.Clone(f.fixed)}
+	m := &funcDeps{
+		relations: f.relations, nullable: f.nullable, equal: slices.Clone(f.equal), fixed: slices.Clone(f.fixed), implied: f.implied,
+	}
 	for _, g := range f.outerJoins {
 		m.equal, m.fixed = append(m.equal, g.equal...), append(m.fixed, g.fixed...)
 	}
@@ -72,6 +75,11 @@ func (r *relation) longKey() bool {
 func (p *proof) dependencies() *funcDeps {
 	f := &funcDeps{nullable: map[*relation]bool{}, equal: identical(equalities(p.where)), fixed: fixed(p.where)}
 	f.gather(p.root, p.follows, nil)
+	for _, q := range identified(p.equal) { // a text tells what it is the text of
+		if scalar.OneSpelling(&scalar.Ref{Column: q.a}) {
+			f.equal = append(f.equal, q)
+		}
+	}
 	return f
 }
 
@@ -82,6 +90,9 @@ func (f *funcDeps) gather(n node, follows paths, g *outerJoinDeps) {
 		f.relations = append(append(f.relations, n), follows.hops(n)...)
 		f.nullable[n] = g != nil
 		f.equal = append(f.equal, identical(follows.holds(n))...)
+		for _, of := range append([]*relation{n}, follows.hops(n)...) {
+			f.implied = append(f.implied, identifiers(of)...)
+		}
 	case *joined:
 		f.gather(n.left, follows, g)
 		if !n.outer {
@@ -178,7 +189,7 @@ func (k *closure) addRow(r *relation) {
 	if !k.rows[r] {
 		k.rows[r], k.grown = true, true
 		k.add(r.columns...)
-		if r.rows != nil && r.unit != nil {
+		if r.unit != nil && (r.rows != nil || r.tagged) {
 			k.add(r.unit)
 		}
 	}
@@ -211,6 +222,11 @@ func (f *funcDeps) extend(k *closure) {
 	for k.grown {
 		k.grown = false
 		k.equate(f.equal)
+		for _, p := range f.implied {
+			if k.has(p.b) {
+				k.add(p.a)
+			}
+		}
 		for _, g := range f.outerJoins {
 			if k.hasAll(g.needs) {
 				k.equate(g.equal)
@@ -338,8 +354,10 @@ func (p *proof) identity() []*scalar.Column {
 	return nil
 }
 
-// Unique reports whether a unit has at most one row.
-func (p *proof) Unique() bool { return p.Protected() && p.leavesOneRow(p.perUnitClosure(nil)) }
+// Unique reports whether a unit has at most one row, and is a person.
+func (p *proof) Unique() bool {
+	return p.Protected() && !p.Tagged() && p.leavesOneRow(p.perUnitClosure(nil))
+}
 
 // leavesOneRow reports whether rows that agree in the closure are one.
 func (p *proof) leavesOneRow(k *closure) bool {

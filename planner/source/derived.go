@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"slices"
 
 	"dpproxy/parser"
@@ -44,6 +45,7 @@ func (sc scope) derivedRows(f *ast.Derived, nullable bool) (node, frame, error) 
 	if err = unite(r, f.Query, outputs); err != nil {
 		return nil, frame{}, err
 	}
+	identify(r)
 	notNull := valued(r.columns, nullable)
 	sc.addRelation(r)
 	it := &item{alias: f.Alias}
@@ -68,6 +70,7 @@ func selects(rows ast.Rows) []*ast.Select {
 // unitOfBranches makes the hidden unit column of a derived table: every branch has one, or none.
 func unitOfBranches(r *relation, rows ast.Rows, unit string) (*scalar.Column, error) {
 	u := &scalar.Column{NotNull: true, SQL: r.alias + ".u"}
+	r.tagged = slices.ContainsFunc(r.rows.branches, func(b *branch) bool { return b.source.Tagged() })
 	for i, b := range r.rows.branches {
 		switch {
 		case b.source.Protected() != r.rows.branches[0].source.Protected():
@@ -78,6 +81,10 @@ func unitOfBranches(r *relation, rows ast.Rows, unit string) (*scalar.Column, er
 				"UNION ALL of public rows cannot be joined with protected rows")
 		case !b.source.Protected():
 			return nil, nil //nolint:nilnil // public rows have no unit
+		}
+		if r.tagged && len(r.rows.branches) > 1 { // one text for all
+			u.Type = pgtype.Of(pgtype.Text)
+			continue
 		}
 		inner := b.source.unit()
 		t, ok := inner.Type, true
@@ -176,7 +183,8 @@ func unitGroup(rows *bounded, sel *ast.Select, r *scalar.Resolver) (keys []scala
 	}
 	if !keyed && !rows.OneUnit(keys) {
 		return nil, 0, pgerr.New(pgerr.Ownership, "a group of a sub-select on protected rows can hold rows of more than one %s", unit).
-			At(sel.At).WithHint("Group by the column that identifies the %s as well.", unit)
+			At(sel.At).WithHint("%s", cmp.Or(hintOfNobody(rows.proof, keys...),
+			"Group by the column that identifies the "+unit+" as well."))
 	}
 	most, cut := rows.rowsInGroup(keys)
 	r.Unit, r.Condition = &scalar.UnitGroup{Keys: keys, Rows: most}, nil
@@ -235,6 +243,14 @@ func (sc scope) targets(list []ast.Target, r *scalar.Resolver) (out []outputColu
 	return out, nil
 }
 
+// selected returns the expressions of columns.
+func selected(out []outputColumn) (list []scalar.Expr) {
+	for _, o := range out {
+		list = append(list, o.x)
+	}
+	return list
+}
+
 // distinctUnits refuses DISTINCT over rows of several units, and of values that can be
 // equal and different.
 func distinctUnits(rows *bounded, sel *ast.Select, out []outputColumn) error {
@@ -256,5 +272,5 @@ func distinctUnits(rows *bounded, sel *ast.Select, out []outputColumn) error {
 		return nil
 	}
 	return pgerr.New(pgerr.Ownership, "a row of a SELECT DISTINCT on protected rows can come from more than one %s", unit).At(sel.At).
-		WithHint("Select the column that identifies the %s as well.", unit)
+		WithHint("%s", cmp.Or(hintOfNobody(rows.proof, selected(out)...), "Select the column that identifies the "+unit+" as well."))
 }

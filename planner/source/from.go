@@ -160,6 +160,9 @@ func (d *draft) path(r *relation) error {
 		last = h
 	}
 	r.unit = last.column(r.table.Unit.Column)
+	if last.table.Counting != nil {
+		r.unit, r.tagged = tag(last, r.unit), true
+	}
 	return nil
 }
 

@@ -18,7 +18,7 @@ func prove(r *resolved) (*proof, error) {
 	if r.match != nil && !r.unmatched {
 		where = append(slices.Clone(where), condition{x: r.match})
 	}
-	p.equal = p.withMatches(slices.Concat(p.follows.holds(r.root), equalities(where)), r.root)
+	p.equal = p.withMatches(slices.Concat(p.follows.holds(r.root), equalities(where), valuedIdentifiers(r)), r.root)
 	if err := p.findOwner(); err != nil {
 		return nil, err
 	}
@@ -44,6 +44,19 @@ func (p *proof) findOwner() (err error) {
 
 // Protected reports whether protected rows are read; without any there is no unit.
 func (p *proof) Protected() bool { return p.owner != nil }
+
+// Tagged reports whether rows of the level can be of no person: its unit is a tagged text.
+func (p *proof) Tagged() bool { return p.Protected() && p.follows.end(p.owner).tagged }
+
+// Identifies reports whether an expression is a column that identifies the unit of each row on which it is not NULL.
+func (p *proof) Identifies(x scalar.Expr) bool {
+	c, ok := scalar.PlainColumn(x)
+	if !ok || !p.Protected() {
+		return false
+	}
+	whose := c.Base().Whose
+	return p.classes.same(c, p.unit()) || whose != nil && p.classes.same(whose, p.unit())
+}
 
 // unit returns the column of the unit of every row, as the proofs know it.
 func (p *proof) unit() *scalar.Column { return p.follows.unit(p.owner) }

@@ -2,6 +2,7 @@ package source_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -81,6 +82,11 @@ DELETE FROM cards WHERE ctid IN (
 // filledShop is the shop whose public tables have the sizes of those of the server.
 func filledShop(t *testing.T, conn *pgx.Conn, joinRows int64) *policy.Model {
 	t.Helper()
+	return shopOf(t, filledSchema(t, conn), joinRows)
+}
+
+func filledSchema(t *testing.T, conn *pgx.Conn) *catalog.Schema {
+	t.Helper()
 	s, public := shopSchema(), []catalog.Name{name("parts"), name("makers"), name("rates"), name("old_parts")}
 	var err error
 	if s.PublicRows, err = mirror.CountRows(t.Context(), conn, public); err != nil {
@@ -89,7 +95,7 @@ func filledShop(t *testing.T, conn *pgx.Conn, joinRows int64) *policy.Model {
 	if s.PublicRepeats, err = mirror.CountRepeats(t.Context(), conn, s.PublicRows); err != nil {
 		t.Fatal(err)
 	}
-	return shopOf(t, s, joinRows)
+	return s
 }
 
 func shopServer(t *testing.T) *pgx.Conn {
@@ -196,57 +202,108 @@ type readStatement struct {
 // DPPROXY_SOURCES sets how many are made.
 func TestOwnership(t *testing.T) {
 	conn := shopServer(t)
-	cat := filledShop(t, conn, 4)
-	golden := goldenSources(t)
+	golden := goldenSources(t, "testdata/source")
 	n, _ := strconv.Atoi(os.Getenv("DPPROXY_SOURCES"))
 	random := randomSources(max(n, 400))
-	var all []readStatement
-	for i, sql := range slices.Concat(golden, random) {
-		s, values, err := readShop(t, conn, cat, sql)
-		if err != nil {
-			if i < len(golden) {
-				t.Errorf("%s: %v", sql, err)
+	customers := map[string]string{}
+	for _, id := range []string{"1", "2", "7", "13"} {
+		customers[id], customers["p"+id] = removal(id), removal(id)
+	}
+	t.Run("rows of nobody left out", func(t *testing.T) {
+		read := shopOwnership{conn, filledShop(t, conn, 4), customers}.test(t, slices.Concat(golden, random))
+		if refused := len(golden) + len(random) - len(read); refused > len(random)*9/10 {
+			t.Errorf("only %d random statements were accepted", len(random)-refused)
+		}
+		for _, sql := range golden {
+			if !slices.ContainsFunc(read, func(st readStatement) bool { return st.sql == sql }) {
+				t.Errorf("refused: %s", sql)
 			}
+		}
+		if bounded := slices.DeleteFunc(read, func(st readStatement) bool { return st.source.Rows < 2 }); len(bounded) < 10 {
+			t.Errorf("only %d statements have rows of a unit that are public", len(bounded))
+		}
+	})
+	t.Run("rows of nobody counted", func(t *testing.T) {
+		units := maps.Clone(customers)
+		for _, order := range []int{9, 18, 36} { // without a customer
+			units[orderOfNobody(order)] = removalOfOrder(order)
+		}
+		cat := shopOf(t, filledSchema(t, conn), 4, policy.NobodyRows)
+		read := shopOwnership{conn, cat, units}.test(t, slices.Concat(golden, goldenSources(t, "testdata/nobody"), random[:len(random)/2]))
+		ofNobody := 0
+		for _, st := range read {
+			if slices.ContainsFunc(st.rows, func(r shopRow) bool { return strings.HasPrefix(r.unit(), "n") }) {
+				ofNobody++
+			}
+		}
+		if t.Logf("%d statements have rows of nobody", ofNobody); ofNobody < 30 {
+			t.Errorf("only %d statements have rows of nobody", ofNobody)
+		}
+	})
+}
+
+// orderOfNobody is the unit of an order without a customer, and removalOfOrder deletes its rows.
+func orderOfNobody(id int) string { return fmt.Sprintf(`n"public"."orders":01%08x`, id) }
+
+func removalOfOrder(id int) string {
+	return fmt.Sprintf(`DELETE FROM defects WHERE order_id = %[1]d AND line IS NOT NULL; DELETE FROM items WHERE order_id = %[1]d;
+		DELETE FROM orders WHERE id = %[1]d AND customer_id IS NULL`, id)
+}
+
+// A shopOwnership tests what is read of a shop by a policy, with and without the units that are deleted by some SQL.
+type shopOwnership struct {
+	conn  *pgx.Conn
+	cat   *policy.Model
+	units map[string]string
+}
+
+// test returns the statements that are accepted.
+func (o shopOwnership) test(t *testing.T, statements []string) (all []readStatement) {
+	t.Helper()
+	conn := o.conn.PgConn()
+	for _, sql := range statements {
+		if s, values, err := readShop(t, o.conn, o.cat, sql); err == nil {
+			st := readStatement{sql, s, values, readRows(t, o.conn, s, values)}
+			checkProofs(t, o.conn, st)
+			all = append(all, st)
+		}
+	}
+	t.Logf("%d of %d statements accepted", len(all), len(statements))
+	removed := map[string]bool{}
+	for unit, removal := range o.units {
+		if removed[removal] {
 			continue
 		}
-		st := readStatement{sql, s, values, readRows(t, conn, s, values)}
-		checkProofs(t, conn, st)
-		all = append(all, st)
-	}
-	if bounded := slices.DeleteFunc(slices.Clone(all), func(st readStatement) bool { return st.source.Rows < 2 }); len(bounded) < 10 {
-		t.Errorf("only %d statements have rows of a unit that are public", len(bounded))
-	}
-	t.Logf("%d of %d random statements accepted", len(all)-len(golden), len(random))
-	if len(all) < len(golden)+len(random)/10 {
-		t.Errorf("only %d random statements were accepted", len(all)-len(golden))
-	}
-	for _, unit := range []string{"1", "2", "7", "13"} {
-		run(t, conn.PgConn(), "BEGIN; "+removal(unit))
+		removed[removal] = true
+		run(t, conn, "BEGIN; "+removal)
+		same := func(r shopRow) bool { return o.units[r.unit()] == removal }
 		for _, st := range all {
-			rest := slices.DeleteFunc(slices.Clone(st.rows), func(r shopRow) bool { return r.unit() == unit })
-			if got := readRows(t, conn, st.source, st.values); !slices.EqualFunc(got, rest, slices.Equal[shopRow]) {
+			rest := slices.DeleteFunc(slices.Clone(st.rows), same)
+			if got := readRows(t, o.conn, st.source, st.values); !slices.EqualFunc(got, rest, slices.Equal[shopRow]) {
 				t.Errorf("%s\nwithout unit %s, rows of others change: %d, then %d\nFROM %s\nWHERE %s",
 					st.sql, unit, len(rest), len(got), st.source.From, st.source.Where)
 			}
 		}
-		run(t, conn.PgConn(), "ROLLBACK")
+		run(t, conn, "ROLLBACK")
 	}
-	run(t, conn.PgConn(), "SET enable_hashjoin = off; SET enable_seqscan = off; SET enable_hashagg = off")
+	run(t, conn, "BEGIN; SET LOCAL enable_hashjoin = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashagg = off")
 	for _, table := range []string{"customers", "orders", "items", "emails", "logins"} {
-		run(t, conn.PgConn(), fmt.Sprintf("CREATE TEMP TABLE s AS SELECT * FROM %[1]s ORDER BY random(); "+
+		run(t, conn, fmt.Sprintf("CREATE TEMP TABLE s AS SELECT * FROM %[1]s ORDER BY random(); "+
 			"DELETE FROM %[1]s; INSERT INTO %[1]s SELECT * FROM s; DROP TABLE s", table))
 	}
 	for _, st := range all {
-		if got := readRows(t, conn, st.source, st.values); !slices.EqualFunc(got, st.rows, slices.Equal[shopRow]) {
+		if got := readRows(t, o.conn, st.source, st.values); !slices.EqualFunc(got, st.rows, slices.Equal[shopRow]) {
 			t.Errorf("%s\nother rows after the heap was shuffled", st.sql)
 		}
 	}
+	run(t, conn, "ROLLBACK")
+	return all
 }
 
-func goldenSources(t *testing.T) []string {
+func goldenSources(t *testing.T, folder string) []string {
 	t.Helper()
 	var all []string
-	datadriven.Walk(t, "testdata/source", func(t *testing.T, path string) {
+	datadriven.Walk(t, folder, func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string {
 			if !strings.Contains(path, "refused") {
 				all = append(all, d.Input)
@@ -324,17 +381,29 @@ CREATE VIEW seen.makers AS SELECT id, country FROM public.makers;
 SET search_path = seen, public`
 
 // TestSourceMeaning compares what is counted with what the client's own statement
-// counts, where every row belongs to somebody and no cap is passed.
+// counts, where every row belongs to somebody, or counts without, and no cap is passed.
 func TestSourceMeaning(t *testing.T) {
 	conn := shopServer(t)
-	cat := filledShop(t, conn, 4)
 	run(t, conn.PgConn(), tidyRows)
+	cat := filledShop(t, conn, 4)
+	counting := shopOf(t, filledSchema(t, conn), 4, policy.NobodyRows)
 	run(t, conn.PgConn(), seenTables)
+	statements := slices.Concat(randomSources(400), goldenSources(t, "testdata/source"))
+	statements = slices.DeleteFunc(statements, func(sql string) bool {
+		return strings.Contains(sql, "GROUP BY") || strings.Contains(sql, "avg(") || strings.Contains(sql, "sum(")
+	})
+	sourceMeaning(t, conn, cat, statements, 30)
+	run(t, conn.PgConn(), "UPDATE orders SET customer_id = NULL WHERE id % 4 = 0; INSERT INTO orders "+
+		"SELECT g, NULL, date '2024-01-01', 3, 'new', NULL, '{a}', '{1.5}' FROM generate_series(100, 104) g")
+	sourceMeaning(t, conn, counting, statements, 30)
+	ofNobody := goldenSources(t, "testdata/nobody")
+	sourceMeaning(t, conn, counting, ofNobody, len(ofNobody))
+}
+
+func sourceMeaning(t *testing.T, conn *pgx.Conn, cat *policy.Model, statements []string, least int) {
+	t.Helper()
 	compared := 0
-	for _, sql := range slices.Concat(randomSources(400), goldenSources(t)) {
-		if strings.Contains(sql, "GROUP BY") || strings.Contains(sql, "avg(") || strings.Contains(sql, "sum(") {
-			continue
-		}
+	for _, sql := range statements {
 		s, values, err := readShop(t, conn, cat, sql)
 		if err != nil || s.Declares {
 			continue
@@ -351,7 +420,7 @@ func TestSourceMeaning(t *testing.T) {
 		compared++
 	}
 	t.Logf("%d statements compared", compared)
-	if compared < 30 {
+	if compared < least {
 		t.Errorf("only %d statements compared", compared)
 	}
 }

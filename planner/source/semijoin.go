@@ -37,8 +37,12 @@ func (p *proof) ofSameUnit(j *semijoin) (*semijoin, error) {
 	both := slices.Concat(region(inner.root), region(p.root))
 	c := newClasses(slices.Concat(inner.equal, p.equal), both, follows)
 	if !c.same(inner.unit(), p.unit()) {
+		hint := "Compare the columns that identify the " + unit + " on both sides."
+		if inner.unmatched && (p.Tagged() || inner.Tagged()) { // one NULL among the rows of anybody decides
+			hint = "Use EXISTS with an equality of the columns that identify the " + unit + ": IN can be NULL here."
+		}
 		return nil, pgerr.New(pgerr.Ownership, "rows of a sub-select need not belong to the same %s as the row around it", unit).At(j.at).
-			WithHint("Compare the columns that identify the %s on both sides.", unit)
+			WithHint("%s", hint)
 	}
 	follows.add(region(inner.root), region(p.root), c)
 	return j.along(follows), nil
@@ -82,6 +86,6 @@ func (p *proof) comparesUnits(j *semijoin) bool {
 
 // selectsUnit reports whether the column is the unit by the conditions of the level, IN aside.
 func (p *proof) selectsUnit(c *scalar.Column) bool {
-	said := slices.Concat(p.follows.holds(p.root), equalities(p.where))
+	said := slices.Concat(p.follows.holds(p.root), equalities(p.where), valuedIdentifiers(p.resolved))
 	return p.Protected() && newClasses(said, region(p.root), p.follows).same(c, p.unit())
 }

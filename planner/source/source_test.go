@@ -89,14 +89,14 @@ func shop(t *testing.T) *policy.Model {
 	return shopOf(t, s, 4)
 }
 
-// shopOf is the shop with this catalogue; a join takes joinRows rows of a unit.
-func shopOf(t *testing.T, s *catalog.Schema, joinRows int64) *policy.Model {
+// shopOf is the shop with this catalogue; a join takes joinRows rows of a unit. Orders without a customer are left out, or count.
+func shopOf(t *testing.T, s *catalog.Schema, joinRows int64, orders ...policy.Nobody) *policy.Model {
 	t.Helper()
 	hidden := policy.ColumnPolicy{Hidden: true}
 	c, problems := policy.Check(policy.Policy{Unit: "customer", JoinRows: joinRows, Tables: []policy.TablePolicy{
 		{Name: name("customers"), UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{"name": hidden}},
 		{
-			Name: name("orders"), UnitColumn: "customer_id", MaxRows: 10, MaxPartitions: 3,
+			Name: name("orders"), UnitColumn: "customer_id", MaxRows: 10, MaxPartitions: 3, Nobody: append(orders, "")[0],
 			Columns: map[string]policy.ColumnPolicy{"total": bounds("0", "5000")},
 		},
 		{
@@ -129,9 +129,18 @@ func shopOf(t *testing.T, s *catalog.Schema, joinRows int64) *policy.Model {
 //	source [fanout=100] [work=1000000]
 //
 // parts have 2000 rows, makers 50, rates 1000; the size of old_parts is not known.
-func TestSources(t *testing.T) {
-	cat := shop(t)
-	datadriven.Walk(t, "testdata/source", func(t *testing.T, path string) {
+func TestSources(t *testing.T) { drawSources(t, shop(t), "testdata/source") }
+
+// TestSourcesOfNobody draws likewise where orders without a customer count.
+func TestSourcesOfNobody(t *testing.T) {
+	s := shopSchema()
+	s.PublicRows = map[catalog.Name]int64{name("parts"): 2000}
+	drawSources(t, shopOf(t, s, 4, policy.NobodyRows), "testdata/nobody")
+}
+
+func drawSources(t *testing.T, cat *policy.Model, folder string) {
+	t.Helper()
+	datadriven.Walk(t, folder, func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			out, err := drawSource(t, cat, d)
 			if refused := strings.Contains(path, "refused"); refused != (err != nil) {

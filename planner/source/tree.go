@@ -45,6 +45,8 @@ type relation struct {
 	columns []*scalar.Column
 	// unit is the column that identifies the privacy unit; nil if it is public.
 	unit *scalar.Column
+	// tagged says that the unit is a text that tells persons from rows without one.
+	tagged bool
 
 	// Of a table:
 	table *policy.Table

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"slices"
 
 	"dpproxy/parser/ast"
@@ -19,7 +20,8 @@ import (
 func (b *branch) ownRows(rows *bounded) *scalar.OwnRows {
 	most, cut := rows.rowsInGroup(nil)
 	b.groupRows = cut
-	return &scalar.OwnRows{Unit: rows.model.Unit(), Rows: most, IsUnit: rows.IsUnit, Orders: rows.Fixes}
+	hint := func(keys ...scalar.Expr) string { return hintOfNobody(rows.proof, keys...) }
+	return &scalar.OwnRows{Unit: rows.model.Unit(), Rows: most, IsUnit: rows.IsUnit, Hint: hint, Orders: rows.Fixes}
 }
 
 // tellApart has window functions that put rows in several orders use keys, where nothing else tells the rows apart.
@@ -83,7 +85,8 @@ func (b *branch) firstRows(rows *bounded, sel *ast.Select, out []outputColumn, r
 	}
 	if !slices.ContainsFunc(b.first, rows.IsUnit) && !rows.OneUnit(b.first) {
 		return pgerr.New(pgerr.Ownership, "a row of a SELECT DISTINCT ON protected rows can be the first of more than one %s", unit).
-			At(sel.At).WithHint("Write the column that identifies the %s into DISTINCT ON as well.", unit)
+			At(sel.At).WithHint("%s", cmp.Or(hintOfNobody(rows.proof, b.first...),
+			"Write the column that identifies the "+unit+" into DISTINCT ON as well."))
 	}
 	order, err := r.Order(sel.Order)
 	if err != nil {

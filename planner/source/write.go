@@ -235,7 +235,7 @@ func (p *sourceWriter) branch(r *relation, b *branch, n int) (*sqltext.Select, e
 func (p *sourceWriter) targets(r *relation, w *scalar.Writer, b *branch, n int) ([]sqltext.Column, error) {
 	var list []sqltext.Column
 	if r.unit != nil {
-		list = append(list, sqltext.Column{SQL: b.source.Unit().Read(), As: sqltext.Unit})
+		list = append(list, sqltext.Column{SQL: r.unitOf(b), As: sqltext.Unit})
 	}
 	for i, c := range r.columns {
 		if !p.mentioned(c) && !b.distinct {
@@ -304,12 +304,18 @@ func (r *relation) outputName(c *scalar.Column) string {
 	return strings.TrimPrefix(c.SQL, r.alias+".")
 }
 
+// unitOf writes the unit of the rows of a branch, as the relation has it.
+func (r *relation) unitOf(b *branch) string {
+	sql := b.source.Unit().Read()
+	if r.tagged && !b.source.Tagged() {
+		return sqltext.OfPerson(sql)
+	}
+	return sql
+}
+
 // rawUnit writes the unit where the relation is read.
 func (r *relation) rawUnit() string {
-	if r.rows != nil || len(r.hops) == 0 {
-		return r.unit.Read()
-	}
-	return r.hops[len(r.hops)-1].sql(r.table.Unit.Column)
+	return r.unit.Read()
 }
 
 // unitAlias names the unit in a sub-select of the relation.
