@@ -111,6 +111,28 @@ func TestCounted(t *testing.T) {
 	}
 }
 
+// TestWholeOfNobody: a row of a partition is told by the name of the table that all of it belongs to, also if the policy does not list
+// the table between them.
+func TestWholeOfNobody(t *testing.T) {
+	p, s := clinicPolicy(), clinicSchema()
+	counting(&p, s, policy.NobodyRows)
+	visits := s.Tables[name("visits")]
+	part := *visits
+	part.Name, part.Parents, part.Foreign = name("visits_may"), []catalog.Name{name("visits_2024")}, nil
+	visits.Kind, visits.Children = 'p', []catalog.Name{name("visits_2024"), part.Name}
+	s.Tables[part.Name] = &part
+	of := p.Tables[1]
+	of.Name = part.Name
+	p.Tables = append(p.Tables, of)
+	cat, problems := policy.Check(p, s)
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	if a, b := cat.Table(visits.Name).Counting, cat.Table(part.Name).Counting; a.Of != b.Of || len(b.Key) != 1 {
+		t.Errorf("one row has the identifiers of %s and %s", a.Of, b.Of)
+	}
+}
+
 // nullable has a column be NULL in some rows.
 func nullable(s *catalog.Schema, table, column string) {
 	columns := s.Tables[name(table)].Columns

@@ -34,7 +34,7 @@ type Counting struct {
 
 // nobody finds out how rows without a unit count: not at all, unless the policy says so.
 func (c *checker) nobody(t *Table, p *TablePolicy) {
-	whole := c.model.Whole(t)
+	whole := wholeOf(c.model, t)
 	if c.policyOf(whole).Nobody != p.Nobody {
 		c.problem(p.Name, "nobody", "%s is a partition of %s: the same rows must count in the same way", p.Name, whole.Name)
 	}
@@ -59,6 +59,18 @@ func (c *checker) nobody(t *Table, p *TablePolicy) {
 			"changed: rows of an erased %s would be public; leave nobody out, or write nobody: rows",
 			fk.Name, strings.Join(fk.Columns, ", "), c.model.unit)
 	}
+}
+
+// wholeOf returns the table of the policy that has all rows of a partition, at any depth, or the table itself: one row has one
+// identifier.
+func wholeOf(m *Model, t *Table) *Table {
+	whole := m.Whole(t)
+	for _, n := range m.Protected() {
+		if of := m.tables[n]; slices.Contains(of.Source.Children, whole.Name) {
+			return wholeOf(m, of)
+		}
+	}
+	return whole
 }
 
 // forgets returns the foreign key by which rows can lose their unit, nil if there is none.
