@@ -75,7 +75,7 @@ func (v *queryConverter) compared(sel *pg.SelectStmt, location int32) ast.Rows {
 	}
 	out := &ast.Select{Distinct: true, From: side(sel.Larg, left), At: at}
 	out.Targets = []ast.Target{{X: column(left), Name: firstName(sel), At: at}}
-	out.Where = &ast.Exists{At: at, Query: &ast.Select{
+	out.Where = &ast.Exists{At: at, Alike: true, Query: &ast.Select{
 		From: side(sel.Rarg, right), Where: &ast.Op{Name: "=", Left: column(right), Right: column(left), At: at}, At: at,
 	}}
 	if sel.Op == pg.SetOperation_SETOP_EXCEPT {

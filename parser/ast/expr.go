@@ -124,9 +124,11 @@ type (
 		Not   bool
 		At    int
 	}
-	// An Exists is EXISTS (query).
+	// An Exists is EXISTS (query). Alike says that it compares one column of the query with one around it as INTERSECT and EXCEPT
+	// do, for which NULLs are equal.
 	Exists struct {
 		Query Rows
+		Alike bool
 		At    int
 	}
 	// A Subquery is a scalar sub-select that names no protected relation and no

@@ -119,6 +119,40 @@ func Queries(e Expr) (all []*Query) {
 	return all
 }
 
+// Asked returns the sub-selects of a condition that says nothing but which of them have rows.
+func Asked(e Expr) (all []*Query, ok bool) {
+	switch e := e.(type) { //nolint:gochecksumtype // anything else says more
+	case *Query:
+		return []*Query{e}, true
+	case *logic:
+		for _, a := range e.args {
+			list, ok := Asked(a)
+			if !ok {
+				return nil, false
+			}
+			all = append(all, list...)
+		}
+		return all, true
+	}
+	return nil, false
+}
+
+// AllOf is the condition that all of some conditions hold.
+func AllOf(list ...Expr) Expr {
+	if len(list) == 1 {
+		return list[0]
+	}
+	return &logic{node{pgtype.Of(pgtype.Bool), list[0].Pos(), false}, ast.And, list}
+}
+
+// Opposite is the opposite of a condition on a row.
+func Opposite(e Expr) Expr {
+	return &logic{node{pgtype.Of(pgtype.Bool), e.Pos(), false}, ast.Not, []Expr{e}}
+}
+
+// SameType reports whether two columns have one type.
+func SameType(a, b *Column) bool { return a.Type.Same(b.Type) }
+
 // Equality returns the columns of a condition a = b that compares them as they are, by
 // an equality that means the same value: of one type, or of two integer types, or
 // of text and varchar in one deterministic collation.

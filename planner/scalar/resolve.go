@@ -19,6 +19,8 @@ type Resolver struct {
 	Params []uint32
 	// Column resolves a reference. Its error is the refusal of the name.
 	Column func(*ast.Column) (*Column, error)
+	// Computed returns the expression that a reference stands for, nil if it is a column; nil if all are.
+	Computed func(*ast.Column) Expr
 	// Condition resolves conditions with a query inside (InQuery, Exists); nil
 	// refuses them.
 	Condition func(ast.Expr) (Expr, error)
@@ -94,6 +96,11 @@ func (r *resolution) resolve(e ast.Expr) (Expr, error) {
 	case nil:
 		return nil, pgerr.New(pgerr.Internal, "an expression with a gap")
 	case *ast.Column:
+		if r.Computed != nil {
+			if x := r.Computed(e); x != nil {
+				return x, nil
+			}
+		}
 		c, err := r.Column(e)
 		if err != nil {
 			return nil, err

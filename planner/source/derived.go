@@ -50,7 +50,7 @@ func (sc scope) derivedRows(f *ast.Derived, nullable bool) (node, frame, error) 
 	sc.addRelation(r)
 	it := &item{alias: f.Alias}
 	for _, c := range r.columns {
-		it.fields = append(it.fields, field{c.Name, c})
+		it.fields = append(it.fields, field{name: c.Name, column: c})
 	}
 	err = it.rename(f.Columns, f.At)
 	return r, frame{[]*item{it}, slices.Clone(it.fields), notNull}, err

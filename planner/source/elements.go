@@ -164,7 +164,7 @@ func expandedRows(sc scope, f ast.From, e *expansion, nullable bool) (node, fram
 	own := &item{alias: it.alias, schema: it.schema}
 	last := len(r.columns) - 1
 	for _, c := range r.columns[:last] {
-		own.fields = append(own.fields, field{c.Name, c})
+		own.fields = append(own.fields, field{name: c.Name, column: c})
 	}
 	e.column = r.columns[last]
 	return r, frame{[]*item{own}, slices.Clone(own.fields), notNull}, nil
@@ -241,7 +241,7 @@ func withElements(sc scope, f *ast.Join, e *ast.Elements, left node, lf frame, n
 	if lf.named("", e.Alias) != nil {
 		return nil, frame{}, notHere(e.At, "Give each its own alias.", "two relations are called %q", e.Alias)
 	}
-	it := &item{alias: e.Alias, fields: []field{{e.Name, column}}}
+	it := &item{alias: e.Alias, fields: []field{{name: e.Name, column: column}}}
 	all := lf.beside(frame{items: []*item{it}, visible: it.fields}, nil)
 	if e.Hidden {
 		all.visible = lf.visible

@@ -26,14 +26,24 @@ type item struct {
 	fields        []field
 }
 
-// A field is a name for a column.
+// A field is a name for a column, or, of a projection, for what it computes.
 type field struct {
 	name   string
 	column *scalar.Column
+	x      scalar.Expr // nil if it is a column
 }
 
 // find returns the column that a reference means, or nil if the frame has none.
 func (f frame) find(c *ast.Column) (*scalar.Column, error) {
+	found, err := f.field(c)
+	if err != nil || found == nil {
+		return nil, err
+	}
+	return found.column, nil
+}
+
+// field returns the field that a reference means, likewise.
+func (f frame) field(c *ast.Column) (*field, error) {
 	fields := f.visible
 	if c.Qualifier != "" {
 		it := f.named(c.Schema, c.Qualifier)
@@ -49,7 +59,7 @@ func (f frame) find(c *ast.Column) (*scalar.Column, error) {
 		}
 		return nil, err
 	}
-	return found.column, nil
+	return found, nil
 }
 
 // fieldNamed returns the field of that name, nil if there is none.

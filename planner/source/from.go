@@ -97,7 +97,7 @@ func (sc scope) resolveTable(f *ast.Table, nullable bool) (node, frame, error) {
 	}
 	for i := range t.Columns {
 		if !t.Columns[i].Hidden {
-			it.fields = append(it.fields, field{t.Columns[i].Name, r.columns[i]})
+			it.fields = append(it.fields, field{name: t.Columns[i].Name, column: r.columns[i]})
 		}
 	}
 	err = it.rename(f.Columns, f.Ref.At)
@@ -254,7 +254,7 @@ func (sc scope) usingColumns(f *ast.Join, j *joined, lf, rf frame) ([]field, err
 		if f.Kind == ast.Right {
 			l = r
 		}
-		merged = append(merged, field{n, l})
+		merged = append(merged, field{name: n, column: l})
 	}
 	return merged, nil
 }

@@ -42,7 +42,7 @@ func (sc scope) resolveListed(f *ast.Listed, nullable bool) (node, frame, error)
 		if l.Distinct && l.NotNull {
 			r.table.Source.Keys = append(r.table.Source.Keys, catalog.Key{Columns: []string{name}})
 		}
-		it.fields = append(it.fields, field{l.Name, c})
+		it.fields = append(it.fields, field{name: l.Name, column: c})
 	}
 	if len(f.Key) > 0 {
 		var key catalog.Key

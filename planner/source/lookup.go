@@ -16,20 +16,14 @@ import (
 func (l *level) WriteQuery(w *scalar.Writer, q *scalar.Query) (string, error) {
 	i := slices.IndexFunc(l.semijoinsOf(), func(j *semijoin) bool { return j.query == q })
 	j := l.semijoinsOf()[i]
-	sql, err := l.asked(w, i)
-	if j.not {
-		sql = "(NOT " + sql + ")"
+	if !l.looksUp(j) {
+		return sideOf(l, i).condition(w)
 	}
-	return sql, err
-}
-
-// asked writes the condition that sub-select number i is, looked up or by its side.
-func (l *level) asked(w *scalar.Writer, i int) (string, error) {
-	if j := l.semijoinsOf()[i]; l.looksUp(j) {
-		look, err := l.look(w, j)
-		return look.SQL(), err
+	look, err := l.look(w, j)
+	if err != nil {
+		return "", err
 	}
-	return sideOf(l, i).condition(w)
+	return look.SQL(), nil
 }
 
 // looksUp reports whether a sub-select is looked up.
@@ -88,7 +82,11 @@ func (l *level) look(w *scalar.Writer, j *semijoin) (*sqltext.Look, error) {
 	in := j.inner
 	p := &sourceWriter{level: in, w: in.writer(w)}
 	r, by := in.relations[0], in.finding()
-	out := &sqltext.Look{Table: &sqltext.Table{SQL: tableSQL(r), As: r.alias}, Key: by.a.Presence()}
+	other, err := p.w.Expr(&scalar.Ref{Column: by.b})
+	if err != nil {
+		return nil, err
+	}
+	out := &sqltext.Look{Table: &sqltext.Table{SQL: tableSQL(r), As: r.alias}, Key: by.a.Presence(), Other: other}
 	conds := in.where
 	if in.match != nil {
 		conds = append(slices.Clone(conds), condition{x: in.match})

@@ -43,6 +43,8 @@ type resolved struct {
 	match scalar.Expr
 	// unmatched says that rows on which match is NULL are read as well: it proves nothing.
 	unmatched bool
+	// alike says that INTERSECT or EXCEPT compares columns on both sides of which there may be a NULL, for it one value.
+	alike bool
 }
 
 // proof tells whose the rows of a resolved level are. Nothing is decided about rows before all

@@ -106,7 +106,7 @@ func (b *shared) newLevel(at place) scope {
 // resolveLevel returns the scope of expressions over the level.
 func (sc scope) resolveLevel(from ast.From, where ast.Expr) (scope, error) {
 	from, where = joinCompared(sc.resolved, from, where)
-	sc, err := sc.resolveFrom(from)
+	sc, err := sc.resolveItems(from, where)
 	if err != nil {
 		return sc, err
 	}
@@ -133,7 +133,15 @@ func (d *draft) end() *level {
 	return &level{bounded: d.proved, mentions: d.mentions, later: d.later}
 }
 
-// resolveFrom returns the scope of WHERE.
+// resolveItems returns the scope of WHERE.
+func (sc scope) resolveItems(from ast.From, where ast.Expr) (scope, error) {
+	if sc.outer == nil {
+		return sc.resolveFrom(from)
+	}
+	return resolveAsked(sc, from, !ofOneRow(where))
+}
+
+// resolveFrom returns it where FROM stays as it is.
 func (sc scope) resolveFrom(f ast.From) (_ scope, err error) {
 	if sc.elements, err = expansions(sc.resolved.model, f); err != nil {
 		return sc, err
@@ -191,7 +199,7 @@ func (sc scope) resolveTruth(e ast.Expr) (scalar.Expr, error) {
 func (sc scope) Resolver() *scalar.Resolver {
 	return &scalar.Resolver{
 		Constants: sc.shared.Constants, Concealed: sc.resolved.view != "", Params: sc.shared.Params,
-		Column: sc.reference, Condition: sc.subselect,
+		Column: sc.reference, Computed: sc.computed, Condition: sc.subselect,
 	}
 }
 
@@ -215,6 +223,18 @@ func (sc scope) reference(c *ast.Column) (*scalar.Column, error) {
 		sc.outerColumns = append(sc.outerColumns, col)
 	}
 	return col, err
+}
+
+// computed returns the expression that a reference stands for, nil if it is a column.
+func (sc scope) computed(c *ast.Column) scalar.Expr {
+	if sc.pinned[c] != nil {
+		return nil
+	}
+	f, err := sc.frame.field(c)
+	if err != nil || f == nil {
+		return nil
+	}
+	return f.x
 }
 
 // localColumn resolves a reference that must be of this level.

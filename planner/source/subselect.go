@@ -38,8 +38,19 @@ func (sc scope) resolveExists(e *ast.Exists) (scalar.Expr, error) {
 		return nil, notHere(e.At, "Use IN: patient_id IN (SELECT patient_id ... GROUP BY patient_id HAVING ...).",
 			"EXISTS on protected data takes a plain SELECT without GROUP BY and UNION")
 	}
-	inner, err := sc.subLevel().resolveLevel(sel.From, sel.Where)
+	inner, err := sc.subLevel().resolveItems(sel.From, sel.Where)
 	if err != nil {
+		return nil, err
+	}
+	inner.frame = inner.frame.withoutOwn()
+	if err := inner.resolveWhere(sel.Where); err != nil {
+		return nil, err
+	}
+	out, err := takeOut(inner.resolved)
+	if err != nil {
+		return nil, err
+	}
+	if err := inner.prove(); err != nil {
 		return nil, err
 	}
 	for _, t := range sel.Targets {
@@ -50,7 +61,11 @@ func (sc scope) resolveExists(e *ast.Exists) (scalar.Expr, error) {
 			return nil, err
 		}
 	}
-	return sc.semijoin(inner, &semijoin{at: e.At})
+	if e.Alike {
+		t := inner.resolved.ties[0]
+		sc.resolved.alike = sc.resolved.alike || !inner.frame.notNull[t.a] && !sc.frame.notNull[t.b]
+	}
+	return sc.semijoin(inner, &semijoin{at: e.At}, out)
 }
 
 // inQuery resolves X IN (query) and X NOT IN (query). Where it must be true, NULL is as good as
@@ -75,8 +90,16 @@ func (sc scope) inQuery(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 		return nil, err
 	}
 	inner.tie(inner.resolved.match)
-	hasValues := isValue(left) && isValue(right) && inner.neverNull()
+	hasValues := isValue(left) && inner.isValue(right) && inner.neverNull()
 	inner.resolved.unmatched = !e.Not && !mustBeTrue && !hasValues
+	if inner.resolved.unmatched && inner.resolved.alike {
+		return nil, notHere(e.At, "Write x IN (...) AND x IN (...) for INTERSECT, and x IN (...) AND NOT EXISTS (...) for EXCEPT.",
+			"IN of INTERSECT or EXCEPT cannot be NULL on protected data, and both sides may have NULL")
+	}
+	out, err := takeOut(inner.resolved)
+	if err != nil {
+		return nil, err
+	}
 	if err := inner.prove(); err != nil {
 		return nil, err
 	}
@@ -85,7 +108,7 @@ func (sc scope) inQuery(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 			"IN (SELECT ...) of values that may be NULL cannot be nested on protected data")
 	}
 	_, column := e.X.(*ast.Column)
-	return sc.semijoin(inner, &semijoin{at: e.At, not: e.Not, valued: column && hasValues})
+	return sc.semijoin(inner, &semijoin{at: e.At, not: e.Not, valued: column && hasValues}, out)
 }
 
 // comparedByIn resolves the left side of IN: a column of the level around, or a constant.
@@ -112,10 +135,10 @@ func (sc scope) selectedByIn(e *ast.InQuery) (_ scope, x, where ast.Expr, err er
 	sel, ok := e.Query.(*ast.Select)
 	plain := ok && len(sel.Groups) == 0 && sel.Having == nil && len(sel.First) == 0
 	if plain && sel.From != nil && len(sel.Targets) == 1 && sel.Targets[0].X != nil {
-		sc, err = sc.resolveFrom(sel.From)
+		sc, err = sc.resolveItems(sel.From, sel.Where)
 		return sc, sel.Targets[0].X, sel.Where, err
 	}
-	if sc, err = sc.resolveFrom(&ast.Derived{Query: e.Query, At: e.At}); err != nil {
+	if sc, err = resolveAsked(sc, &ast.Derived{Query: e.Query, At: e.At}, true); err != nil {
 		return sc, nil, nil, err
 	}
 	fields := sc.frame.visible
@@ -147,17 +170,31 @@ func (d *draft) tie(x scalar.Expr) bool {
 	return true
 }
 
-// semijoin makes the condition. Whose rows the sub-select reads can be judged only when the level
-// around is proved: expressions over its rows come later.
-func (d *draft) semijoin(inner scope, j *semijoin) (scalar.Expr, error) {
+// semijoin makes the condition, with those that were taken out of it.
+func (d *draft) semijoin(inner scope, j *semijoin, out takenOut) (scalar.Expr, error) {
 	j.inner, j.query = inner.end(), &scalar.Query{Uses: inner.outerColumns, At: j.at}
+	for _, j := range append([]*semijoin{j}, out.asked...) {
+		if err := d.ask(j); err != nil {
+			return j.query, err
+		}
+	}
+	x := scalar.AllOf(append([]scalar.Expr{j.query}, out.conds...)...)
+	if j.not {
+		x = scalar.Opposite(x)
+	}
+	return x, nil
+}
+
+// ask adds a sub-select to the level. Whose rows it reads can be judged only when the level around is proved: expressions over its
+// rows come later.
+func (d *draft) ask(j *semijoin) error {
 	if d.proved == nil {
 		d.resolved.subselects = append(d.resolved.subselects, j)
-		return j.query, nil
+		return nil
 	}
 	part, err := d.proved.ofSameUnit(j)
 	d.later = append(d.later, part)
-	return j.query, err
+	return err
 }
 
 // isValue reports whether an expression is NULL only as its column is: what is computed of a column that has a value can be NULL.
@@ -170,6 +207,12 @@ func isValue(x ast.Expr) bool {
 	}
 	constant, ok := x.(*ast.Const)
 	return ok && constant.Kind != ast.Null
+}
+
+// isValue reports the same of an expression over the level.
+func (sc scope) isValue(x ast.Expr) bool {
+	c, column := x.(*ast.Column)
+	return isValue(x) && !(column && sc.computed(c) != nil)
 }
 
 // neverNull reports whether the columns that IN compares are never NULL.

@@ -116,12 +116,16 @@ func (p *printer) conditions(conds []string) {
 }
 
 // SQL prints the sub-select. Its other conditions mention the key, so that no other index can find rows. The fence keeps it
-// by itself: Postgres looks rows up, and does not join.
+// by itself: Postgres looks rows up, and does not join. That the key lies between the other side and itself has Postgres expect few
+// rows, whatever it knows of the table: where it expects many it reads the table, in the hope that a row comes soon.
 func (l *Look) SQL() string {
 	p := &printer{}
 	p.write("EXISTS (SELECT 1 FROM ")
 	p.item(l.Table)
 	p.write(" WHERE ", l.By)
+	for _, bound := range []string{">=", "<="} {
+		p.write(" AND ", l.Key, " OPERATOR(pg_catalog.", bound, ") ", l.Other)
+	}
 	if len(l.Where) > 0 {
 		p.write(" AND CASE WHEN ", l.Key, " IS NULL THEN FALSE ELSE ")
 		p.list(l.Where, and)

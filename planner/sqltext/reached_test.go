@@ -95,6 +95,71 @@ func TestUnreadFaults(t *testing.T) {
 	}
 }
 
+// TestUnreadEverywhere holds that a query is seen in each part of a statement that has expressions.
+func TestUnreadEverywhere(t *testing.T) {
+	const exists = `EXISTS (SELECT 1 FROM "visits" WHERE patient = 7)`
+	list := &sqltext.Table{SQL: "(SELECT 1)", As: "l"}
+	for name, put := range map[string]func(q *sqltext.Select, x string){
+		"a target":    func(q *sqltext.Select, x string) { q.Columns = []sqltext.Column{{SQL: x}} },
+		"DISTINCT ON": func(q *sqltext.Select, x string) { q.First = []string{x} },
+		"WHERE":       func(q *sqltext.Select, x string) { q.Where = []string{x} },
+		"GROUP BY":    func(q *sqltext.Select, x string) { q.GroupBy = []string{x} },
+		"HAVING":      func(q *sqltext.Select, x string) { q.Having = x },
+		"ORDER BY":    func(q *sqltext.Select, x string) { q.OrderBy = []string{x} },
+		"ON": func(q *sqltext.Select, x string) {
+			q.From = &sqltext.Join{Kind: sqltext.Left, Left: patients("p"), Right: hospitals("h"), On: []string{x}}
+		},
+		"the list of a join": func(q *sqltext.Select, x string) { q.From = &sqltext.Listed{Item: patients("p"), List: list, On: x} },
+	} {
+		for x, proved := range map[string]bool{"p.smoker": true, exists: false} {
+			q := &sqltext.Select{Columns: star, From: patients("p")}
+			put(q, x)
+			if unread := sqltext.Unread(q); (unread == "") != proved {
+				t.Errorf("%s in %s: %q, of which %t was expected", x, name, unread, proved)
+			}
+		}
+	}
+}
+
+// TestUnreadJoins holds that a side that may have no row is not taken for one that has all rows of a table.
+func TestUnreadJoins(t *testing.T) {
+	named := &sqltext.Table{SQL: "w", As: "w", Protected: true}
+	withNamed := func(it sqltext.Item) *sqltext.Select {
+		some := &sqltext.Select{Columns: star, From: patients("p"), Where: []string{"p.smoker"}}
+		return &sqltext.Select{With: []sqltext.Named{{Name: "w", Query: some}}, From: it}
+	}
+	of := func(key func(*sqltext.End)) *sqltext.Join {
+		below := foreign(visits("v"), patients("p"), "p.id = v.patient")
+		key(&below.Links[0].Left)
+		return foreign(below, hospitals("h"), "h.id = p.x")
+	}
+	whole := func(l, r sqltext.Item) sqltext.Item {
+		j := join(l, r, "p.id = v.patient")
+		j.Kind = sqltext.Full
+		return left(j, visits("x"), "v.patient = x.patient")
+	}
+	beside := &sqltext.Join{Left: dearer("p"), Right: visits("v")}
+	for name, c := range map[string]struct {
+		q      *sqltext.Select
+		proved bool
+	}{
+		"left of a full join":            {&sqltext.Select{From: whole(patients("p"), dearer("v"))}, true},
+		"left of a full join of queries": {&sqltext.Select{From: whole(dearer("p"), dearer("v"))}, false},
+		"no equality":                    {&sqltext.Select{From: beside}, false},
+		"foreign keys":                   {&sqltext.Select{From: of(func(*sqltext.End) {})}, true},
+		"a foreign key with NULL":        {&sqltext.Select{From: of(func(e *sqltext.End) { e.Null = true })}, false},
+		"left of a table":                {&sqltext.Select{From: left(patients("p"), visits("v"), "p.id = v.patient")}, true},
+		"left of a query":                {&sqltext.Select{From: left(dearer("p"), visits("v"), "p.id = v.patient")}, false},
+		"left of a query of WITH":        {withNamed(left(named, visits("v"), "w.id = v.patient")), false},
+		"beside a query of WITH":         {withNamed(foreign(named, visits("v"), "w.id = v.patient")), false},
+	} {
+		c.q.Columns = star
+		if unread := sqltext.Unread(c.q); (unread == "") != c.proved {
+			t.Errorf("%s: %q, of which %t was expected", name, unread, c.proved)
+		}
+	}
+}
+
 // dearer are some rows.
 func dearer(as string) sqltext.Item {
 	return &sqltext.Query{As: as, Select: &sqltext.Select{Columns: star, From: patients("w"), Where: []string{"w.smoker"}}}

@@ -27,7 +27,9 @@ type Look struct {
 	Table *Table
 	// By is the equality with the row around it by which they are found, Key the column of the table in it.
 	By, Key string
-	Where   []string // further conditions
+	// Other is the other side of that equality.
+	Other string
+	Where []string // further conditions
 }
 
 // Named is a query of WITH.
