@@ -1,6 +1,7 @@
 package sqltext
 
 import (
+	"iter"
 	"slices"
 	"strings"
 )
@@ -80,7 +81,7 @@ func (r *reach) after(conds []string, it Item) {
 			r.deny("a condition before a join")
 		}
 		for _, name := range linked(it) {
-			if !strings.Contains(c, name+".") {
+			if !mentions(c, name) {
 				r.deny("a condition that does not mention all relations of a join")
 			}
 		}
@@ -190,20 +191,41 @@ func (k Link) leads() bool { return k.Left.Foreign || k.Right.Foreign }
 
 // hasWord reports whether a text has a word in capitals, outside of quotes.
 func hasWord(text, word string) bool {
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\'' || c == '"':
-			i += 1 + strings.IndexByte(text[i+1:], c)
-		case isLetter(c):
-			end := i + 1
-			for end < len(text) && (isLetter(text[end]) || text[end] >= '0' && text[end] <= '9') {
-				end++
-			}
-			if strings.EqualFold(text[i:end], word) {
-				return true
-			}
-			i = end - 1
+	for w := range words(text) {
+		if strings.EqualFold(w, word) {
+			return true
 		}
 	}
 	return false
+}
+
+// mentions reports whether a text has a column of the relation, outside of quotes.
+func mentions(text, relation string) bool {
+	for w := range words(text) {
+		if strings.HasPrefix(w, relation+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// words are the words and the qualified names of a text, outside of quotes.
+func words(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := 0; i < len(text); i++ {
+			switch c := text[i]; {
+			case c == '\'' || c == '"':
+				i += 1 + strings.IndexByte(text[i+1:], c)
+			case isLetter(c):
+				end := i + 1
+				for end < len(text) && (isLetter(text[end]) || text[end] >= '0' && text[end] <= '9') {
+					end++
+				}
+				if !yield(text[i:end]) {
+					return
+				}
+				i = end - 1
+			}
+		}
+	}
 }

@@ -81,6 +81,8 @@ func TestUnreadFaults(t *testing.T) {
 		"an inner join of some rows":            {&sqltext.Select{From: tied(sqltext.Inner, dearer("p"), visits("v"))}, false},
 		"a condition on one relation":           {where("p.smoker"), false},
 		"a condition that leaves one out":       {where("CASE WHEN pg_catalog.num_nulls(p.id) > 0 THEN FALSE END"), false},
+		"one that leaves out all but a text":    {where("CASE WHEN pg_catalog.num_nulls(p.id, 'v.patient') > 0 THEN FALSE END"), false},
+		"one of a relation of a longer name":    {where("CASE WHEN pg_catalog.num_nulls(p.id, uv.patient) > 0 THEN FALSE END"), false},
 		"one beside a condition on all":         {where(guard, "p.smoker"), false},
 		"a condition on groups":                 {grouped, false},
 		"one on the inner side of a join":       {&sqltext.Select{From: inner}, false},
