@@ -100,7 +100,7 @@ truth: setup-test ## compare answers with the truth (half an hour; for the recor
 	$(GO) test -count=1 -timeout 0 -run '^TestTruth$$' -v ./integration/truth -args -draws $(DRAWS) -rounds $(ROUNDS) -scale $(SF)
 
 limits: ## print how limits do on tables that their constants have not seen (15 minutes)
-	$(GO) test -count=1 -timeout 60m -run '^TestStudy' -v ./contribution -args -study
+	$(GO) test -count=1 -timeout 60m -run '^TestStudy|^TestIntervalsWithAnEnd$$' -v ./contribution -args -study
 
 local: ## measure the local model: questions that one object answers, coverage of estimates, 10,000,000 objects (20 minutes)
 	$(GO) test -count=1 -timeout 30m -run '^TestMany$$' -v ./survey -args -objects 1000000

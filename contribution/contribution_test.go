@@ -851,7 +851,7 @@ func TestExcess(t *testing.T) {
 	for _, c := range []struct {
 		just, near int64
 		few        bool
-	}{{0, 0, true}, {40, 45, true}, {120, -35, true}, {-30, 118, true}, {50, 45, false}, {0, 95, false}} {
+	}{{0, 0, true}, {40, 45, true}, {120, -35, true}, {-30, 118, true}, {100, 55, true}, {105, 55, false}, {0, 158, false}} {
 		b := numbers(500, c.just, c.near, 12)
 		if e := tail.Excess(1, b, 0.95, true); e.Few != c.few || math.IsInf(e.UpTo, 1) != c.few || e.AtMost > 65 {
 			t.Errorf("%d and %d units are near the limit: %+v", c.just, c.near, e)

@@ -49,6 +49,15 @@ func (p people) answer(limit float64) (sum float64) {
 	return sum
 }
 
+// pareto have as much on average, by a Pareto law with an exponent.
+func pareto(units int, rows, exponent float64) (adds []float64) {
+	r := rand.New(rand.NewChaCha8([32]byte{byte(units), byte(rows), 3}))
+	for range units {
+		adds = append(adds, math.Ceil(rows*(exponent-1)/exponent*math.Pow(r.Float64(), -1/exponent)))
+	}
+	return adds
+}
+
 // A way is how a statement is asked.
 type way struct {
 	name   string
@@ -110,7 +119,9 @@ func (p people) ask(t *testing.T, w way, statements int) fate {
 	for l, n := range levels {
 		units.Add([]int{l}, big.NewInt(n), nil)
 	}
-	src := rand.NewChaCha8([32]byte{11})
+	seed := [32]byte{byte(p.groups)}
+	copy(seed[1:], p.name+w.name)
+	src := rand.NewChaCha8(seed)
 	r, above := rand.New(src), units.Above(0, g.Len())
 	truth, f := p.answer(math.Inf(1)), fate{}
 	for range statements {
@@ -186,6 +197,49 @@ func populations() (all []people) {
 	}
 	return all
 }
+
+// trials are populations of many sizes and laws, of which those of a size are looked at together.
+func trials(units int) (all []people) {
+	for _, groups := range []int{1, 2} {
+		for _, rows := range []float64{2, 20, 200} {
+			for law, adds := range map[string][]float64{
+				"each": equal(units, rows), "lognormal": skewed(units, rows), "Pareto": pareto(units, rows, 2.5),
+			} {
+				all = append(all, people{fmt.Sprintf("%d with %g %s", units, rows, law), adds, groups, groups > 1, 0})
+			}
+		}
+	}
+	return append(all,
+		people{fmt.Sprintf("%d of 30,000 with 18000", units), beside(equal(units, 18_000), 30_000), 1, false, 20_000},
+		people{fmt.Sprintf("%d of 30,000 with 60000", units), beside(equal(units, 60_000), 30_000), 1, false, 20_000})
+}
+
+// TestIntervalsWithAnEnd holds that an interval that has an end has the truth in it, as often as it says of all that have one: where too
+// few people are near a limit to tell what is above it, an interval that has an end by chance would be a false one.
+func TestIntervalsWithAnEnd(t *testing.T) {
+	statements, asked := 10, ways[:1]
+	if *study {
+		statements, asked = runs, ways
+	}
+	for _, units := range []int{5, 20, 50, 200, 1000, 5000} {
+		var ends, held float64
+		for _, p := range trials(units) {
+			for _, w := range asked {
+				f := p.ask(t, w, statements)
+				ends, held = ends+f.asked-f.null-f.endless, held+f.held
+				if missed := f.asked - f.null - f.endless - f.held; *study && beyond(missed, f.asked-f.null-f.endless) {
+					t.Errorf("%s, %d groups, %s: %v", p.name, p.groups, w.name, f)
+				}
+			}
+		}
+		if t.Logf("%d people: %.0f of %.0f", units, held, ends); beyond(ends-held, ends) {
+			t.Errorf("%d people: %.0f of %.0f intervals with an end held", units, held, ends)
+		}
+	}
+}
+
+// beyond reports whether more of some intervals missed the truth than they say, by four standard deviations and one.
+func beyond(missed, of float64) bool { return missed > 0.05*of+4*math.Sqrt(0.05*0.95*of)+1 }
 
 // TestStudyOfPeople prints the fates of counts and sums of few people.
 func TestStudyOfPeople(t *testing.T) {

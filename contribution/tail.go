@@ -83,14 +83,14 @@ const (
 
 // Excess reads b, of the limit C, at a confidence from 0.5 to below 1. The local
 // exponent of the tail is α = log₂((b₂ + m)/m), b₂ the units between C/2 and C, of pessimistic numbers for the upper bound, and
-// of the likeliest for the estimate. A limit that was chosen is where many units are, or else the smallest
-// one, whatever units have: if no units are seen near it, nothing follows for the units above.
+// of the likeliest for the estimate. A limit that was chosen is where many units are, or else the least
+// one, whatever units have: one that no units are seen to be near says nothing of those above.
 func (t Tail) Excess(limit float64, b [TailNumbers]*big.Int, confidence float64, chosen bool) Excess {
 	just, over := positive(b[near]), positive(b[cut])
 	most := over + t.oneSided(confidence)
 	e := Excess{Units: over, AtMost: most, About: math.Inf(1), UpTo: math.Inf(1)}
 	close, _ := new(big.Float).SetInt(new(big.Int).Add(b[below], b[near])).Float64()
-	e.Few = chosen && close < surely*math.Sqrt2*t.noise.StdDev()
+	e.Few = chosen && close < seen*math.Sqrt2*t.noise.StdDev()
 	if e.Few || over > surely*t.noise.StdDev() && (just < falling*over || over > many*sum(b)) {
 		return e
 	}
@@ -112,6 +112,10 @@ func sum(b [TailNumbers]*big.Int) (all float64) {
 
 // oneSided is the most that a number is below its exact one, at a confidence.
 func (t Tail) oneSided(confidence float64) float64 { return t.noise.Quantile(2 * (1 - confidence)) }
+
+// seen is how many standard deviations of the number of units near a limit are more than chance. Of people who all have more than a limit,
+// fewer than one interval in four thousand has an end.
+const seen = 3.5
 
 // Units are surely there from so many standard deviations of their number on. Where that holds of those above
 // the limit, and those just below it are fewer than such a part of them, most units are above the limit: nothing
