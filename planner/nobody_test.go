@@ -121,6 +121,15 @@ func TestNobodyIsCounted(t *testing.T) {
 	}
 }
 
+// TestPeopleAreCountedAsUnits: people are counted as units, one each, also where the rows have none: no limit is chosen for their number.
+func TestPeopleAreCountedAsUnits(t *testing.T) {
+	const sql = "SELECT count(DISTINCT patient_id) FROM visits"
+	p := planWith(t, connect(t), countingClinic(t, policy.NobodyRows), sql, func(*planner.Settings) {})
+	if said := strings.Join(p.Explain(nil), "\n"); !strings.Contains(said, "count of units where a filter holds") {
+		t.Errorf("%s\n%s", sql, said)
+	}
+}
+
 // TestGroupsOfNobody: groups by the unit are refused, though that of rows without one is not of a single unit.
 func TestGroupsOfNobody(t *testing.T) {
 	for _, sql := range []string{
