@@ -223,6 +223,10 @@ var asking = []string{
 		"years) y))",
 	"SELECT count(*) FILTER (WHERE p.smoker AND p.id IN (SELECT w.patient_id FROM visits w WHERE w.id IN (SELECT visit_id FROM labs))) " +
 		"FROM patients p",
+	"SELECT count(*) FROM patients p WHERE p.smoker AND p.id NOT IN (SELECT patient_id FROM visits EXCEPT SELECT patient_id FROM bills)",
+	// keys of other types
+	"SELECT count(*) FROM visits v WHERE v.cost > 900 AND v.cost IN (SELECT year FROM years)",
+	"SELECT count(*) FROM patients p WHERE p.smoker AND p.region IN (SELECT region::varchar(10) FROM hospitals)",
 }
 
 // clinics are settings of a clinic: which indexes there are beside keys, and what Postgres knows of the rows.
