@@ -9,7 +9,9 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"os/signal"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -59,22 +61,28 @@ func (c *runCommand) Run(ctx context.Context, log *slog.Logger) error {
 type host struct {
 	*site
 
-	books  *books
-	wait   time.Duration // for the databases to be there, at a start
-	desk   *survey.Desk  // nil without local tables
-	aside  *proxy.Aside  // these two are opened with a generation
-	keeper *keeper
+	books *books
+	// hangUps are those since before the policy was read.
+	hangUps chan os.Signal
+	wait    time.Duration // for the databases to be there, at a start
+	desk    *survey.Desk  // nil without local tables
+	aside   *proxy.Aside  // these two are opened with a generation
+	keeper  *keeper
 	// authorities sign certificates of clients; nil: none do.
 	authorities *x509.CertPool
 }
 
-// openHost reads the policy and the secret.
+// openHost reads the policy and the secret. A SIGHUP from now on waits until the host serves, and has it read the policy again.
 func openHost(path string) (*host, error) {
+	hangUps := make(chan os.Signal, 1)
+	signal.Notify(hangUps, syscall.SIGHUP)
 	s, err := openSite(path)
 	if err != nil {
 		return nil, err
 	}
-	return newHost(s), nil
+	h := newHost(s)
+	h.hangUps = hangUps
+	return h, nil
 }
 
 func newHost(s *site) *host {
@@ -117,7 +125,8 @@ func (s *host) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 	if v.server, err = wire.NewServer(cfg); err != nil {
 		return err
 	}
-	return v.serve(ctx, ready)
+	defer signal.Stop(s.hangUps)
+	return v.serve(ctx, s.hangUps, ready)
 }
 
 func (s *host) defaults() proxy.Defaults {

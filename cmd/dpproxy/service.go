@@ -5,10 +5,8 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/signal"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"dpproxy/accountant"
@@ -46,10 +44,7 @@ type service struct {
 }
 
 // serve takes analysts until the context ends, and the policy anew at each SIGHUP.
-func (v *service) serve(ctx context.Context, ready func(addr string)) error {
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP)
-	defer signal.Stop(hup)
+func (v *service) serve(ctx context.Context, hup <-chan os.Signal, ready func(addr string)) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", v.now.Load().policy.Listen)
 	if err != nil {
 		return err

@@ -5,13 +5,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
-	"time"
 
+	"dpproxy/internal/await"
 	"dpproxy/internal/sitetest"
 )
 
-// TestStartWaits starts dpproxy before its databases, as a machine does that comes up.
+// TestStartWaits starts dpproxy before its databases, as a machine does that comes up, and has it read its policy anew meanwhile.
 func TestStartWaits(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
 	sitetest.Crash(t, s.Data)
@@ -20,15 +21,18 @@ func TestStartWaits(t *testing.T) {
 	if !failed || !strings.Contains(out, "connecting to the protected database") {
 		t.Errorf("without waiting it says %s", out)
 	}
-	started := make(chan *sitetest.Running)
-	go func() { started <- s.Start(t) }()
-	time.Sleep(300 * time.Millisecond)
+	r := s.Launch(t)
+	const waits = `msg=waiting for="the protected database" "at most"=1m0s`
+	await.That(t, "it waits", func() bool { return strings.Contains(r.Log.String(), waits) })
+	if err := r.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
 	sitetest.Restart(t, s.Data)
 	sitetest.Restart(t, s.Mirror)
-	r := <-started
-	if r.Addr == "" || !strings.Contains(r.Log.String(), `msg=waiting for="the protected database" "at most"=1m0s`) {
+	if r.Serve(); r.Addr == "" {
 		t.Fatalf("it says\n%s", r.Log)
 	}
+	await.That(t, "the policy is read anew", func() bool { return strings.Contains(r.Log.String(), "the policy was reloaded") })
 	sitetest.Exec(t, sitetest.Dial(t, r.URL("ana")), sitetest.CountPatients)
 }
 

@@ -75,6 +75,14 @@ func (s *Site) Run(t testing.TB) *Running {
 // Start starts dpproxy and waits until it serves, or ends: then it has no address.
 func (s *Site) Start(t testing.TB) *Running {
 	t.Helper()
+	r := s.Launch(t)
+	r.Serve()
+	return r
+}
+
+// Launch starts dpproxy, which has no address until [Running.Serve] returns.
+func (s *Site) Launch(t testing.TB) *Running {
+	t.Helper()
 	r := &Running{Cmd: exec.Command(Program(t), "run", s.Policy), Log: &logtest.Buffer{}, Exited: make(chan struct{}), site: s}
 	r.Cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	r.Cmd.Stderr = r.Log
@@ -83,16 +91,21 @@ func (s *Site) Start(t testing.TB) *Running {
 	}
 	go func() { r.Cmd.Wait(); close(r.Exited) }()
 	t.Cleanup(r.Stop)
+	return r
+}
+
+// Serve waits until dpproxy serves, or ends: then it has no address.
+func (r *Running) Serve() {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
 		case <-r.Exited:
-			return r
+			return
 		case <-tick.C:
 			if m := serving.FindStringSubmatch(r.Log.String()); m != nil {
 				r.Addr = m[1]
-				return r
+				return
 			}
 		}
 	}
