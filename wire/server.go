@@ -161,9 +161,14 @@ func (v *Server) login(ctx context.Context, c *connection) (*relay, error) {
 	timer := time.AfterFunc(c.config.Limits.LoginTime, func() { c.guest.turn(errDone) })
 	defer timer.Stop()
 	conn := c.conn // without TLS around it
-	unblock := context.AfterFunc(ctx, func() { c.interrupt(ctx, conn) })
+	interrupted := make(chan struct{})
+	unblock := context.AfterFunc(ctx, func() { defer close(interrupted); c.interrupt(ctx, conn) })
 	s, err := v.tryLogin(ctx, c)
-	if !unblock() && err == nil {
+	over := !unblock()
+	if over {
+		<-interrupted // or its deadline would come behind the one below, and a client would miss why it is turned away
+	}
+	if over && err == nil {
 		s.close()
 		v.sessions.remove(s)
 		v.admission.leave(c.address, c.user)
