@@ -97,7 +97,7 @@ DRAWS ?= 40
 ROUNDS ?= 1
 truth: setup-test ## compare answers with the truth (half an hour; for the record: make truth DRAWS=200 ROUNDS=3)
 	@scripts/setup.sh nafld
-	$(GO) test -count=1 -timeout 0 -run '^TestTruth$$' -v ./integration/truth -args -draws $(DRAWS) -rounds $(ROUNDS) -scale $(SF)
+	$(GO) test -count=1 -timeout 0 -run '^TestTruth$$|^TestNothingIsSilentlyWrong$$' -v ./integration/truth -args -draws $(DRAWS) -rounds $(ROUNDS) -scale $(SF)
 
 limits: ## print how limits do on tables that their constants have not seen (15 minutes)
 	$(GO) test -count=1 -timeout 60m -run '^TestStudy|^TestIntervalsWithAnEnd$$' -v ./contribution -args -study
