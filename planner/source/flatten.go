@@ -54,6 +54,49 @@ func ofOneRow(e ast.Expr) bool {
 	return !slices.ContainsFunc(ast.Operands(e), func(o ast.Expr) bool { return !ofOneRow(o) })
 }
 
+// equatesComputed reports whether a condition equates another column with what a projection computes: of the row around that must be a
+// column, as it is while the projection is a table of its own.
+func equatesComputed(where ast.Expr, from ast.From) bool {
+	names := computedNames(from)
+	return slices.ContainsFunc(conjunction(where), func(e ast.Expr) bool {
+		eq, ok := e.(*ast.Op)
+		if !ok || eq.Name != "=" || eq.Left == nil {
+			return false
+		}
+		named := func(x ast.Expr) bool { c, ok := x.(*ast.Column); return ok && slices.Contains(names, c.Name) }
+		return (named(eq.Left) || named(eq.Right)) && !ast.ColumnFree(eq.Left) && !ast.ColumnFree(eq.Right)
+	})
+}
+
+// computedNames are the names of columns of a projection that are computed, at any depth.
+func computedNames(f ast.From) (names []string) {
+	d, ok := f.(*ast.Derived)
+	if !ok {
+		return nil
+	}
+	sel, ok := d.Query.(*ast.Select)
+	if !ok {
+		return nil
+	}
+	below, star := computedNames(sel.From), false
+	for i, t := range sel.Targets {
+		c, column := t.X.(*ast.Column)
+		switch {
+		case t.X == nil:
+			names, star = append(names, below...), true
+		case !column, slices.Contains(below, c.Name):
+			if i < len(d.Columns) {
+				names = append(names, d.Columns[i])
+			}
+			names = append(names, t.Name)
+		}
+	}
+	if star && len(names) > 0 {
+		names = append(names, d.Columns...) // whichever they are of
+	}
+	return names
+}
+
 // resolveAsked resolves FROM of a sub-select of a condition. plain says that what its columns stand for must be columns.
 func resolveAsked(sc scope, from ast.From, plain bool) (scope, error) {
 	d, sel := projection(from, plain)

@@ -138,7 +138,7 @@ func (sc scope) resolveItems(from ast.From, where ast.Expr) (scope, error) {
 	if sc.outer == nil {
 		return sc.resolveFrom(from)
 	}
-	return resolveAsked(sc, from, !ofOneRow(where))
+	return resolveAsked(sc, from, !ofOneRow(where) || equatesComputed(where, from))
 }
 
 // resolveFrom returns it where FROM stays as it is.
