@@ -74,6 +74,9 @@ func (v valuer) call(n *pg.Node, f *pg.FuncCall) value {
 // rounded is the value of a number that is rounded to so many digits, none for a whole number.
 func (v valuer) rounded(n *pg.Node, digits []*pg.Node) value {
 	of, places := v.of(n), 0
+	if !of.measured() {
+		return of
+	}
 	if len(digits) > 0 {
 		var ok bool
 		if places, ok = position(digits[0]); !ok || places > maxDigits || len(digits) > 1 {

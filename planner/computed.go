@@ -76,9 +76,12 @@ func atConfidence(b *BlockPlan, released []*Released) float64 {
 		if released == nil && set.Private() {
 			return 0
 		}
-		if released == nil {
+		switch {
+		case released == nil && set.Top != nil:
+			rows += set.Top.K
+		case released == nil:
 			rows += set.size
-		} else {
+		default:
 			rows += set.rows(released[i])
 		}
 	}

@@ -164,7 +164,7 @@ func (g *GroupingSet) timesLimit(o *output, alpha float64) string {
 	if said != "" {
 		return fmt.Sprintf(said, Number(o.radius(g.observed(integers{clips: clips}).at(alpha))/n.Grid.Limit(level))+" C")
 	}
-	return "± " + Number(o.radius(g.observed(integers{clips: clips}))/(n.Grid.Limit(level)*factor)) + " C"
+	return "± " + Number(o.radius(g.observed(integers{clips: clips}).at(alpha))/(n.Grid.Limit(level)*factor)) + " C"
 }
 
 // choiceAndNoise writes how much a unit changes a score, the choices, and the noise of the number of rows.

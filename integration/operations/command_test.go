@@ -202,9 +202,6 @@ func TestCheck(t *testing.T) {
 	if out, err := check(away); err != nil || !strings.Contains(out, "NOT checked against the mirror") {
 		t.Errorf("without a mirror: %v\n%s", err, out)
 	}
-	if out, err := check(away, "--online"); err == nil {
-		t.Errorf("--online without a mirror: %s", out)
-	}
 	s.Data.Crash()
 	if out, err := check(string(text)); err != nil || !strings.Contains(out, "NOT checked against the database") {
 		t.Errorf("without a database: %v\n%s", err, out)
