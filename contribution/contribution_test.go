@@ -849,12 +849,15 @@ func TestExcess(t *testing.T) {
 	}
 	// σ is 31.6, and that of the sum of two numbers 44.7.
 	for _, c := range []struct {
-		just, near int64
-		few        bool
-	}{{0, 0, true}, {40, 45, true}, {120, -35, true}, {-30, 118, true}, {100, 55, true}, {105, 55, false}, {0, 158, false}} {
-		b := numbers(500, c.just, c.near, 12)
+		all, just, near int64
+		few             bool
+	}{
+		{500, 0, 0, true}, {500, 40, 45, true}, {500, 120, -35, true}, {500, -30, 118, true}, {500, 50, 45, false}, {500, 0, 95, false},
+		{30, 50, 45, true}, {30, 0, 95, true}, {30, 100, 55, true}, {30, 105, 55, false}, {0, 0, 158, false},
+	} {
+		b := numbers(c.all, c.just, c.near, 12)
 		if e := tail.Excess(1, b, 0.95, true); e.Few != c.few || math.IsInf(e.UpTo, 1) != c.few || e.AtMost > 65 {
-			t.Errorf("%d and %d units are near the limit: %+v", c.just, c.near, e)
+			t.Errorf("of %d, %d and %d units are near the limit: %+v", c.all, c.just, c.near, e)
 		}
 	}
 	if parts := contribution.Spread(10, []float64{3, -1, 4}); parts[0] != 6 || parts[1] != 0 || parts[2] != 8 {

@@ -89,8 +89,7 @@ func (t Tail) Excess(limit float64, b [TailNumbers]*big.Int, confidence float64,
 	just, over := positive(b[near]), positive(b[cut])
 	most := over + t.oneSided(confidence)
 	e := Excess{Units: over, AtMost: most, About: math.Inf(1), UpTo: math.Inf(1)}
-	close, _ := new(big.Float).SetInt(new(big.Int).Add(b[below], b[near])).Float64()
-	e.Few = chosen && close < seen*math.Sqrt2*t.noise.StdDev()
+	e.Few = chosen && t.few(b)
 	if e.Few || over > surely*t.noise.StdDev() && (just < falling*over || over > many*sum(b)) {
 		return e
 	}
@@ -100,6 +99,20 @@ func (t Tail) Excess(limit float64, b [TailNumbers]*big.Int, confidence float64,
 		e.UpTo = most * limit * mostTail
 	}
 	return e
+}
+
+// few reports whether it may be chance that units are seen near a limit. Of few units who have something that takes more.
+func (t Tail) few(b [TailNumbers]*big.Int) bool {
+	all, beside := new(big.Int), new(big.Int).Add(b[below], b[near])
+	for _, n := range b {
+		all.Add(all, n)
+	}
+	deviations := float64(surely)
+	if units, _ := new(big.Float).SetInt(all).Float64(); units < seen*math.Sqrt(TailNumbers)*t.noise.StdDev() {
+		deviations = seen
+	}
+	n, _ := new(big.Float).SetInt(beside).Float64()
+	return n < deviations*math.Sqrt2*t.noise.StdDev()
 }
 
 // sum is about how many units have something.
@@ -113,8 +126,9 @@ func sum(b [TailNumbers]*big.Int) (all float64) {
 // oneSided is the most that a number is below its exact one, at a confidence.
 func (t Tail) oneSided(confidence float64) float64 { return t.noise.Quantile(2 * (1 - confidence)) }
 
-// seen is how many standard deviations of the number of units near a limit are more than chance. Of people who all have more than a limit,
-// fewer than one interval in four thousand has an end.
+// seen is how many standard deviations of a number of units are more than chance. Of few people who all have more than a limit,
+// fewer than one interval in four thousand has an end. Of many people, who are seen, so much would leave one interval in eight
+// without an end.
 const seen = 3.5
 
 // Units are surely there from so many standard deviations of their number on. Where that holds of those above

@@ -170,6 +170,15 @@ func (w *Witness) Mark(ctx context.Context, l Ledger) error {
 	return nil
 }
 
+// cause is what the log tells of an error: of one that a server tells its SQLSTATE alone, in no words of its own.
+func cause(err error) string {
+	var theirs interface{ SQLState() string }
+	if errors.As(err, &theirs) {
+		return "SQLSTATE " + theirs.SQLState()
+	}
+	return err.Error()
+}
+
 // Tick looks for other ledgers of the same secret, writes the mark of the tick before at all places, and then makes the next one:
 // when it is written follows from the clock alone. A failure is logged, and it is tried again at the next tick.
 func (w *Witness) Tick(ctx context.Context, l Ledger) {
@@ -183,7 +192,7 @@ func (w *Witness) Tick(ctx context.Context, l Ledger) {
 		if failed := err != nil; failed != k.failed && ctx.Err() == nil {
 			k.failed = failed
 			if failed {
-				w.log.Error("the ledger could not be marked", "place", k.Name(), "cause", err)
+				w.log.Error("the ledger could not be marked", "place", k.Name(), "cause", cause(err))
 			} else {
 				w.log.Info("the ledger is marked again", "place", k.Name())
 			}

@@ -314,3 +314,22 @@ func TestFile(t *testing.T) {
 		t.Error("a folder that is not there has no mark")
 	}
 }
+
+// refusal is an error of a server.
+type refusal struct{}
+
+func (refusal) Error() string    { return "Key (name)=(Ada) already exists" }
+func (refusal) SQLState() string { return "23505" }
+
+// TestFailuresInTheLog holds that the log has no words of a server.
+func TestFailuresInTheLog(t *testing.T) {
+	var said bytes.Buffer
+	now, place := time.Unix(1_700_000_000, 0), &memory{}
+	w := witnessOf(t, &now, false, place)
+	w.log = slog.New(slog.NewTextHandler(&said, nil))
+	place.err = fmt.Errorf("the mark: %w", refusal{})
+	w.Tick(t.Context(), counter(5))
+	if text := said.String(); !strings.Contains(text, "SQLSTATE 23505") || strings.Contains(text, "Ada") {
+		t.Errorf("the log says %s", text)
+	}
+}
