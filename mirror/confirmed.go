@@ -151,14 +151,32 @@ func confirmed(ctx context.Context, q querier) (text string, err error) {
 	return text, err
 }
 
-// confirmedPolicy returns the digest of the policy that the mirror was made for, empty if it is not known.
-func confirmedPolicy(ctx context.Context, q querier) (string, error) {
+// recordOf returns the record, an empty one if there is none.
+func recordOf(ctx context.Context, q querier) (r confirmation, err error) {
 	text, err := confirmed(ctx, q)
 	if err != nil || text == "" {
-		return "", err
+		return r, err
 	}
-	r, err := parseConfirmation(text)
-	return r.Policy, err
+	return parseConfirmation(text)
+}
+
+// has reports whether the record has a relation, if it is one, as that of its name, or no OID to tell.
+func (r confirmation) has(t *catalog.Table) bool {
+	if t == nil {
+		return true // the name of a type
+	}
+	was := r.Tables[t.Name.String()]
+	return was == nil || was.OID == 0 || was.OID == t.OID
+}
+
+// isOf reports whether a mirror of this record is one for the plan and of the same relations of the real database.
+func (r confirmation) isOf(p Plan, s *catalog.Schema) bool {
+	for _, t := range s.Tables {
+		if !r.has(t) {
+			return false
+		}
+	}
+	return r.Policy == digest(p)
 }
 
 // confirm records the schema that Sync has read, and the policy that the mirror was made for.

@@ -11,14 +11,14 @@ import (
 // shownLabels returns the labels that the mirror shows of each enum.
 func shownLabels(p Plan, s *catalog.Schema) (map[catalog.Name]map[string]bool, error) {
 	shown := map[catalog.Name]map[string]bool{}
-	return shown, eachEnum(p, s, func(t *catalog.Type, all bool, labels []string) error { return show(shown, t, all, labels) })
+	return shown, eachEnum(p, s, Origins{}, func(t *catalog.Type, all bool, labels []string) error { return show(shown, t, all, labels) })
 }
 
 // permittedLabels returns whether a label of an enum may be seen. All labels of a type may if all labels of the type as it is by
-// now may.
-func permittedLabels(p Plan, s *catalog.Schema) func(of catalog.Name, label string) bool {
+// now may. A column that has another name by now, or is of a table or a type that has, permits nothing.
+func permittedLabels(p Plan, s *catalog.Schema, now Origins) func(of catalog.Name, label string) bool {
 	every, some := map[catalog.Name]bool{}, map[catalog.Name][]string{}
-	_ = eachEnum(p, s, func(t *catalog.Type, all bool, labels []string) error { // which has no error
+	_ = eachEnum(p, s, now, func(t *catalog.Type, all bool, labels []string) error { // which has no error
 		every[t.Name] = every[t.Name] || all
 		some[t.Name] = append(some[t.Name], labels...)
 		return nil
@@ -29,17 +29,18 @@ func permittedLabels(p Plan, s *catalog.Schema) func(of catalog.Name, label stri
 // visitEnum is called with an enum, and with the labels of it that may be shown: all, or a list.
 type visitEnum func(t *catalog.Type, all bool, labels []string) error
 
-// eachEnum visits the enum of each column of the plan, with the labels that the mirror may show of it. All labels of an enum in a
-// public table are public, or its rows could not be copied.
-func eachEnum(p Plan, s *catalog.Schema, visit visitEnum) error {
+// eachEnum visits the enum of each column of the plan that has its name still, with the labels that the mirror may show. All labels of
+// an enum in a public table are public, or its rows could not be copied.
+func eachEnum(p Plan, s *catalog.Schema, now Origins, visit visitEnum) error {
 	for _, t := range p.Protected {
-		if s.Tables[t.Name] == nil {
+		was := s.Tables[t.Name]
+		if was == nil || now.renamed(was) {
 			continue
 		}
-		for _, c := range s.Tables[t.Name].Columns {
+		for _, c := range was.Columns {
 			policy := t.Columns[c.Name]
 			e := enumOf(c, s.Types)
-			if e == nil || policy.Hidden {
+			if e == nil || policy.Hidden || now.renamedColumn(was, c) || !now.sameType(c.Type) {
 				continue
 			}
 			if err := visit(e, policy.AllLabels, policy.Labels); err != nil {
@@ -48,11 +49,11 @@ func eachEnum(p Plan, s *catalog.Schema, visit visitEnum) error {
 		}
 	}
 	for _, n := range p.Public {
-		if s.Tables[n] == nil {
+		if s.Tables[n] == nil || now.renamed(s.Tables[n]) {
 			continue
 		}
 		for _, c := range s.Tables[n].Columns {
-			if err := eachPublic(c, s.Types, visit); err != nil {
+			if err := eachPublic(c, s.Types, now, visit); err != nil {
 				return err
 			}
 		}
@@ -61,9 +62,9 @@ func eachEnum(p Plan, s *catalog.Schema, visit visitEnum) error {
 }
 
 // eachPublic visits the enums of a public column, also those inside a composite.
-func eachPublic(c catalog.Column, types map[catalog.Name]*catalog.Type, visit visitEnum) error {
+func eachPublic(c catalog.Column, types map[catalog.Name]*catalog.Type, now Origins, visit visitEnum) error {
 	t := userType(c, types)
-	if t == nil {
+	if t == nil || t.Kind == 'e' && !now.sameType(c.Type) {
 		return nil
 	}
 	parts := t.Attributes
@@ -74,7 +75,7 @@ func eachPublic(c catalog.Column, types map[catalog.Name]*catalog.Type, visit vi
 		parts = []catalog.Column{{Type: t.Base}}
 	}
 	for _, part := range parts { // a type cannot contain itself
-		if err := eachPublic(part, types, visit); err != nil {
+		if err := eachPublic(part, types, now, visit); err != nil {
 			return err
 		}
 	}

@@ -60,24 +60,22 @@ func shown(ctx context.Context, mirror conn) ([]showing, error) {
 	})
 }
 
-// refuseShown returns an [UnsafeError] if the mirror shows something that the plan does not permit. S is the schema that the
-// mirror was made from.
-func refuseShown(ctx context.Context, mirror conn, p Plan, s *catalog.Schema) error {
+// refuseShown returns an [UnsafeError] if the mirror shows something that the plan does not permit. Was is the schema that the mirror
+// was made from, and now that as it is: the plan permits nothing that has another name by now.
+func refuseShown(ctx context.Context, mirror conn, p Plan, was *catalog.Schema, now Origins) error {
 	all, err := shown(ctx, mirror)
 	if err != nil {
 		return err
 	}
-	labels := permittedLabels(p, s)
+	named, permitted := permittedLabels(p, was, Origins{}), permittedLabels(p, was, now)
 	var faults []string
+	cause := "the real database has changed since the mirror was made, which"
 	for _, x := range all {
-		var fault string
-		switch {
-		case x.kind == "rows" && !slices.Contains(p.Public, x.of):
-			fault = fmt.Sprintf("rows of %v, %s", x.of, p.kindOf(x.of))
-		case x.kind == "definition" && !slices.ContainsFunc(p.Views, func(v View) bool { return v.Name == x.of && v.whole() }):
-			fault = fmt.Sprintf("the definition of %v, which the policy does not show", x.of)
-		case x.kind == "label" && !labels(x.of, x.label):
-			fault = fmt.Sprintf("labels of the type %v, which the policy does not list", x.of)
+		fault := x.unlisted(p, named)
+		if fault != "" {
+			cause = "the mirror was made for another policy, and"
+		} else {
+			fault = x.replaced(was, now, permitted)
 		}
 		if fault != "" && !slices.Contains(faults, fault) {
 			faults = append(faults, fault)
@@ -86,18 +84,55 @@ func refuseShown(ctx context.Context, mirror conn, p Plan, s *catalog.Schema) er
 	if len(faults) == 0 {
 		return nil
 	}
-	return &UnsafeError{"the mirror was made for another policy, and shows " + strings.Join(faults, "; ") + ": run dpproxy sync"}
+	return &UnsafeError{cause + " shows " + strings.Join(faults, "; ") + ": run dpproxy sync"}
 }
 
-// endSessions ends the sessions of analysts if the mirror shows other things than before: one may hold rows of before, or be of
-// another dpproxy, whose policy does not permit what came. The record of the mirror is locked by now, so no log-in ends before the
-// commit ([RecordedAs]).
+// unlisted describes a showing that the plan does not permit by its name; empty if it does.
+func (x showing) unlisted(p Plan, labels func(of catalog.Name, label string) bool) string {
+	switch {
+	case x.kind == "rows" && !slices.Contains(p.Public, x.of):
+		return fmt.Sprintf("rows of %v, %s", x.of, p.kindOf(x.of))
+	case x.kind == "definition" && !slices.ContainsFunc(p.Views, func(v View) bool { return v.Name == x.of && v.whole() }):
+		return fmt.Sprintf("the definition of %v, which the policy does not show", x.of)
+	case x.kind == "label" && !labels(x.of, x.label):
+		return fmt.Sprintf("labels of the type %v, which the policy does not list", x.of)
+	}
+	return ""
+}
+
+// replaced describes a showing of something else than its name stands for by now; empty if it is of that.
+func (x showing) replaced(was *catalog.Schema, now Origins, labels func(of catalog.Name, label string) bool) string {
+	if x.kind == "label" {
+		if labels(x.of, x.label) {
+			return ""
+		}
+		const text = "labels of the type %v, which has another name in the real database by now, or whose columns have"
+		return fmt.Sprintf(text, x.of)
+	}
+	t := was.Tables[x.of]
+	if t == nil {
+		return fmt.Sprintf("%v, which is not in the record of the mirror", x.of)
+	}
+	became := now.relation(t, x.kind == "definition")
+	switch {
+	case became == "":
+		return ""
+	case x.kind == "definition":
+		return fmt.Sprintf("the definition of %v, %s", x.of, became)
+	}
+	return fmt.Sprintf("rows of %v, %s", x.of, became)
+}
+
+// endSessions ends the sessions of analysts if the mirror shows other things than before, or the same of other relations: one may hold
+// rows of before, or be of another dpproxy, whose policy does not permit the new things. The record of the mirror is locked by now, so no
+// log-in ends before the commit ([RecordedAs]).
 //
 // It does not wait for the end: a session may have to drop temporary views that this transaction has locked. Once it has the signal it
 // returns no row of a later snapshot, since a scan looks for signals before each row.
-func endSessions(ctx context.Context, tx pgx.Tx, before []showing) error {
+func endSessions(ctx context.Context, tx pgx.Tx, was confirmation, before []showing, s *catalog.Schema) error {
 	now, err := shown(ctx, tx)
-	if err != nil || slices.Equal(now, before) {
+	same := func(x, y showing) bool { return x == y && was.has(s.Tables[x.of]) }
+	if err != nil || slices.EqualFunc(now, before, same) {
 		return err
 	}
 	_, err = tx.Exec(ctx, `SELECT pg_catalog.pg_terminate_backend(a.pid) FROM pg_catalog.pg_stat_activity a

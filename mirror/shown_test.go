@@ -18,8 +18,12 @@ func TestProve(t *testing.T) {
 	was := p.confirmed(t)
 	prove := func(what string, plan mirror.Plan, want string) {
 		t.Helper()
-		err := errors.Join(mirror.Prove(t.Context(), p.mirror, plan, was.Schema),
-			mirror.ProveShown(t.Context(), p.mirror, plan, was.Schema))
+		now, err := mirror.ReadOrigins(t.Context(), p.upstream, was.Schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = errors.Join(mirror.Prove(t.Context(), p.mirror, plan, was.Schema, now),
+			mirror.ProveShown(t.Context(), p.mirror, plan, was.Schema, now))
 		if want == "" && err != nil || want != "" && (err == nil || strings.Count(err.Error(), want) != 2) {
 			t.Errorf("%s: %v, want %q", what, err, want)
 		}

@@ -20,8 +20,8 @@ import (
 // A statement on the mirror sees all of it or nothing. (A transaction of REPEATABLE READ
 // that is older than Sync can find a public table empty that was made anew, as after any
 // DDL of Postgres.) Sync waits a moment for transactions that have a changed relation open,
-// and gives up if they do not end. If the mirror was made for another policy, and showed other tables, definitions or labels, the
-// sessions of analysts are ended.
+// and gives up if they do not end. If the mirror was made for another policy, or from other relations of those names, and showed other
+// tables, definitions or labels, the sessions of analysts are ended.
 //
 // The connection to the mirror must be a superuser's, for the rights that Sync
 // withdraws from PUBLIC; the one to the real database needs SELECT on the relations of the plan, which Sync locks
@@ -115,7 +115,7 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 	if err != nil {
 		return err
 	}
-	was, err := confirmedPolicy(ctx, to)
+	was, err := recordOf(ctx, to)
 	if err != nil {
 		return err
 	}
@@ -146,8 +146,8 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 	if err := confirm(ctx, to, plan, schema, report); err != nil {
 		return err
 	}
-	if was != digest(plan) {
-		if err := endSessions(ctx, to, before); err != nil {
+	if !was.isOf(plan, schema) {
+		if err := endSessions(ctx, to, was, before, schema); err != nil {
 			return err
 		}
 	}

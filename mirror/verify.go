@@ -35,15 +35,15 @@ var rules = []rule{
 }
 
 // Prove proves on the mirror as it is that analysts read nothing there that the plan does not permit: the proof that ends [Sync],
-// without the hidden columns, for which single tables are refused ([Plan.OtherForms]). S is the schema that the mirror was made
-// from. It returns an [UnsafeError] if there is something. The connection must be a superuser's.
-func Prove(ctx context.Context, mirror *pgx.Conn, p Plan, s *catalog.Schema) error {
-	return proving(ctx, mirror, func(tx pgx.Tx) error { return proveUnread(ctx, tx, p, s) })
+// without the hidden columns, for which single tables are refused ([Plan.OtherForms]). Was is the schema that the mirror was made
+// from, and now that as it is. It returns an [UnsafeError] if there is something. The connection must be a superuser's.
+func Prove(ctx context.Context, mirror *pgx.Conn, p Plan, was *catalog.Schema, now Origins) error {
+	return proving(ctx, mirror, func(tx pgx.Tx) error { return proveUnread(ctx, tx, p, was, now) })
 }
 
 // ProveShown is the part of [Prove] that the catalogue of the mirror tells, for frequent looks.
-func ProveShown(ctx context.Context, mirror *pgx.Conn, p Plan, s *catalog.Schema) error {
-	return proving(ctx, mirror, func(tx pgx.Tx) error { return refuseShown(ctx, tx, p, s) })
+func ProveShown(ctx context.Context, mirror *pgx.Conn, p Plan, was *catalog.Schema, now Origins) error {
+	return proving(ctx, mirror, func(tx pgx.Tx) error { return refuseShown(ctx, tx, p, was, now) })
 }
 
 // proving has a proof run in a transaction that changes nothing.
@@ -64,15 +64,17 @@ func proving(ctx context.Context, mirror *pgx.Conn, proof func(tx pgx.Tx) error)
 }
 
 // verify is the proof that ends Sync: no analyst reads anything that the plan does not permit, and there is no hidden column.
+//
+// The names stand for the relations that the mirror was made from: locks on those are held.
 func verify(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema) error {
 	if err := unseen(ctx, tx, p); err != nil {
 		return err
 	}
-	return proveUnread(ctx, tx, p, s)
+	return proveUnread(ctx, tx, p, s, Origins{})
 }
 
 // proveUnread holds each relation that may not be read against the rules, and has each analyst attempt to read it.
-func proveUnread(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema) error {
+func proveUnread(ctx context.Context, tx pgx.Tx, p Plan, was *catalog.Schema, now Origins) error {
 	reaching, err := reaching(ctx, tx, p)
 	if err != nil {
 		return err
@@ -90,7 +92,7 @@ func proveUnread(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema) erro
 			return &UnsafeError{fmt.Sprintf("self-test: %s: %s", r.text, found[0])}
 		}
 	}
-	if err := refuseShown(ctx, tx, p, s); err != nil {
+	if err := refuseShown(ctx, tx, p, was, now); err != nil {
 		return err
 	}
 	var roles []string

@@ -98,7 +98,7 @@ func (c *checkCommand) against(ctx context.Context, s *site) error {
 	for _, line := range withoutUnit(cat) {
 		fmt.Printf("%s: %s%s\n", c.Policy, mirror.Warning, line)
 	}
-	if err := errors.Join(checkLocal(ctx, localSite{s}, c.Policy, cat), c.confirmed(ctx, s, cat)); err != nil {
+	if err := errors.Join(checkLocal(ctx, localSite{s}, c.Policy, cat), c.confirmed(ctx, s, conn, cat)); err != nil {
 		return err
 	}
 	if err := c.compressed(ctx, conn, s); err != nil {
@@ -176,7 +176,7 @@ func (c *checkCommand) compressed(ctx context.Context, conn *pgx.Conn, s *site) 
 
 // confirmed says which tables are not as they were at the last sync, where there is a mirror that tells. A mirror that shows more than
 // the policy permits is an error: dpproxy does not serve with it.
-func (c *checkCommand) confirmed(ctx context.Context, s *site, cat *policy.Model) error {
+func (c *checkCommand) confirmed(ctx context.Context, s *site, up *pgx.Conn, cat *policy.Model) error {
 	down, err := s.connectMirror(ctx)
 	if err != nil { // there may be no mirror yet
 		fmt.Fprintf(os.Stderr, "%s: NOT checked against the mirror: %v\n", c.Policy, err)
@@ -193,7 +193,11 @@ func (c *checkCommand) confirmed(ctx context.Context, s *site, cat *policy.Model
 	if err != nil || was == nil {
 		return err
 	}
-	if err := mirror.Prove(ctx, down, plan, was.Schema); err != nil {
+	now, err := mirror.ReadOrigins(ctx, up, was.Schema)
+	if err != nil {
+		return err
+	}
+	if err := mirror.Prove(ctx, down, plan, was.Schema, now); err != nil {
 		return err
 	}
 	plan.Known = s.survey().known(was.Schema)

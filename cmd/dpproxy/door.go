@@ -90,7 +90,7 @@ func (v doorkeeper) admit(ctx context.Context) error {
 		case recorded == g.outlook.recorded && v.door.Load() == nil:
 			return nil
 		case tries == 2 || recorded == g.outlook.recorded:
-			return pgerr.New(pgerr.SchemaChanged, "the mirror was made for another policy").
+			return pgerr.New(pgerr.SchemaChanged, "the mirror was made for another policy, or from other relations than there are by now").
 				WithHint("Nobody can log in until the administrator has run dpproxy check, and then dpproxy sync.")
 		}
 		joined := v.flights.join()

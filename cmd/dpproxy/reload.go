@@ -25,7 +25,7 @@ func (v *service) reload(ctx context.Context) error {
 		return err
 	}
 	v.wanted = read
-	if err := read.survey().proveShown(ctx); isUnsafe(err) {
+	if err := read.survey().permitted(ctx); isUnsafe(err) {
 		doorkeeper{v}.shut(ctx, err) // also if the sync below mends it: sessions hold rows
 	}
 	if read.policy.SyncItself && len(fixedKeys(g.site, read)) == 0 {
@@ -45,7 +45,7 @@ func (v *service) adopt(ctx context.Context) (err error) {
 			v.wanted = nil
 		}
 	}()
-	if err := read.survey().proveShown(ctx); isUnsafe(err) {
+	if err := read.survey().permitted(ctx); isUnsafe(err) {
 		return err
 	}
 	old, policy := g.policy, read.policy

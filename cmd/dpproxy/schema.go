@@ -87,7 +87,14 @@ func (s surveyor) compare(ctx context.Context, up, down *pgx.Conn) (*outlook, er
 	if o.model, problems = s.fit(plan, schema); len(problems) > 0 {
 		return nil, s.annotate(problems)
 	}
-	if err := s.prove(ctx, o, down, was, faults); err != nil {
+	now, err := mirror.ReadOrigins(ctx, up, was.Schema)
+	if err != nil {
+		return nil, err
+	}
+	if err := mirror.Prove(ctx, down, s.mirrorPlanOf(o.model), was.Schema, now); err != nil {
+		return nil, err
+	}
+	if err := s.refuse(ctx, o, down, was, faults); err != nil {
 		return nil, err
 	}
 	if was.Earlier {
@@ -125,13 +132,9 @@ func (s surveyor) record(ctx context.Context, down *pgx.Conn, o *outlook) (was *
 	return was, err
 }
 
-// prove proves that the mirror shows nothing that the policy does not permit, and refuses the relations that are otherwise on the
-// mirror, or whose rows may be those of others. Of a mirror that an earlier version has made nothing must be so, since that
-// version copied rows without asking for all.
-func (s surveyor) prove(ctx context.Context, o *outlook, down *pgx.Conn, was *mirror.Confirmation, faults []*mirror.SourceError) error {
-	if err := mirror.Prove(ctx, down, s.mirrorPlanOf(o.model), was.Schema); err != nil {
-		return err
-	}
+// refuse refuses the relations that are otherwise on the mirror, or whose rows may be those of others. Of a mirror that an earlier
+// version has made nothing must be so, since that version copied rows without asking for all.
+func (s surveyor) refuse(ctx context.Context, o *outlook, down *pgx.Conn, was *mirror.Confirmation, faults []*mirror.SourceError) error {
 	const earlier = "the mirror was made by an earlier dpproxy, and cannot be taken over as it is: %s: run dpproxy sync"
 	for _, f := range faults {
 		if was.Earlier {
@@ -149,8 +152,22 @@ func (s surveyor) prove(ctx context.Context, o *outlook, down *pgx.Conn, was *mi
 	return nil
 }
 
-// proveShown proves by the catalogue of the mirror that it shows nothing that the policy does not permit.
-func (s surveyor) proveShown(ctx context.Context) error {
+// permitted proves by the catalogue of the mirror that it shows nothing that the policy does not permit, and by that of the protected
+// database too, where it is there. An error of another kind than [mirror.UnsafeError] says that something could not be read.
+func (s surveyor) permitted(ctx context.Context) error {
+	if err := s.proveShown(ctx, nil); err != nil {
+		return err
+	}
+	up, err := s.connectData(ctx)
+	if err != nil {
+		return err
+	}
+	defer up.Close(ctx)
+	return s.proveShown(ctx, up)
+}
+
+// proveShown is that proof, by names alone without a connection to the protected database.
+func (s surveyor) proveShown(ctx context.Context, up *pgx.Conn) error {
 	down, err := s.connectMirror(ctx)
 	if err != nil {
 		return err
@@ -160,7 +177,13 @@ func (s surveyor) proveShown(ctx context.Context) error {
 	if err != nil || was == nil {
 		return err
 	}
-	return mirror.ProveShown(ctx, down, s.mirrorPlan(), was.Schema)
+	var now mirror.Origins
+	if up != nil {
+		if now, err = mirror.ReadOrigins(ctx, up, was.Schema); err != nil {
+			return err
+		}
+	}
+	return mirror.ProveShown(ctx, down, s.mirrorPlan(), was.Schema, now)
 }
 
 // known are the confirmed relations as far as the policy names no column that came since: such a one is new to

@@ -132,9 +132,9 @@ func (v *service) recheckSchema(ctx context.Context) error {
 		return err
 	}
 	if v.door.Load() != nil {
-		return v.renew(ctx) // somebody may have mended the mirror by hand
+		return v.mend(ctx)
 	}
-	if err := g.survey().proveShown(ctx); err != nil {
+	if err := g.survey().proveShown(ctx, conn); err != nil {
 		return fmt.Errorf("recheck: %w", err)
 	}
 	if _, err := g.data.Recheck(ctx, conn); err != nil {
@@ -145,6 +145,17 @@ func (v *service) recheckSchema(ctx context.Context) error {
 	}
 	_, err = v.understand(ctx)
 	return err
+}
+
+// mend opens the door again where it can: somebody may have mended the mirror, or the real database, by hand, and a sync that takes nothing
+// away is dpproxy's own affair where the policy says so. The caller has the turn.
+func (v *service) mend(ctx context.Context) error {
+	if v.wanted == nil && v.now.Load().policy.SyncItself {
+		if taken, err := v.syncItself(ctx); taken || err != nil {
+			return err
+		}
+	}
+	return v.renew(ctx)
 }
 
 // turnOffDerived refuses relations whose rows may be those of relations that must not be on the mirror by now: a view that they read

@@ -18,9 +18,12 @@ import (
 
 // The table w has a number in its rows, and the view d over it a constant, that nobody may see where the policy does not say so.
 const (
-	boundSchema = sitetest.ClinicSchema + `CREATE TABLE w (k int PRIMARY KEY, patient_id int NOT NULL, v int NOT NULL);
+	boundSchema = sitetest.ClinicSchema + besideW + schemaOfW
+	schemaOfW   = `CREATE TABLE w (k int PRIMARY KEY, patient_id int NOT NULL, v int NOT NULL);
 		INSERT INTO w SELECT g, g, 424242 FROM generate_series(1, 20) g; CREATE VIEW d AS SELECT k, patient_id, v FROM w WHERE v <> 515151;
 		CREATE VIEW e AS SELECT k FROM d;`
+	besideW = `CREATE TABLE notes (k int PRIMARY KEY, patient_id int NOT NULL, v int NOT NULL);
+		CREATE TYPE mood AS ENUM ('happy', 'sad515151'); CREATE TABLE doc (k int PRIMARY KEY, patient_id int NOT NULL, m mood);`
 	rowOfW, constantOfD = "424242", "515151"
 )
 
@@ -176,7 +179,9 @@ func TestMirrorIsBound(t *testing.T) {
 	r := s.Run(t)
 	t.Run("SIGHUP", func(t *testing.T) { s.bySignal(t, r) })
 	t.Run("another dpproxy", func(t *testing.T) { s.byAnother(t, r) })
+	t.Run("another database", func(t *testing.T) { s.byDatabase(t, r) })
 	r.Stop()
+	t.Run("a start with another database", s.replacedAtTheStart)
 	t.Run("a mirror of another version", s.ofEarlier)
 	t.Run("a view below a view", s.below)
 	t.Run("restart", func(t *testing.T) {

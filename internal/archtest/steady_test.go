@@ -45,9 +45,10 @@ const (
 )
 
 // opens are the files that may name how a transaction with a snapshot is opened. Packages introspect and advice, and
-// sources.go, read the catalogue alone.
+// sources.go and origins.go, read the catalogue alone.
 var opens = []string{
 	"mirror/steady/open.go", "mirror/steady/statements.go", "mirror/introspect/read.go", "mirror/introspect/survey.go", "mirror/sources.go",
+	"mirror/origins.go",
 	"advice/read.go",
 }
 

@@ -36,13 +36,17 @@ func (r *reader) views(ctx context.Context, names []catalog.Name) error {
 		if t == nil || t.Kind != 'v' {
 			continue
 		}
-		if err := r.tx.QueryRow(ctx, "SELECT pg_get_viewdef($1::oid)", t.OID).Scan(&t.View); err != nil {
+		var definition string
+		if err := r.tx.QueryRow(ctx, "SELECT pg_get_viewdef($1::oid)", t.OID).Scan(&definition); err != nil {
 			return err
 		}
-		t.View = strings.TrimSuffix(strings.TrimSpace(t.View), ";")
+		t.View = Query(definition)
 	}
 	return nil
 }
+
+// Query is the query that pg_get_viewdef returns, without space around it and the semicolon.
+func Query(definition string) string { return strings.TrimSuffix(strings.TrimSpace(definition), ";") }
 
 // reads lists the relations that the queries of views name. Postgres keeps no record of
 // its own catalogues there.
