@@ -97,14 +97,17 @@ func (m *Measure) cut(b *BlockPlan, set *GroupingSet, released []*Released, clip
 	return said + "."
 }
 
+// fixedLimits are statements after which limits are not chosen.
+const fixedLimits = "SET dp.contribution = fixed; SET dp.max_rows = 10 (or as many rows as matter of one)"
+
 // unboundedExcess says why nothing bounds what a limit does, and what would.
 func unboundedExcess(e contribution.Excess, what string) string {
 	if e.Few {
 		return "So few are near that limit, as where few rows meet the conditions or none, that nothing bounds " + what + ". " +
-			"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state units and max_rows."
+			fixedLimits + ", or ask the administrator to state units and max_rows."
 	}
 	return "So many have more than that limit that nothing bounds " + what + ". " +
-		"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state max_rows."
+		fixedLimits + ", or ask the administrator to state max_rows."
 }
 
 // moved says what limits do to values that are no sums: of an average it is in the interval.

@@ -92,7 +92,8 @@ var cuts = []cut{
 		[4]int64{20_000, 0, 3, 24},
 		"For avg(cost), one patient counts up to a limit (chosen for this statement). About 24 have more, at most 29 (95 %). " +
 			"So few are near that limit, as where few rows meet the conditions or none, that nothing bounds what it does to avg(cost). " +
-			"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state units and max_rows.",
+			"SET dp.contribution = fixed; SET dp.max_rows = 10 (or as many rows as matter of one), " +
+			"or ask the administrator to state units and max_rows.",
 	},
 	{
 		"SELECT avg(cost), stddev(cost) FROM visits", "fixed", "gaussian",
@@ -108,7 +109,8 @@ var cuts = []cut{
 		"For count(*), one patient counts with at most 12 rows (chosen for this statement). " +
 			"About 5000 have more, at most 5100 (95 %). " +
 			"So many have more than that limit that nothing bounds what it leaves out. " +
-			"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state max_rows.",
+			"SET dp.contribution = fixed; SET dp.max_rows = 10 (or as many rows as matter of one), " +
+			"or ask the administrator to state max_rows.",
 	},
 	{
 		"SELECT count(*) FROM visits", "auto", "gaussian",
@@ -116,7 +118,8 @@ var cuts = []cut{
 		"For count(*), one patient counts with at most 12 rows (chosen for this statement). " +
 			"Perhaps none has more; at most 5 have (95 %). " +
 			"So few are near that limit, as where few rows meet the conditions or none, that nothing bounds what it leaves out. " +
-			"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state units and max_rows.",
+			"SET dp.contribution = fixed; SET dp.max_rows = 10 (or as many rows as matter of one), " +
+			"or ask the administrator to state units and max_rows.",
 	},
 	{
 		"SELECT diagnosis, sum(cost) FROM visits GROUP BY 1", "fixed", "laplace",

@@ -86,9 +86,9 @@ func (l loss) enough(units float64) string {
 	if n.Again == nil {
 		ways = append(ways, "SET dp.limit_retry = on")
 	}
-	fixed := "SET dp.contribution = fixed and dp.max_rows"
+	fixed := fixedLimits
 	if l.m.unbounded(&l.set.aggregation) {
-		fixed += " and dp.max_sum"
+		fixed += "; SET dp.max_sum = 1000 (or as much)"
 	}
 	stated := "max_rows"
 	if l.set.bounds.units == 0 {

@@ -23,7 +23,8 @@ func TestLeftOutIsTold(t *testing.T) {
 			"The error does not include what that leaves out."
 		within = "For count(*), one patient counts with at most %s (%s). N"
 		few    = within + " So many have more than that limit that nothing bounds what it leaves out. " +
-			"SET dp.contribution = fixed and dp.max_rows, or ask the administrator to state max_rows."
+			"SET dp.contribution = fixed; SET dp.max_rows = 10 (or as many rows as matter of one), " +
+			"or ask the administrator to state max_rows."
 		first  = "not in the error: joined rows of public.visits beyond 10 of one patient; "
 		groups = "not in the error: rows in public.visits beyond 10 of one patient in a group; "
 		// Some visits of the schema could be nobody's; a join on the unit, and IN, leave these out themselves.
