@@ -271,9 +271,9 @@ func testThresholdForms(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
 }
 
 // testRanks asks for tiles and ranks with little noise: of 5,000 visits 50 have each cost from 0 to 99, and those of a patient are alike.
-// Their bounds leave each bucket of the percentiles one value.
+// Their bounds leave each bucket of the percentiles one value. Noise may choose the neighbour of the value at a cut, which has 50 visits.
 func testRanks(t *testing.T, conn *pgx.Conn) {
-	sitetest.Exec(t, conn, "SET dp.epsilon = 20")
+	sitetest.Exec(t, conn, "SET dp.epsilon = 30")
 	defer sitetest.Exec(t, conn, "SET dp.epsilon = 0.2")
 	for sql, want := range map[string][]float64{
 		"SELECT q, count(*) FROM (SELECT ntile(4) OVER (ORDER BY least(cost, 99)) AS q FROM visits) t GROUP BY q ORDER BY q": {
@@ -299,7 +299,7 @@ func testRanks(t *testing.T, conn *pgx.Conn) {
 		}
 		for i, cell := range cells {
 			got, err := strconv.ParseFloat(cell, 64)
-			if !math.IsNaN(want[i]) && (err != nil || math.Abs(got-want[i]) > 15) {
+			if !math.IsNaN(want[i]) && (err != nil || math.Abs(got-want[i]) > 65) {
 				t.Errorf("%s: %q, want %v", sql, cells, want)
 				break
 			}
