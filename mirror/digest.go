@@ -17,6 +17,7 @@ func digest(p Plan) string {
 		Definition bool
 		Labels     map[string][]string
 		AllLabels  []string
+		Columns    []string `json:",omitempty"` // of the local model
 	}
 	all := map[string]relation{}
 	for _, t := range p.Protected {
@@ -36,8 +37,8 @@ func digest(p Plan) string {
 	for _, n := range p.Public {
 		all[n.String()] = relation{Kind: "public"}
 	}
-	for _, n := range p.Local {
-		all[n.String()] = relation{Kind: "local"}
+	for _, l := range p.Local {
+		all[l.Name.String()] = relation{Kind: "local", Columns: l.Columns}
 	}
 	grants := map[string][]string{}
 	for _, a := range p.Analysts {

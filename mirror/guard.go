@@ -129,7 +129,7 @@ func (p Plan) unfitView(v *catalog.Table) string {
 	protected := false
 	for _, n := range v.Reads {
 		switch {
-		case slices.Contains(p.Local, n):
+		case slices.Contains(p.local(), n):
 			return fmt.Sprintf("the view reads %v, which is of the local model: no statement can name it", n)
 		case !slices.Contains(p.names(), n):
 			return fmt.Sprintf("the view reads %v, which is not in the policy", n)

@@ -23,7 +23,9 @@ const LocalSchema = "local"
 type LocalTable struct {
 	Name    string
 	Columns []LocalColumn // the key is the first
-	// State names the surveys that the table shows: it is the comment, behind a text for people.
+	// Of is the table of the real database whose objects have answered.
+	Of catalog.Name
+	// State names the surveys that the table shows: it is the end of the comment, behind a text for people and the table.
 	State string
 	// Readers are the analysts who may read it.
 	Readers []string
@@ -32,14 +34,20 @@ type LocalTable struct {
 // A LocalColumn is a column of such a table, of one of Postgres's own types.
 type LocalColumn struct{ Name, Type, Comment string }
 
+// LossColumns are those of a table of answers that say what an object has lost, and may lose.
+var LossColumns = []string{"loss", "remaining"}
+
 // localPatience is how long a table of answers waits for transactions that have the one before open.
 const localPatience = "2s"
 
 // ofAnswers begins the comment of a table of answers.
 const ofAnswers = "answers of objects, each with noise of its own;"
 
-// stateMark begins the state in the comment of a table.
-const stateMark = "state "
+// stateMark begins the state in the comment of a table, and ofMark the table that the objects are of.
+const (
+	stateMark = "state "
+	ofMark    = " of "
+)
 
 // LocalState returns the state of the table of answers of that name as the mirror shows it, empty if there is no such table.
 func LocalState(ctx context.Context, mirror *pgx.Conn, name string) (state string, err error) {
@@ -49,8 +57,15 @@ func LocalState(ctx context.Context, mirror *pgx.Conn, name string) (state strin
 	if err != nil || comment == nil {
 		return "", err
 	}
-	_, state, _ = strings.Cut(*comment, stateMark)
+	state, _ = stateOf(*comment)
 	return state, nil
+}
+
+// stateOf returns the state of a comment, and the table that the objects are of: empty in comments of earlier versions.
+func stateOf(comment string) (state, of string) {
+	_, rest, _ := strings.Cut(comment, stateMark)
+	state, of, _ = strings.Cut(rest, ofMark)
+	return state, of
 }
 
 // LocalName writes the name of a table of answers.
@@ -115,7 +130,7 @@ CREATE TABLE %[3]s (%[4]s);
 ALTER TABLE %[3]s OWNER TO %[2]s;
 COMMENT ON TABLE %[3]s IS %[5]s;
 %[6]s`, LocalSchema, ddl.Owner, name, strings.Join(columns, ", "),
-		quote.Literal(ofAnswers+" read them as they are; "+stateMark+t.State), comments.String())
+		quote.Literal(ofAnswers+" read them as they are; "+stateMark+t.State+ofMark+t.Of.String()), comments.String())
 	if _, err := tx.Conn().PgConn().Exec(ctx, script).ReadAll(); err != nil {
 		return err
 	}

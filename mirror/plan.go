@@ -20,8 +20,8 @@ type Plan struct {
 	Views []View
 	// Public relations are copied with their rows, and all analysts read them.
 	Public []catalog.Name
-	// Local are the tables of the local model: nothing of them is on the mirror but answers ([ShowLocal]).
-	Local []catalog.Name
+	// Local are the tables of the local model, whose answers are on the mirror ([ShowLocal]).
+	Local []Local
 	// Analysts get a login role each.
 	Analysts []Analyst
 	// Site names the dpproxy whose mirror it is: another one's is refused, unless TakeOver is set.
@@ -42,6 +42,12 @@ type Protected struct {
 	// PartitionOf is the protected relation that it is a partition of, if the policy
 	// lists it as one. On the mirror it is a table of its own.
 	PartitionOf catalog.Name
+}
+
+// A Local is a table of the local model. Of its rows the mirror has these columns beside answers: the key and the public ones.
+type Local struct {
+	Name    catalog.Name
+	Columns []string
 }
 
 // A View over protected relations can be described and not read: dpproxy puts its
@@ -102,6 +108,15 @@ func (p Plan) tables() []catalog.Name {
 	return append(names, p.Public...)
 }
 
+// local returns the tables of the local model.
+func (p Plan) local() []catalog.Name {
+	var names []catalog.Name
+	for _, l := range p.Local {
+		names = append(names, l.Name)
+	}
+	return names
+}
+
 // barred returns the relations that nobody may read on the mirror, views last.
 func (p Plan) barred() []catalog.Name {
 	var names []catalog.Name
@@ -121,7 +136,7 @@ func (p Plan) kindOf(n catalog.Name) string {
 		return "which the policy protects"
 	case slices.ContainsFunc(p.Views, func(v View) bool { return v.Name == n }):
 		return "which is a view over protected tables in the policy"
-	case slices.Contains(p.Local, n):
+	case slices.Contains(p.local(), n):
 		return "which is of the local model in the policy"
 	}
 	return "which the policy does not list"
@@ -130,7 +145,7 @@ func (p Plan) kindOf(n catalog.Name) string {
 // check refuses a plan that contradicts itself or names relations and roles that are not ours to make.
 func (p Plan) check() error {
 	seen := map[catalog.Name]bool{}
-	for _, n := range append(p.names(), p.Local...) {
+	for _, n := range append(p.names(), p.local()...) {
 		if seen[n] {
 			return fmt.Errorf("table %v is listed twice", n)
 		}

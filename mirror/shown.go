@@ -10,6 +10,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/mirror/ddl"
+	"dpproxy/mirror/quote"
 )
 
 // This file lists everything on the mirror that was copied from the real database and that a session there can read. A plan
@@ -23,40 +24,50 @@ func (e *UnsafeError) Error() string { return e.Reason }
 
 // A showing is a part of the real database that the mirror shows.
 type showing struct {
-	// kind is rows, definition or label.
+	// kind is rows, definition, label or answers.
 	kind string
-	// of is the relation, or the type of a label.
-	of    catalog.Name
+	// of is the relation, the type of a label, or the table of answers.
+	of catalog.Name
+	// label is that of a type, or a column of objects that is beside their answers.
 	label string
+	// objects is the table that these objects are of, empty if an earlier version has shown them.
+	objects string
 }
 
 // shown lists the showings of the mirror: tables of ours without row security, views that Sync has made and that read a
-// relation, and labels. Tables of answers have no copied row.
+// relation, labels, and columns of tables of answers but for answers, which have a comment, and what objects have lost by them.
 func shown(ctx context.Context, mirror conn) ([]showing, error) {
 	rows, err := mirror.Query(ctx, `
 		WITH ours AS (
-			SELECT c.oid, n.nspname, c.relname, c.relkind, c.relrowsecurity AND c.relforcerowsecurity AS secured
+			SELECT c.oid, n.nspname, c.relname, c.relkind, c.relrowsecurity AND c.relforcerowsecurity AS secured,
+				coalesce(pg_catalog.obj_description(c.oid, 'pg_class'), '') AS comment
 			FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 			JOIN pg_catalog.pg_roles o ON o.oid = c.relowner AND o.rolname = $1
-			WHERE c.relpersistence <> 't' AND n.nspname <> ALL ($2)
-				AND NOT pg_catalog.starts_with(coalesce(pg_catalog.obj_description(c.oid, 'pg_class'), ''), $3))
-		SELECT 'rows', nspname, relname, '' FROM ours WHERE relkind IN ('r', 'p', 'm', 'f') AND NOT secured
+			WHERE c.relpersistence <> 't' AND n.nspname <> ALL ($2)),
+		copies AS (SELECT * FROM ours WHERE NOT pg_catalog.starts_with(comment, $3))
+		SELECT 'rows', nspname, relname, '', '' FROM copies WHERE relkind IN ('r', 'p', 'm', 'f') AND NOT secured
 		UNION ALL
-		SELECT 'definition', nspname, relname, '' FROM ours v WHERE relkind = 'v'
+		SELECT 'answers', nspname, relname, a.attname, comment FROM ours JOIN pg_catalog.pg_attribute a ON a.attrelid = ours.oid
+		WHERE pg_catalog.starts_with(comment, $3) AND a.attnum > 0 AND NOT a.attisdropped
+			AND pg_catalog.col_description(a.attrelid, a.attnum) IS NULL AND a.attname <> ALL ($4)
+		UNION ALL
+		SELECT 'definition', nspname, relname, '', '' FROM copies v WHERE relkind = 'v'
 			AND EXISTS (SELECT FROM dpproxy.made m WHERE m.kind = 'view' AND m.name = v.nspname || '.' || v.relname) AND EXISTS (
 			SELECT FROM pg_catalog.pg_rewrite w JOIN pg_catalog.pg_depend d
 				ON d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND d.objid = w.oid
 			WHERE w.ev_class = v.oid AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid <> v.oid)
 		UNION ALL
-		SELECT 'label', n.nspname, t.typname, e.enumlabel
+		SELECT 'label', n.nspname, t.typname, e.enumlabel, ''
 		FROM pg_catalog.pg_enum e JOIN pg_catalog.pg_type t ON t.oid = e.enumtypid JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
 		JOIN pg_catalog.pg_roles o ON o.oid = t.typowner AND o.rolname = $1
-		ORDER BY 1, 2, 3, 4`, ddl.Owner, []string{ddl.Reserved, ddl.Records}, ofAnswers)
+		ORDER BY 1, 2, 3, 4`, ddl.Owner, []string{ddl.Reserved, ddl.Records}, ofAnswers, LossColumns)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (s showing, err error) {
-		return s, row.Scan(&s.kind, &s.of.Schema, &s.of.Name, &s.label)
+		err = row.Scan(&s.kind, &s.of.Schema, &s.of.Name, &s.label, &s.objects)
+		_, s.objects = stateOf(s.objects)
+		return s, err
 	})
 }
 
@@ -71,7 +82,7 @@ func refuseShown(ctx context.Context, mirror conn, p Plan, was *catalog.Schema, 
 	var faults []string
 	cause := "the real database has changed since the mirror was made, which"
 	for _, x := range all {
-		fault := x.unlisted(p, named)
+		fault := x.unlisted(p, was, named)
 		if fault != "" {
 			cause = "the mirror was made for another policy, and"
 		} else {
@@ -87,8 +98,16 @@ func refuseShown(ctx context.Context, mirror conn, p Plan, was *catalog.Schema, 
 	return &UnsafeError{cause + " shows " + strings.Join(faults, "; ") + ": run dpproxy sync"}
 }
 
-// unlisted describes a showing that the plan does not permit by its name; empty if it does.
-func (x showing) unlisted(p Plan, labels func(of catalog.Name, label string) bool) string {
+// unlisted describes a showing that the plan does not permit by its name; empty if it does. The rows of a table were those of its
+// partitions, too, of which the plan can speak since they were detached.
+func (x showing) unlisted(p Plan, was *catalog.Schema, labels func(of catalog.Name, label string) bool) string {
+	if t := was.Tables[x.of]; x.kind == "rows" && t != nil {
+		for _, child := range t.Children {
+			if slices.Contains(p.barred(), child) || slices.Contains(p.local(), child) {
+				return fmt.Sprintf("rows of %v, %s, with those of %v", child, p.kindOf(child), x.of)
+			}
+		}
+	}
 	switch {
 	case x.kind == "rows" && !slices.Contains(p.Public, x.of):
 		return fmt.Sprintf("rows of %v, %s", x.of, p.kindOf(x.of))
@@ -96,12 +115,42 @@ func (x showing) unlisted(p Plan, labels func(of catalog.Name, label string) boo
 		return fmt.Sprintf("the definition of %v, which the policy does not show", x.of)
 	case x.kind == "label" && !labels(x.of, x.label):
 		return fmt.Sprintf("labels of the type %v, which the policy does not list", x.of)
+	case x.kind == "answers" && !x.ofObjects(p.Local):
+		return fmt.Sprintf("column %q of objects in %v, which the policy does not show", x.label, x.of)
 	}
 	return ""
 }
 
+// ofObjects reports whether it is a column of objects that a plan with these local tables permits beside answers.
+func (x showing) ofObjects(local []Local) bool {
+	return slices.ContainsFunc(local, func(l Local) bool {
+		return x.of == catalog.Name{Schema: LocalSchema, Name: l.Name.Name} && (x.objects == "" || x.objects == l.Name.String()) &&
+			slices.Contains(l.Columns, x.label)
+	})
+}
+
+// dropAnswers drops the tables of answers that show more of their objects than the plan permits. The dpproxy that has the answers shows
+// them anew.
+func dropAnswers(ctx context.Context, tx pgx.Tx, p Plan, all []showing, report func(string)) error {
+	dropped := map[catalog.Name]bool{}
+	for _, x := range all {
+		if x.kind != "answers" || x.ofObjects(p.Local) || dropped[x.of] {
+			continue
+		}
+		dropped[x.of] = true
+		if _, err := tx.Exec(ctx, "DROP TABLE "+quote.Name(x.of)+" CASCADE"); err != nil {
+			return err
+		}
+		report(fmt.Sprintf("drop the answers %v: they show columns that the policy does not", x.of))
+	}
+	return nil
+}
+
 // replaced describes a showing of something else than its name stands for by now; empty if it is of that.
 func (x showing) replaced(was *catalog.Schema, now Origins, labels func(of catalog.Name, label string) bool) string {
+	if x.kind == "answers" { // the table of the policy is that of the files of answers
+		return ""
+	}
 	if x.kind == "label" {
 		if labels(x.of, x.label) {
 			return ""

@@ -37,7 +37,7 @@ func TestProve(t *testing.T) {
 	}
 	prove("fewer labels", plan(), "shows labels of the type public.sex_t, which the policy does not list")
 	local := made
-	local.Public, local.Local = []catalog.Name{name("regions")}, []catalog.Name{name("hospitals")}
+	local.Public, local.Local = []catalog.Name{name("regions")}, []mirror.Local{{Name: name("hospitals")}}
 	prove("a local table", local, "rows of public.hospitals, which is of the local model in the policy")
 	more := made
 	more.Public = append(more.Public, name("unknown"))
@@ -45,6 +45,9 @@ func TestProve(t *testing.T) {
 	prove("a table and an analyst that the mirror lacks", more, "")
 	run(t, p.upstream, "ALTER TYPE sex_t RENAME VALUE 'f' TO 'w'")
 	prove("a label that has another name by now", made, "")
+	was.Schema.Tables[name("regions")].Children = []catalog.Name{name("detached")}
+	more.Protected = append(made.Protected, mirror.Protected{Name: name("detached")})
+	prove("a partition that was detached", more, "rows of public.detached, which the policy protects, with those of public.regions")
 }
 
 // TestSyncEndsSessions holds that a sync for another policy, which changes what is shown, leaves no session of analysts, that others

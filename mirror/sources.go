@@ -43,7 +43,7 @@ func Faults(ctx context.Context, conn *pgx.Conn, p Plan, s *catalog.Schema) (fau
 
 // derived finds the faults of the plan, one for each relation.
 func derived(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema) ([]*SourceError, error) {
-	local, err := oidsOf(ctx, tx, p.Local)
+	local, err := oidsOf(ctx, tx, p.local())
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ var derivations = []derivation{
 var models = map[string]func(*mirror.Plan){
 	"public":    func(p *mirror.Plan) { p.Public = append(p.Public, name("w")) },
 	"protected": func(p *mirror.Plan) { p.Protected = append(p.Protected, mirror.Protected{Name: name("w")}) },
-	"local":     func(p *mirror.Plan) { p.Local = append(p.Local, name("w")) },
+	"local":     func(p *mirror.Plan) { p.Local = append(p.Local, mirror.Local{Name: name("w")}) },
 	"absent":    func(*mirror.Plan) {},
 }
 
@@ -129,7 +129,7 @@ func TestViewsOfLocalTables(t *testing.T) {
 		"e": "public.e: the view reads public.w, which is of the local model",
 		"c": "public.c: the view reads public.e, which is not in the policy",
 	} {
-		p := mirror.Plan{Protected: []mirror.Protected{{Name: name("p")}}, Local: []catalog.Name{name("w")}}
+		p := mirror.Plan{Protected: []mirror.Protected{{Name: name("p")}}, Local: []mirror.Local{{Name: name("w")}}}
 		p.Views = []mirror.View{{Name: name(view)}}
 		if err := mirror.Check(t.Context(), upstream, p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", view, err)

@@ -119,6 +119,9 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 	if err != nil {
 		return err
 	}
+	if err := dropAnswers(ctx, to, plan, before, report); err != nil {
+		return err
+	}
 	made, warnings, err := standIns(ctx, to, plan.visible(schema))
 	if err != nil {
 		return err

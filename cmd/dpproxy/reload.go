@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"dpproxy/config"
+	"dpproxy/mirror"
 )
 
 // reload reads the policy and the certificates anew. Either all of it holds from now
@@ -50,7 +51,7 @@ func (v *service) adopt(ctx context.Context) (err error) {
 	}
 	old, policy := g.policy, read.policy
 	if fixed := fixedKeys(g.site, read); len(fixed) > 0 {
-		return fmt.Errorf("that needs a restart: %s", strings.Join(fixed, "; "))
+		return v.untilRestart("that needs a restart: " + strings.Join(fixed, "; "))
 	}
 	next := newHost(read)
 	next.desk = g.desk
@@ -83,6 +84,15 @@ func (v *service) adopt(ctx context.Context) (err error) {
 	}
 	doorkeeper{v}.open()
 	return nil
+}
+
+// untilRestart is the error of a policy that cannot serve before a restart. If the door is shut for it, the old one must not serve
+// either: it would show the same again.
+func (v *service) untilRestart(why string) error {
+	if v.door.Load() != nil {
+		return &mirror.UnsafeError{Reason: why}
+	}
+	return errors.New(why)
 }
 
 // build makes the generation of a policy that follows another, with its budgets, and lets log-ins begin by it.

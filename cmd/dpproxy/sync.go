@@ -75,7 +75,7 @@ const sameServer = "the mirror is on the server of the protected database, or th
 func (s *site) mirrorPlan() mirror.Plan {
 	plan := mirror.Plan{Site: s.secret.mirrorSite(), TakeOver: s.takesOver}
 	for _, t := range s.policy.Local {
-		plan.Local = append(plan.Local, t.Name)
+		plan.Local = append(plan.Local, mirror.Local{Name: t.Name, Columns: append([]string{t.Key}, t.Public...)})
 	}
 	public := map[catalog.Name]bool{}
 	for _, t := range s.policy.Tables.Tables {

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"dpproxy/dp"
+	"dpproxy/mirror"
 	"dpproxy/parser"
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
@@ -131,7 +132,7 @@ func (q *Inquiry) shownColumn(c *ast.Column) (*scalar.Column, error) {
 func (q *Inquiry) shown() []string { return append([]string{q.local.Key}, q.local.Public...) }
 
 // reserved are names that columns of answers cannot have: the table's own, and Postgres's.
-var reserved = []string{"loss", "remaining", "ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"}
+var reserved = append([]string{"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"}, mirror.LossColumns...)
 
 // checkName refuses names that no column of answers can have.
 func (q *Inquiry) checkName() error {

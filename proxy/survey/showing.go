@@ -54,7 +54,7 @@ func Show(
 // shape is the table of answers: the key, the public columns, a column for each survey, the loss and the rest.
 func (t *shelf) shape() mirror.LocalTable {
 	shown := mirror.LocalTable{
-		Name: t.local.Name.Name, State: t.state(), Readers: t.readers,
+		Name: t.local.Name.Name, Of: t.local.Name, State: t.state(), Readers: t.readers,
 	}
 	for _, c := range append([]policy.Column{t.local.KeyColumn}, t.local.PublicColumns...) {
 		shown.Columns = append(shown.Columns, mirror.LocalColumn{Name: c.Name, Type: typeOf(c)})
@@ -62,8 +62,9 @@ func (t *shelf) shape() mirror.LocalTable {
 	for _, s := range t.answers.Surveys() {
 		shown.Columns = append(shown.Columns, mirror.LocalColumn{Name: s.Name, Type: t.answerType(s), Comment: comment(s)})
 	}
-	shown.Columns = append(shown.Columns, mirror.LocalColumn{Name: "loss", Type: "numeric"},
-		mirror.LocalColumn{Name: "remaining", Type: "numeric"})
+	for _, name := range mirror.LossColumns {
+		shown.Columns = append(shown.Columns, mirror.LocalColumn{Name: name, Type: "numeric"})
+	}
 	return shown
 }
 
