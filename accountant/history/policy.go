@@ -122,7 +122,8 @@ func ofTable(s accountant.Scope) bool {
 }
 
 // claim finds the budgets that the limits of a policy are for: the one of the limit's name; without it, all that have a table
-// with one of the limit's names or IDs, unless another limit names them; and a new one if there are none.
+// with one of the limit's names or IDs, unless another limit names them; and a new one if there are none. One of several that a
+// decision has retired stays so.
 func claim(s *State, e PolicyEntry) (map[accountant.Scope]accountant.Limit, error) {
 	claims := map[accountant.Scope]accountant.Limit{}
 	var unnamed []accountant.Limit
@@ -148,6 +149,9 @@ func claim(s *State, e PolicyEntry) (map[accountant.Scope]accountant.Limit, erro
 			_, taken := claims[c]
 			return taken
 		})
+		if counting := slices.DeleteFunc(slices.Clone(linked), s.isRetired); len(counting) > 0 {
+			linked = counting // a decision has retired the others
+		}
 		for _, scope := range linked {
 			claims[scope] = l
 		}
@@ -157,6 +161,9 @@ func claim(s *State, e PolicyEntry) (map[accountant.Scope]accountant.Limit, erro
 	}
 	return claims, unclaimed(s, claims)
 }
+
+// isRetired reports whether a decision has retired a budget.
+func (s *State) isRetired(scope accountant.Scope) bool { return s.balances[scope].Retired }
 
 // checkLocal refuses the budget of a local table that is the one of another name by its ID: what its objects have lost is in
 // the answers that the other name has.

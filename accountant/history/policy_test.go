@@ -181,6 +181,15 @@ func TestSwaps(t *testing.T) {
 	if _, err := s.Balances(third); !errors.Is(err, accountant.ErrUnknownScope) {
 		t.Errorf("the table that was renamed has a budget of its own: %v", err)
 	}
+
+	s = ruled(t, base...)
+	mustApply(t, s, policyOf(t, base[0], stated{labs, 50, "2"}, stated{tests, 50, "1"})) // swapped, so that both are of both
+	mustApply(t, s, history.RetireEntry{Scope: tests, Who: "carol", Reason: "one will do"})
+	mustApply(t, s, policyOf(t, base[0], stated{third, 50, "1"})) // and moved
+	mustApply(t, s, spends(t, "ann", of("public.third", "1"), 1, unit, labs))
+	if b, err := s.Balances(tests, labs); err != nil || !b[0].Retired || b[1].Retired {
+		t.Errorf("a move revives what a decision has retired: %+v, %v", b, err)
+	}
 }
 
 // TestRenamedLocal holds that the surveys of a local table go with its budget, and that its name changes by a decision only.
