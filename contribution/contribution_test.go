@@ -852,8 +852,17 @@ func TestExcess(t *testing.T) {
 		all, just, near int64
 		few             bool
 	}{
-		{500, 0, 0, true}, {500, 40, 45, true}, {500, 120, -35, true}, {500, -30, 118, true}, {500, 50, 45, false}, {500, 0, 95, false},
-		{30, 50, 45, true}, {30, 0, 95, true}, {30, 100, 55, true}, {30, 105, 55, false}, {0, 0, 158, false},
+		{500, 0, 0, true},
+		{500, 40, 45, true},
+		{500, 120, -35, true},
+		{500, -30, 118, true},
+		{500, 50, 45, false},
+		{500, 0, 95, false},
+		{30, 50, 45, true},
+		{30, 0, 95, true},
+		{30, 100, 55, true},
+		{30, 105, 55, false},
+		{0, 0, 158, false},
 	} {
 		b := numbers(c.all, c.just, c.near, 12)
 		if e := tail.Excess(1, b, 0.95, true); e.Few != c.few || math.IsInf(e.UpTo, 1) != c.few || e.AtMost > 65 {

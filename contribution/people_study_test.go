@@ -72,6 +72,28 @@ type fate struct {
 	square, half               float64 // of those that were answered, relative to the truth
 }
 
+// cells are the numbers of people at each level of a grid.
+func (p people) cells(g contribution.Grid) (units contribution.Cells) {
+	levels := map[int]int64{}
+	for _, x := range p.adds {
+		levels[unit{int64(math.Ceil(p.norm(x)))}.level(g)]++
+	}
+	for l, n := range levels {
+		units.Add([]int{l}, big.NewInt(n), nil)
+	}
+	return units
+}
+
+// chooses chooses one of the limits of a division.
+func chooses(t *testing.T, s contribution.Shares, asked contribution.Asked) contribution.Choice {
+	t.Helper()
+	choice, err := contribution.NewChoice(dp.ZCDP, s, asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return choice
+}
+
 // ask draws statements at ε = 0.1.
 func (p people) ask(t *testing.T, w way, statements int) fate {
 	t.Helper()
@@ -95,30 +117,18 @@ func (p people) ask(t *testing.T, w way, statements int) fate {
 		g = g.From(int64(p.row / 32))
 	}
 	asked := contribution.Asked{Groups: coordinates, Weight: 1, Grid: g, Row: p.row, Units: stated}
-	choice, err := contribution.NewChoice(dp.ZCDP, s, asked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	choice := chooses(t, s, asked)
 	again := choice
 	if w.retry {
 		wider := s
 		wider.Choice = s.Again
-		if again, err = contribution.NewChoice(dp.ZCDP, wider, asked); err != nil {
-			t.Fatal(err)
-		}
+		again = chooses(t, wider, asked)
 	}
 	tail, err := contribution.NewTail(dp.ZCDP, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var units contribution.Cells
-	levels := map[int]int64{}
-	for _, x := range p.adds {
-		levels[unit{int64(math.Ceil(p.norm(x)))}.level(g)]++
-	}
-	for l, n := range levels {
-		units.Add([]int{l}, big.NewInt(n), nil)
-	}
+	units := p.cells(g)
 	seed := [32]byte{byte(p.groups)}
 	copy(seed[1:], p.name+w.name)
 	src := rand.NewChaCha8(seed)

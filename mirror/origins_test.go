@@ -116,7 +116,7 @@ func TestOrigins(t *testing.T) {
 	p.sync(t, made)
 	was := p.confirmed(t).Schema
 	for _, c := range turns {
-		for _, sql := range strings.Split(c.change, "; ") {
+		for sql := range strings.SplitSeq(c.change, "; ") {
 			run(t, p.upstream, sql)
 		}
 		now, err := mirror.ReadOrigins(t.Context(), p.upstream, was)

@@ -65,8 +65,10 @@ var computings = []computing{
 	{sql: "SELECT 1, (SELECT count(*) FROM visits) AS n", of: counted("n")},
 	{sql: "SELECT 1, (SELECT sum(n) FROM " + days + ") AS total"},
 	{sql: "SELECT 1, cardinality(ARRAY(SELECT n FROM " + days + " WHERE n > 0)) AS c"},
-	{sql: "SELECT diagnosis, k.n, u.n * 2 AS twice FROM " + kinds + " CROSS JOIN (SELECT count(*) AS n FROM patients) u",
-		of: counted("n")},
+	{
+		sql: "SELECT diagnosis, k.n, u.n * 2 AS twice FROM " + kinds + " CROSS JOIN (SELECT count(*) AS n FROM patients) u",
+		of:  counted("n"),
+	},
 	{sql: "SELECT sex || diagnosis AS key, p.n + k.n AS both FROM " + sexes + ", " + kinds},
 	{sql: "SELECT diagnosis AS key, n FROM " + kinds + " UNION ALL SELECT sex, n FROM " + sexes},
 	{sql: "SELECT key, 2 * n AS twice FROM (SELECT diagnosis AS key, n FROM " + kinds + " UNION ALL SELECT sex, n FROM " + sexes + ") u"},
@@ -85,21 +87,29 @@ var computings = []computing{
 		"FROM (SELECT day, count(*) AS n, avg(cost) AS avg FROM visits WHERE day < '2020-01-20' GROUP BY day) t", of: map[string]string{}},
 	{sql: each + " ORDER BY n DESC LIMIT 1", all: each, of: counted("n")},
 	{sql: "SELECT day, count(*) AS n" + daily + " ORDER BY 2 LIMIT 2", all: each, of: counted("n")},
-	{sql: "SELECT DISTINCT ON (extract(dow FROM day)) day, n FROM " + days + " ORDER BY extract(dow FROM day), n",
-		all: each, of: counted("n")},
+	{
+		sql: "SELECT DISTINCT ON (extract(dow FROM day)) day, n FROM " + days + " ORDER BY extract(dow FROM day), n",
+		all: each, of: counted("n"),
+	},
 	{sql: each + " WHERE n = (SELECT max(n) FROM " + days + ")", all: each, of: counted("n")},
-	{sql: "SELECT day, n, 2 * n AS twice FROM " + days + " ORDER BY n DESC FETCH FIRST 1 ROW ONLY",
-		all: "SELECT day, n, 2 * n FROM " + days, of: counted("n")},
+	{
+		sql: "SELECT day, n, 2 * n AS twice FROM " + days + " ORDER BY n DESC FETCH FIRST 1 ROW ONLY",
+		all: "SELECT day, n, 2 * n FROM " + days, of: counted("n"),
+	},
 	{sql: "SELECT day, count(*) AS n" + daily + " HAVING count(*) > (SELECT count(*) / 19 FROM visits)", all: each, of: counted("n")},
 	{sql: "SELECT 1, count(*) AS c, count(*) FILTER (WHERE day > '2020-01-05') AS d FROM " + days + " WHERE n > 100000"},
 	{sql: "SELECT 1, sum(c) AS c FROM (SELECT n, count(*) AS c FROM " + days + " GROUP BY n) t"},
 	{sql: "SELECT 1, EXISTS (SELECT FROM " + days + " WHERE n > 100000)::int AS e, (10 > ALL (SELECT n FROM " + days + "))::int AS f"},
-	{sql: "SELECT day, count(*) AS n, dp.error(count(*)) AS n_error" + daily + " ORDER BY 2 DESC LIMIT 1",
-		all: "SELECT day, n FROM " + days, of: counted("n")},
+	{
+		sql: "SELECT day, count(*) AS n, dp.error(count(*)) AS n_error" + daily + " ORDER BY 2 DESC LIMIT 1",
+		all: "SELECT day, n FROM " + days, of: counted("n"),
+	},
 	{sql: "SELECT day, s, s_error FROM (SELECT day, sum(cost) AS s, dp.error(sum(cost)) AS s_error" + daily + ") t " +
 		"ORDER BY s LIMIT 1", all: "SELECT day, s FROM " + days, of: map[string]string{"s": "sum(cost)"}},
-	{sql: "SELECT a.day, a.n FROM " + strings.TrimSuffix(days, "t") + " a JOIN (SELECT max(n) AS m FROM " + days + ") b ON a.n = b.m",
-		all: each, of: counted("n")},
+	{
+		sql: "SELECT a.day, a.n FROM " + strings.TrimSuffix(days, "t") + " a JOIN (SELECT max(n) AS m FROM " + days + ") b ON a.n = b.m",
+		all: each, of: counted("n"),
+	},
 }
 
 // No stated error is less than what the value of its output column is off by, at the stated confidence: an error of a group is not

@@ -118,8 +118,10 @@ func TestLooksUpProjections(t *testing.T) {
 		"SELECT id AS i FROM patients EXCEPT (SELECT id FROM patients WHERE smoker INTERSECT SELECT patient_id FROM visits)": 3,
 		"SELECT patient_id AS i FROM visits GROUP BY 1":                                                                      0,
 	} {
-		for _, asked := range []string{"p.id IN (%s)", "p.id NOT IN (%s)", "EXISTS (SELECT FROM (%s) z WHERE z.i = p.id)",
-			"NOT EXISTS (SELECT FROM (SELECT * FROM (%s) y) z (j) WHERE p.id = j)"} {
+		for _, asked := range []string{
+			"p.id IN (%s)", "p.id NOT IN (%s)", "EXISTS (SELECT FROM (%s) z WHERE z.i = p.id)",
+			"NOT EXISTS (SELECT FROM (SELECT * FROM (%s) y) z (j) WHERE p.id = j)",
+		} {
 			sql := "SELECT count(*) FROM patients p WHERE p.id = 1 AND " + fmt.Sprintf(asked, inside)
 			read := plan(t, conn, cat, sql).Blocks[0].Sets[0].Reads[0].SQL
 			if got := strings.Count(read, "EXISTS (SELECT 1"); got != looks {

@@ -127,6 +127,7 @@ func ofTable(s accountant.Scope) bool {
 func claim(s *State, e PolicyEntry) (map[accountant.Scope]accountant.Limit, error) {
 	claims := map[accountant.Scope]accountant.Limit{}
 	var unnamed []accountant.Limit
+	retired := func(scope accountant.Scope) bool { return s.balances[scope].Retired }
 	for _, l := range e.Limits {
 		scope := named(s, l.Scope)
 		_, known := s.balances[scope]
@@ -149,7 +150,7 @@ func claim(s *State, e PolicyEntry) (map[accountant.Scope]accountant.Limit, erro
 			_, taken := claims[c]
 			return taken
 		})
-		if counting := slices.DeleteFunc(slices.Clone(linked), s.isRetired); len(counting) > 0 {
+		if counting := slices.DeleteFunc(slices.Clone(linked), retired); len(counting) > 0 {
 			linked = counting // a decision has retired the others
 		}
 		for _, scope := range linked {
@@ -161,9 +162,6 @@ func claim(s *State, e PolicyEntry) (map[accountant.Scope]accountant.Limit, erro
 	}
 	return claims, unclaimed(s, claims)
 }
-
-// isRetired reports whether a decision has retired a budget.
-func (s *State) isRetired(scope accountant.Scope) bool { return s.balances[scope].Retired }
 
 // checkLocal refuses the budget of a local table that is the one of another name by its ID: what its objects have lost is in
 // the answers that the other name has.

@@ -197,16 +197,22 @@ func TestCheck(t *testing.T) {
 	if err == nil || !found || !strings.HasSuffix(out, "\ndpproxy: "+reason) {
 		t.Errorf("sync: %v\n%s\ncheck:\n%s", err, refused, out)
 	}
+	checkAway(t, s, string(text), check)
+}
+
+// checkAway checks a policy while the mirror is away, and then the database as well.
+func checkAway(t *testing.T, s *sitetest.Site, text string, check func(policy string, args ...string) (string, error)) {
+	t.Helper()
 	const nobody = `mirror: "postgres://dpproxy@127.0.0.1:1/mirror?connect_timeout=1"`
-	away := regexp.MustCompile(`(?m)^mirror:.*$`).ReplaceAllString(string(text), nobody)
+	away := regexp.MustCompile(`(?m)^mirror:.*$`).ReplaceAllString(text, nobody)
 	if out, err := check(away); err != nil || !strings.Contains(out, "NOT checked against the mirror") {
 		t.Errorf("without a mirror: %v\n%s", err, out)
 	}
 	s.Data.Crash()
-	if out, err := check(string(text)); err != nil || !strings.Contains(out, "NOT checked against the database") {
+	if out, err := check(text); err != nil || !strings.Contains(out, "NOT checked against the database") {
 		t.Errorf("without a database: %v\n%s", err, out)
 	}
-	if out, err := check(string(text), "--online"); err == nil {
+	if out, err := check(text, "--online"); err == nil {
 		t.Errorf("--online without a database: %s", out)
 	}
 }

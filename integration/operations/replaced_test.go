@@ -28,12 +28,14 @@ const fill = "CREATE TABLE w (k int PRIMARY KEY, patient_id int NOT NULL, v int 
 var replacements = map[string][]replacement{
 	"public": {
 		{
-			"renamed", "ALTER TABLE w RENAME TO x", "ALTER TABLE x RENAME TO w", []string{""},
+			"renamed", "ALTER TABLE w RENAME TO x", "ALTER TABLE x RENAME TO w",
+			[]string{""},
 			"rows of public.w, which is public.x in the real database by now",
 		},
 		{
 			"renamed and replaced", "ALTER TABLE w RENAME TO x; " + fill, "DROP TABLE w; ALTER TABLE x RENAME TO w",
-			[]string{"", strings.Replace(protectedW, " w:", " x:", 1)}, "rows of public.w, which is public.x in the real database by now",
+			[]string{"", strings.Replace(protectedW, " w:", " x:", 1)},
+			"rows of public.w, which is public.x in the real database by now",
 		},
 		{
 			"swapped", "ALTER TABLE w RENAME TO y; ALTER TABLE notes RENAME TO w; ALTER TABLE y RENAME TO notes",
@@ -44,25 +46,29 @@ var replacements = map[string][]replacement{
 	},
 	"a public view": {{
 		"replaced by a table", "ALTER VIEW d RENAME TO d_old; CREATE TABLE d (k int PRIMARY KEY, patient_id int NOT NULL, v int NOT NULL)",
-		"DROP TABLE d; ALTER VIEW d_old RENAME TO d", []string{""},
+		"DROP TABLE d; ALTER VIEW d_old RENAME TO d",
+		[]string{""},
 		"rows of public.d, which is public.d_old in the real database by now",
 	}},
 	"a view that is shown": {
 		{
 			"renamed and replaced", "ALTER VIEW d RENAME TO d_old; CREATE VIEW d AS SELECT k, patient_id, v FROM w",
-			"DROP VIEW d; ALTER VIEW d_old RENAME TO d", []string{"", "  d_old: {view: true}\n"},
+			"DROP VIEW d; ALTER VIEW d_old RENAME TO d",
+			[]string{"", "  d_old: {view: true}\n"},
 			"the definition of public.d, which is public.d_old in the real database by now",
 		},
 		{
 			"its query replaced", "CREATE VIEW d_old AS SELECT k, patient_id, v FROM w WHERE v <> 515151; " +
 				"CREATE OR REPLACE VIEW d AS SELECT k, patient_id, v FROM w",
 			"DROP VIEW d_old; CREATE OR REPLACE VIEW d AS SELECT k, patient_id, v FROM w WHERE v <> 515151",
-			[]string{"", "  d_old: {view: true}\n"}, "the definition of public.d, whose query is another one in the real database by now",
+			[]string{"", "  d_old: {view: true}\n"},
+			"the definition of public.d, whose query is another one in the real database by now",
 		},
 	},
 	"labels": {
 		{
-			"the type renamed", "ALTER TYPE mood RENAME TO was", "ALTER TYPE was RENAME TO mood", []string{""},
+			"the type renamed", "ALTER TYPE mood RENAME TO was", "ALTER TYPE was RENAME TO mood",
+			[]string{""},
 			"labels of the type public.mood, which has another name",
 		},
 		{
@@ -74,7 +80,8 @@ var replacements = map[string][]replacement{
 		},
 		{
 			"the column replaced", "ALTER TABLE doc RENAME m TO was; ALTER TABLE doc ADD m mood",
-			"ALTER TABLE doc DROP m; ALTER TABLE doc RENAME was TO m", []string{""},
+			"ALTER TABLE doc DROP m; ALTER TABLE doc RENAME was TO m",
+			[]string{""},
 			"labels of the type public.mood, which has another name in the real database by now, or whose columns have",
 		},
 	},

@@ -31,6 +31,9 @@ func main() {
 		// A test of sessions has the machine of a client be gone without a word.
 		pgtemp.Deafen,
 
+		// Tests of changes of the schema change it while a transaction waits for a lock.
+		pgtemp.Blocks, pgtemp.Waits,
+
 		// Tests see that statements wait for a read.
 		(*flight.Board).Waiting,
 	)

@@ -212,7 +212,7 @@ func isValue(x ast.Expr) bool {
 // isValue reports the same of an expression over the level.
 func (sc scope) isValue(x ast.Expr) bool {
 	c, column := x.(*ast.Column)
-	return isValue(x) && !(column && sc.computed(c) != nil)
+	return isValue(x) && (!column || sc.computed(c) == nil)
 }
 
 // neverNull reports whether the columns that IN compares are never NULL.
