@@ -10,7 +10,6 @@ import (
 	"dpproxy/brdp"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/mechanisms"
-	"dpproxy/proxy/flight"
 )
 
 func main() {
@@ -33,9 +32,6 @@ func main() {
 
 		// Tests of changes of the schema change it while a transaction waits for a lock.
 		pgtemp.Blocks, pgtemp.Waits,
-
-		// Tests see that statements wait for a read.
-		(*flight.Board).Waiting,
 	)
 }
 
