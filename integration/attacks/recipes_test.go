@@ -22,8 +22,9 @@ type recipe struct {
 // A kitchen is where recipes are tried: a site whose ledger can be read.
 type kitchen struct {
 	*sitetest.Site
-	t *testing.T // of all recipes
-	r *sitetest.Running
+	t     *testing.T // of all recipes
+	r     *sitetest.Running
+	looks []int64 // see attacker
 }
 
 // closed stops the site's dpproxy until the recipe ends, since no other ledger of its secret may be charged meanwhile.
@@ -61,7 +62,7 @@ func (k *kitchen) charged(t *testing.T, want int, f func()) {
 func (k *kitchen) unread(t *testing.T, f func()) {
 	t.Helper()
 	conn := sitetest.Dial(t, k.Data.URL("template1", pgtemp.Superuser))
-	watch := &attacker{counter: conn}
+	watch := &attacker{counter: conn, looks: k.looks}
 	before := watch.sent(t)
 	k.charged(t, 0, f)
 	if n := watch.sent(t) - before; n != 0 {
@@ -77,9 +78,11 @@ func cook(t *testing.T, policy string, recipes []recipe) {
 		t.Fatal(err)
 	}
 	t.Cleanup(data.Stop)
-	sitetest.Exec(t, sitetest.Dial(t, data.URL("template1", pgtemp.Superuser)), "CREATE EXTENSION pg_stat_statements")
+	counter := sitetest.Dial(t, data.URL("template1", pgtemp.Superuser))
+	sitetest.Exec(t, counter, "CREATE EXTENSION pg_stat_statements")
 	s := sitetest.Make(t, sitetest.Options{Data: data, Schema: sitetest.ClinicSchema, Policy: policy}).Gated(t)
 	k := &kitchen{Site: s, t: t, r: s.Run(t)}
+	k.looks = looks(t, counter)
 	for _, rec := range recipes {
 		t.Run(rec.id+" "+rec.title, func(t *testing.T) { rec.test(t, k) })
 	}
