@@ -23,6 +23,9 @@ func (n Name) Compare(other Name) int { return strings.Compare(n.String(), other
 type Schema struct {
 	Tables map[Name]*Table
 	Types  map[Name]*Type // types made by users that the tables use
+	// Local are the tables of the local model, of which nothing is here but names, OIDs, partitions, and the columns that analysts see;
+	// nil where an earlier version has not noted them.
+	Local map[Name]*Table
 	// Collations are those of columns that not every server has.
 	Collations map[Name]*Collation
 	// ServerVersion is server_version_num of the real database.
@@ -77,6 +80,8 @@ type Table struct {
 	// Parents are the tables that this one inherits from, or is a partition of; Children are those that inherit from it, or
 	// its partitions, at any depth.
 	Parents, Children []Name
+	// ChildOIDs are those of the children, in their order.
+	ChildOIDs []uint32 `json:",omitempty"`
 	// Stored are the relations that hold the rows of a table: the table itself, or its partitions.
 	Stored []Storage
 	// PartitionOf is the partitioned table of the policy that lists this partition:

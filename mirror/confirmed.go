@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -41,6 +42,12 @@ func Confirmed(ctx context.Context, mirror *pgx.Conn) (*Confirmation, error) {
 	}
 	for _, t := range r.Types {
 		s.Types[t.Name] = t
+	}
+	if r.Local != nil {
+		s.Local = map[catalog.Name]*catalog.Table{}
+		for _, t := range r.Local {
+			s.Local[t.Name] = t
+		}
 	}
 	return &Confirmation{Schema: s, Earlier: r.Format < recordFormat, policy: r.Policy}, nil
 }
@@ -99,6 +106,7 @@ type confirmation struct {
 	Policy        string                    // digest of the plan
 	Tables        map[string]*catalog.Table // by name
 	Types         []*catalog.Type           // by name
+	Local         []*catalog.Table          // by name; nil in records of earlier versions
 }
 
 // parseConfirmation reads a record of this format, or of the one before.
@@ -169,10 +177,24 @@ func (r confirmation) has(t *catalog.Table) bool {
 	return was == nil || was.OID == 0 || was.OID == t.OID
 }
 
+// local returns what the record has of a table of the local model, nil if it has none.
+func (r confirmation) local(name string) *catalog.Table {
+	i := slices.IndexFunc(r.Local, func(t *catalog.Table) bool { return t.Name.String() == name })
+	if i < 0 {
+		return nil
+	}
+	return r.Local[i]
+}
+
 // isOf reports whether a mirror of this record is one for the plan and of the same relations of the real database.
 func (r confirmation) isOf(p Plan, s *catalog.Schema) bool {
 	for _, t := range s.Tables {
 		if !r.has(t) {
+			return false
+		}
+	}
+	for _, t := range s.Local {
+		if was := r.local(t.Name.String()); was != nil && !sameColumns(was, t) {
 			return false
 		}
 	}
@@ -192,6 +214,10 @@ func confirm(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema, report f
 		r.Types = append(r.Types, t)
 	}
 	slices.SortFunc(r.Types, func(x, y *catalog.Type) int { return x.Name.Compare(y.Name) })
+	r.Local = slices.SortedFunc(maps.Values(s.Local), func(x, y *catalog.Table) int { return x.Name.Compare(y.Name) })
+	if r.Local == nil {
+		r.Local = []*catalog.Table{} // it was noted that there are none
+	}
 	written, err := r.write(ctx, tx)
 	if err == nil && written {
 		report("confirm the schema of the real database, and the policy")

@@ -220,8 +220,8 @@ func TestSyncHides(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tx.Rollback(t.Context())
-	if err := mirror.Verify(t.Context(), tx, hiddenPlan(), p.confirmed(t).Schema); err == nil || !strings.Contains(err.Error(),
-		"public.parts has the hidden column secret_day") {
+	err = mirror.Verify(t.Context(), tx, hiddenPlan(), p.confirmed(t).Schema, mirror.Origins{})
+	if err == nil || !strings.Contains(err.Error(), "public.parts has the hidden column secret_day") {
 		t.Errorf("the self-test: %v", err)
 	}
 }

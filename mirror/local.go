@@ -23,8 +23,8 @@ const LocalSchema = "local"
 type LocalTable struct {
 	Name    string
 	Columns []LocalColumn // the key is the first
-	// Of is the table of the real database whose objects have answered.
-	Of catalog.Name
+	// Of is the table of the real database whose objects have answered, as [Local.Noted] returns it.
+	Of *catalog.Table
 	// State names the surveys that the table shows: it is the end of the comment, behind a text for people and the table.
 	State string
 	// Readers are the analysts who may read it.
@@ -73,7 +73,7 @@ func LocalName(name string) string { return quote.Name(catalog.Name{Schema: Loca
 
 // ShowLocal puts a table of answers in the place of the one of that name. Rows writes its rows in the text format of COPY. A reader
 // sees the table of before meanwhile. A transaction that has read that one must end first: ShowLocal waits a moment for it, and
-// then [InUse] is true of its error.
+// then [InUse] is true of its error. A table that the last [Sync] has not made the mirror for ends in [ErrMadeForAnother].
 //
 // The connection must be a superuser's.
 func ShowLocal(ctx context.Context, mirror *pgx.Conn, t LocalTable, rows func(io.Writer) error) error {
@@ -82,6 +82,9 @@ func ShowLocal(ctx context.Context, mirror *pgx.Conn, t LocalTable, rows func(io
 			if _, err := tx.Conn().PgConn().Exec(ctx, sql).ReadAll(); err != nil {
 				return err
 			}
+		}
+		if err := permitAnswers(ctx, tx, t); err != nil {
+			return err
 		}
 		next := t
 		next.Name = nextName(suffixed(t.Name, keySuffix))
@@ -130,7 +133,7 @@ CREATE TABLE %[3]s (%[4]s);
 ALTER TABLE %[3]s OWNER TO %[2]s;
 COMMENT ON TABLE %[3]s IS %[5]s;
 %[6]s`, LocalSchema, ddl.Owner, name, strings.Join(columns, ", "),
-		quote.Literal(ofAnswers+" read them as they are; "+stateMark+t.State+ofMark+t.Of.String()), comments.String())
+		quote.Literal(ofAnswers+" read them as they are; "+stateMark+t.State+ofMark+t.Of.Name.String()), comments.String())
 	if _, err := tx.Conn().PgConn().Exec(ctx, script).ReadAll(); err != nil {
 		return err
 	}

@@ -64,6 +64,16 @@ func (o Origins) renamed(t *catalog.Table) bool {
 	return now != catalog.Name{} && now != t.Name
 }
 
+// child returns the name that a child of a relation of the record has by now; the recorded one if that is not known, or if it is gone.
+func (o Origins) child(t *catalog.Table, i int) catalog.Name {
+	if i < len(t.ChildOIDs) {
+		if now := o.relations[t.ChildOIDs[i]].now; now != (catalog.Name{}) {
+			return now
+		}
+	}
+	return t.Children[i]
+}
+
 // renamedColumn reports whether a column of a relation of the record has another name by now.
 func (o Origins) renamedColumn(t *catalog.Table, c catalog.Column) bool {
 	now, there := o.columns[attribute{t.OID, int16(c.Number)}]
@@ -80,14 +90,13 @@ func ReadOrigins(ctx context.Context, upstream *pgx.Conn, was *catalog.Schema) (
 		if _, err = tx.Conn().PgConn().Exec(ctx, settings).ReadAll(); err != nil {
 			return err
 		}
-		relations := relationsOf(was)
-		if o.relations, err = readOrigins(ctx, tx, "pg_class", "rel", relations); err != nil {
+		if err = o.readRelations(ctx, tx, was); err != nil {
 			return err
 		}
 		if o.types, err = readOrigins(ctx, tx, "pg_type", "typ", typesOf(was)); err != nil {
 			return err
 		}
-		if err = o.readColumns(ctx, tx, relations); err != nil {
+		if err = o.readColumns(ctx, tx, relationsOf(was)); err != nil {
 			return err
 		}
 		return o.readQueries(ctx, tx, was)
@@ -98,12 +107,23 @@ func ReadOrigins(ctx context.Context, upstream *pgx.Conn, was *catalog.Schema) (
 	return o, nil
 }
 
-// relationsOf returns the names of the relations of a record, by OID.
+// readRelations looks up relations alone.
+func (o *Origins) readRelations(ctx context.Context, tx pgx.Tx, was *catalog.Schema) (err error) {
+	o.relations, err = readOrigins(ctx, tx, "pg_class", "rel", relationsOf(was))
+	return err
+}
+
+// relationsOf returns the names of the relations of a record and of their partitions, by OID.
 func relationsOf(was *catalog.Schema) map[uint32]catalog.Name {
 	all := map[uint32]catalog.Name{}
-	for n, t := range was.Tables {
-		if t.OID != 0 {
-			all[t.OID] = n
+	for _, tables := range []map[catalog.Name]*catalog.Table{was.Tables, was.Local} {
+		for n, t := range tables {
+			if t.OID != 0 {
+				all[t.OID] = n
+			}
+			for i, oid := range t.ChildOIDs {
+				all[oid] = t.Children[i]
+			}
 		}
 	}
 	return all

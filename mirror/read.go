@@ -48,7 +48,37 @@ func (p Plan) read(ctx context.Context, tx pgx.Tx) (*catalog.Schema, error) {
 			t.ViewShown = v.Shown
 		}
 	}
-	return s, nil
+	s.Local, err = p.readLocal(ctx, tx)
+	return s, err
+}
+
+// readLocal reads which tables those of the local model are.
+func (p Plan) readLocal(ctx context.Context, tx pgx.Tx) (map[catalog.Name]*catalog.Table, error) {
+	all := map[catalog.Name]*catalog.Table{}
+	if len(p.Local) == 0 {
+		return all, nil
+	}
+	s, err := introspect.Read(ctx, tx, introspect.Relations{Names: p.local()})
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range p.Local {
+		if t := s.Tables[l.Name]; t != nil {
+			all[l.Name] = l.Noted(t)
+		}
+	}
+	return all, nil
+}
+
+// Noted returns what the record of the mirror has of a table of the local model.
+func (l Local) Noted(t *catalog.Table) *catalog.Table {
+	noted := &catalog.Table{Name: t.Name, OID: t.OID, Children: t.Children, ChildOIDs: t.ChildOIDs}
+	for _, c := range t.Columns {
+		if slices.Contains(l.Columns, c.Name) {
+			noted.Columns = append(noted.Columns, catalog.Column{Name: c.Name, Number: c.Number})
+		}
+	}
+	return noted
 }
 
 // complete refuses a schema in which a named relation is missing.

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,7 +11,6 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/mirror/ddl"
-	"dpproxy/mirror/quote"
 )
 
 // This file lists everything on the mirror that was copied from the real database and that a session there can read. A plan
@@ -82,7 +82,7 @@ func refuseShown(ctx context.Context, mirror conn, p Plan, was *catalog.Schema, 
 	var faults []string
 	cause := "the real database has changed since the mirror was made, which"
 	for _, x := range all {
-		fault := x.unlisted(p, was, named)
+		fault := cmp.Or(x.unlisted(p, named), x.within(p, was, now))
 		if fault != "" {
 			cause = "the mirror was made for another policy, and"
 		} else {
@@ -98,16 +98,8 @@ func refuseShown(ctx context.Context, mirror conn, p Plan, was *catalog.Schema, 
 	return &UnsafeError{cause + " shows " + strings.Join(faults, "; ") + ": run dpproxy sync"}
 }
 
-// unlisted describes a showing that the plan does not permit by its name; empty if it does. The rows of a table were those of its
-// partitions, too, of which the plan can speak since they were detached.
-func (x showing) unlisted(p Plan, was *catalog.Schema, labels func(of catalog.Name, label string) bool) string {
-	if t := was.Tables[x.of]; x.kind == "rows" && t != nil {
-		for _, child := range t.Children {
-			if slices.Contains(p.barred(), child) || slices.Contains(p.local(), child) {
-				return fmt.Sprintf("rows of %v, %s, with those of %v", child, p.kindOf(child), x.of)
-			}
-		}
-	}
+// unlisted describes a showing that the plan does not permit by its name; empty if it does.
+func (x showing) unlisted(p Plan, labels func(of catalog.Name, label string) bool) string {
 	switch {
 	case x.kind == "rows" && !slices.Contains(p.Public, x.of):
 		return fmt.Sprintf("rows of %v, %s", x.of, p.kindOf(x.of))
@@ -121,35 +113,10 @@ func (x showing) unlisted(p Plan, was *catalog.Schema, labels func(of catalog.Na
 	return ""
 }
 
-// ofObjects reports whether it is a column of objects that a plan with these local tables permits beside answers.
-func (x showing) ofObjects(local []Local) bool {
-	return slices.ContainsFunc(local, func(l Local) bool {
-		return x.of == catalog.Name{Schema: LocalSchema, Name: l.Name.Name} && (x.objects == "" || x.objects == l.Name.String()) &&
-			slices.Contains(l.Columns, x.label)
-	})
-}
-
-// dropAnswers drops the tables of answers that show more of their objects than the plan permits. The dpproxy that has the answers shows
-// them anew.
-func dropAnswers(ctx context.Context, tx pgx.Tx, p Plan, all []showing, report func(string)) error {
-	dropped := map[catalog.Name]bool{}
-	for _, x := range all {
-		if x.kind != "answers" || x.ofObjects(p.Local) || dropped[x.of] {
-			continue
-		}
-		dropped[x.of] = true
-		if _, err := tx.Exec(ctx, "DROP TABLE "+quote.Name(x.of)+" CASCADE"); err != nil {
-			return err
-		}
-		report(fmt.Sprintf("drop the answers %v: they show columns that the policy does not", x.of))
-	}
-	return nil
-}
-
 // replaced describes a showing of something else than its name stands for by now; empty if it is of that.
 func (x showing) replaced(was *catalog.Schema, now Origins, labels func(of catalog.Name, label string) bool) string {
-	if x.kind == "answers" { // the table of the policy is that of the files of answers
-		return ""
+	if x.kind == "answers" {
+		return x.ofOthers(was, now)
 	}
 	if x.kind == "label" {
 		if labels(x.of, x.label) {

@@ -119,7 +119,12 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 	if err != nil {
 		return err
 	}
-	if err := dropAnswers(ctx, to, plan, before, report); err != nil {
+	was.withFormer(schema.Local)
+	var now Origins
+	if err := now.readRelations(ctx, from, schema); err != nil {
+		return err
+	}
+	if err := dropAnswers(ctx, to, plan, before, was, schema, now, report); err != nil {
 		return err
 	}
 	made, warnings, err := standIns(ctx, to, plan.visible(schema))
@@ -154,5 +159,5 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 			return err
 		}
 	}
-	return verify(ctx, to, plan, schema)
+	return verify(ctx, to, plan, schema, now)
 }

@@ -65,12 +65,12 @@ func proving(ctx context.Context, mirror *pgx.Conn, proof func(tx pgx.Tx) error)
 
 // verify is the proof that ends Sync: no analyst reads anything that the plan does not permit, and there is no hidden column.
 //
-// The names stand for the relations that the mirror was made from: locks on those are held.
-func verify(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema) error {
+// The names stand for the relations that the mirror was made from: locks on those are held. Of former partitions now has the names.
+func verify(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema, now Origins) error {
 	if err := unseen(ctx, tx, p); err != nil {
 		return err
 	}
-	return proveUnread(ctx, tx, p, s, Origins{})
+	return proveUnread(ctx, tx, p, s, now)
 }
 
 // proveUnread holds each relation that may not be read against the rules, and has each analyst attempt to read it.

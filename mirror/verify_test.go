@@ -105,7 +105,7 @@ func (p pair) verify(t *testing.T) error {
 		t.Fatal(err)
 	}
 	run(t, p.mirror, "SET LOCAL search_path = ''")
-	err = mirror.Verify(t.Context(), tx, plan(), p.confirmed(t).Schema)
+	err = mirror.Verify(t.Context(), tx, plan(), p.confirmed(t).Schema, mirror.Origins{})
 	if p.mirror.PgConn().TxStatus() == 'E' {
 		t.Fatalf("the self-test broke its transaction: %v", err)
 	}

@@ -135,11 +135,15 @@ func remarks(call *parser.SurveyCall, o *survey.Outcome) (all []wire.Notice) {
 	if 100*o.Refused > o.Asked {
 		all = append(all, reticent(o))
 	}
-	if o.Unshown {
-		all = append(all, wire.Notice{
-			Severity: "WARNING", Code: "01000", Message: o.Table + " does not show the answers yet: a transaction has it open",
-			Hint: "They are stored, and shown as soon as it ends.",
-		})
+	if o.Unshown != "" {
+		n := wire.Notice{
+			Severity: "WARNING", Code: "01000", Message: o.Table + " does not show the answers yet: " + o.Unshown,
+			Hint: "They are stored. The administrator must look.",
+		}
+		if o.Unshown == survey.InUse {
+			n.Hint = "They are stored, and shown as soon as it ends."
+		}
+		all = append(all, n)
 	}
 	return all
 }

@@ -3,11 +3,12 @@ package survey
 import (
 	"encoding/binary"
 	"errors"
+	"strings"
 )
 
 // public are the public columns of objects. Their values are few and shared, so that each is kept once.
 type public struct {
-	columns []string // their names
+	columns []string // as [Open] has them
 	texts   []string // by number; 0 is NULL
 	numbers map[string]uint32
 	cells   []uint32 // of each object, column by column
@@ -49,7 +50,7 @@ func (p *public) at(object int64, column int) (text string, ok bool) {
 	return p.texts[p.cells[i]], true
 }
 
-// encode writes the columns: their names, the texts, and the numbers of the cells.
+// encode writes the columns: what they are, the texts, and the numbers of the cells.
 func (p *public) encode() []byte {
 	out := binary.AppendUvarint(nil, uint64(len(p.columns)))
 	for _, name := range p.columns {
@@ -67,7 +68,7 @@ func (p *public) encode() []byte {
 }
 
 // readPublic is the inverse of encode. A file of other columns, or a damaged one, is an error: no answer depends on it, and a column that
-// is public no more is not shown under the name of another.
+// is public no more is not shown under the name of another. Files of earlier versions have names alone.
 func readPublic(columns []string, file []byte) (*public, error) {
 	bad := errors.New("survey: the file of public columns is damaged, or has other columns")
 	next := func(most int) (int, bool) {
@@ -84,7 +85,10 @@ func readPublic(columns []string, file []byte) (*public, error) {
 	}
 	for _, name := range columns {
 		n, ok := next(len(file))
-		if !ok || n > len(file) || string(file[:n]) != name {
+		if !ok || n > len(file) {
+			return nil, bad
+		}
+		if before, _, _ := strings.Cut(name, "\x00"); string(file[:n]) != name && string(file[:n]) != before {
 			return nil, bad
 		}
 		file = file[n:]

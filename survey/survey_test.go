@@ -378,6 +378,23 @@ func TestOnlyRead(t *testing.T) {
 			}
 		}
 	}
+	second := "region\x002" // by its number, which files of earlier versions do not have
+	if table, err = survey.Open(whole, "public.people", []string{second}, b.surveys, 0, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := table.Public(3, 0); !ok {
+		t.Error("the file of an earlier version is not read")
+	}
+	b.ask(t, table, inquiry(question(t, "sex"), "sex"), 20, 1)
+	for id, same := range map[string]bool{second: true, "region\x003": false, "region": false} {
+		table, err := survey.Open(whole, "public.people", []string{id}, b.surveys, 0, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, ok := table.Public(3, 0); ok != same {
+			t.Errorf("as %q, the column is %q", id, text)
+		}
+	}
 }
 
 // TestComeAndGo has objects appear, disappear and come back: answers stay theirs.

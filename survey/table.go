@@ -39,7 +39,8 @@ type Table struct {
 // ErrFrozen is wrapped where the answers of a table are not those that the ledger has. Nothing may be asked any more.
 var ErrFrozen = errors.New("survey: the answers are not those of the ledger")
 
-// Open reads the answers of a table whose public columns have the names shown. Surveys and epoch are those of the ledger. Files that no
+// Open reads the answers of a table whose public columns are shown: their names, each with a NUL and what tells it from another column of
+// that name. Surveys and epoch are those of the ledger. Files that no
 // survey of the ledger has are deleted, unless only is set: then nothing is written. Where a file of the ledger is missing or another
 // one, the table is frozen, and [Table.Frozen] tells why.
 func Open(dir, name string, shown []string, surveys []accountant.Survey, epoch int64, only bool) (*Table, error) {

@@ -83,7 +83,7 @@ func (l witnessedSurveys) CloseEpoch(ctx context.Context, table, reason string) 
 
 // openDesk opens the surveys of the policy's local tables, nil if it has none.
 func (s localSite) openDesk(
-	ctx context.Context, ledger accountant.Ledger, marks *witness.Witness, log *slog.Logger,
+	ctx context.Context, ledger accountant.Ledger, marks *witness.Witness, r ruling, log *slog.Logger,
 ) (*survey.Desk, error) {
 	tables, before14, err := s.tables(ctx)
 	if err != nil || len(tables) == 0 {
@@ -96,8 +96,16 @@ func (s localSite) openDesk(
 	if !ok {
 		return nil, fmt.Errorf("a %T has no surveys", ledger)
 	}
+	links, err := ledger.Links(ctx)
+	if err != nil {
+		return nil, err
+	}
+	others, err := s.otherObjects(ctx, r, links)
+	if err != nil {
+		return nil, err
+	}
 	return survey.Open(ctx, survey.Config{
-		Tables: tables, Readers: s.readers(), Dir: s.dir(), Ledger: witnessedSurveys{own, marks, own.Decide},
+		Tables: tables, Others: others, Readers: s.readers(), Dir: s.dir(), Ledger: witnessedSurveys{own, marks, own.Decide},
 		Data: s.connectData, Mirror: s.connectMirror,
 		Source: mechanisms.NewSource(), Log: log, Before14: before14,
 	})

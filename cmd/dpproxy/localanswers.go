@@ -21,14 +21,15 @@ import (
 // localBooks are a ledger and the answers of local tables beside it.
 type localBooks struct{ *books }
 
-// answersOf opens the answers of a local table that a ledger has, only to read them. Files that are missing or others are an error.
-func (s localBooks) answersOf(state *history.State, l policy.LocalTable) (*survey.Table, error) {
+// answersOf opens the answers of a local table that a ledger has, only to read them, with public columns by their IDs if there are any.
+// Files that are missing or others are an error.
+func (s localBooks) answersOf(state *history.State, l policy.LocalTable, public ...string) (*survey.Table, error) {
 	name := l.Name.String()
 	surveys, epoch := history.SurveysOf(state, name)
 	if len(surveys) > 0 {
 		name = surveys[0].Table // the one that it had, if a decision has renamed its budget since
 	}
-	t, err := survey.Open(filepath.Join(s.policy.Ledger.Dir, "local", name), name, l.Public, surveys, epoch, true)
+	t, err := survey.Open(filepath.Join(s.policy.Ledger.Dir, "local", name), name, public, surveys, epoch, true)
 	if err == nil {
 		err = t.Frozen()
 	}

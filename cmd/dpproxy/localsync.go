@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"dpproxy/accountant"
+	"dpproxy/accountant/history"
 	"dpproxy/accountant/logledger"
 	"dpproxy/accountant/realized"
 	"dpproxy/mirror"
@@ -28,19 +29,31 @@ func (s localSite) showAnswers(ctx context.Context, report func(string)) error {
 	if err != nil {
 		return err
 	}
+	r, err := (budgetSite{s.site}).ruling(ctx)
+	if err != nil {
+		return err
+	}
+	others, err := s.otherObjects(ctx, r, history.LinksOf(a.state))
+	if err != nil {
+		return err
+	}
 	down, err := s.connectMirror(ctx)
 	if err != nil {
 		return err
 	}
 	defer down.Close(ctx)
 	for _, l := range tables {
+		if other := others[l.Name]; other != nil {
+			report(fmt.Sprintf("%slocal.%s is not shown: %v", mirror.Warning, l.Name.Name, other))
+			continue
+		}
 		if state, err := mirror.LocalState(ctx, down, l.Name.Name); err != nil || state != "" {
 			if err != nil {
 				return err
 			}
 			continue
 		}
-		answers, err := b.answersOf(a.state, l.LocalTable)
+		answers, err := b.answersOf(a.state, l.LocalTable, l.PublicIDs()...)
 		if err != nil {
 			return err
 		}

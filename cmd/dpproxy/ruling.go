@@ -51,7 +51,10 @@ func (s budgetSite) ruling(ctx context.Context) (r ruling, err error) {
 			scopes[n] = l.Scope
 		}
 	}
-	return r, r.readLinks(ctx, conn, scopes)
+	if err := r.readLinks(ctx, conn, scopes); err != nil {
+		return r, err
+	}
+	return r, r.readParts(ctx, conn)
 }
 
 // tablesOf names the table of a budget, and its listed partitions.
@@ -139,7 +142,11 @@ func (c *checkCommand) checkRuling(ctx context.Context, s *site) error {
 	if err := history.Allows(a.state, r.PolicyEntry); err != nil {
 		return b.advise(err)
 	}
-	return nil
+	others, err := localSite{s}.otherObjects(ctx, r, history.LinksOf(a.state))
+	for _, n := range sortedNames(others) {
+		err = errors.Join(err, fmt.Errorf("local table %v: %w", n, others[n]))
+	}
+	return err
 }
 
 // adviseMissing says how a budget that the ledger has and the policy leaves out is put right.

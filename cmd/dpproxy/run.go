@@ -107,7 +107,7 @@ func (s *host) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 	if err := rule(ctx, s.books, v.ledger, g.ruling, log); err != nil {
 		return err
 	}
-	if s.desk, err = (localSite{s.site}).openDesk(ctx, v.ledger, v.marks, log); err != nil {
+	if s.desk, err = (localSite{s.site}).openDesk(ctx, v.ledger, v.marks, g.ruling, log); err != nil {
 		return err
 	}
 	if err := g.openProxy(ctx, v.charging, &generation{}, log); err != nil {

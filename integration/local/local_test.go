@@ -121,7 +121,7 @@ func testStays(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 	sitetest.Fails(t, err, "PB001", "surveys of people are frozen")
 	s.Refuses(t, "people is frozen already", decide("freeze")...)
 	s.Says(t, "people is asked again", decide("thaw")...)
-	testOneCatalogue(t, s, conn)
+	testOneCatalogue(t, s, r)
 	testKilled(t, s, r)
 }
 

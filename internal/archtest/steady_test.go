@@ -23,7 +23,7 @@ var writesNames = map[string]string{
 	"mirror/repeats.go CountRepeats":              ofMirror,
 	"mirror/confirmed.go confirmed":               ofMirror,
 	"mirror/local.go ShowLocal":                   ofMirror,
-	"mirror/shown.go dropAnswers":                 ofMirror,
+	"mirror/objectsof.go dropAnswers":             ofMirror,
 	"mirror/local.go make":                        ofMirror,
 	"mirror/reconcile.go lock":                    ofMirror,
 	"mirror/verify.go attempts":                   ofMirror,

@@ -41,7 +41,7 @@ func below(ctx context.Context, r *reader) error {
 		if oid == root {
 			return nil
 		}
-		t.Children = append(t.Children, n)
+		t.Children, t.ChildOIDs = append(t.Children, n), append(t.ChildOIDs, oid)
 		r.parts[oid] = append(r.parts[oid], t)
 		if kind != 'p' {
 			r.leaves[t] = append(r.leaves[t], oid)

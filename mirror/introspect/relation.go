@@ -62,7 +62,7 @@ func (r *reader) links(ctx context.Context) error {
 			t.Parents = append(t.Parents, parentName)
 		}
 		if t := r.byOID[parent]; t != nil && t.Kind != 'p' { // see below
-			t.Children = append(t.Children, childName)
+			t.Children, t.ChildOIDs = append(t.Children, childName), append(t.ChildOIDs, child)
 		}
 		return nil
 	})

@@ -3,6 +3,7 @@ package policy
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"dpproxy/catalog"
@@ -126,6 +127,15 @@ func (c *checker) privateColumn(p *TablePolicy, src catalog.Column) Column {
 
 // Shown reports whether everybody sees the column of that name.
 func (l *Local) Shown(name string) bool { return name == l.Key || slices.Contains(l.Public, name) }
+
+// PublicIDs are the public columns by name and number: another column that gets the name of one has another ID.
+func (l *Local) PublicIDs() []string {
+	ids := make([]string, len(l.PublicColumns))
+	for i, c := range l.PublicColumns {
+		ids[i] = c.Name + "\x00" + strconv.Itoa(c.Number)
+	}
+	return ids
+}
 
 // Units returns the tables of the central model whose privacy unit the objects seem to be: their identifier refers to the key,
 // or the key to it.

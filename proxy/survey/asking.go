@@ -30,8 +30,8 @@ type Outcome struct {
 	Answers bool `json:"-"`
 	// Fitting is the ε that half of those who did not answer still have left; 0 if it is not known.
 	Fitting int64 `json:"-"`
-	// Unshown says that a transaction keeps the table on the mirror from showing the answers yet.
-	Unshown bool `json:"-"`
+	// Unshown says why the table on the mirror does not show the answers yet; empty if it does.
+	Unshown string `json:"-"`
 	// Table is that of the answers on the mirror.
 	Table string `json:"-"`
 }
@@ -250,7 +250,7 @@ func (t *table) outcome(s *answers.Survey, free bool) (*Outcome, error) {
 	at := func(i int) json.Number { return json.Number(dp.Decimal(quantiles[i], 12)) }
 	return &Outcome{
 		Name: s.Name, Kind: string(s.Kind), Epsilon: json.Number(dp.Decimal(s.EpsilonPico, 12)), Asked: s.Asked, Answered: s.Answered,
-		Refused: s.Asked - s.Answered, LossMedian: at(0), Loss90: at(1), LossMax: at(2), Free: free, Unshown: !t.shown,
+		Refused: s.Asked - s.Answered, LossMedian: at(0), Loss90: at(1), LossMax: at(2), Free: free, Unshown: t.unshown,
 		Table: t.shownName(), Answers: t.answers.Realized(),
 	}, nil
 }
@@ -263,9 +263,20 @@ func (t *table) show(ctx context.Context) {
 	if budget, err := t.budget(ctx); err == nil {
 		t.limit = budget
 	}
-	if err := t.put(ctx); err != nil {
-		t.cfg.Log.WarnContext(ctx, "answers are not shown yet", "table", t.local.Name.String(), "in use", mirror.InUse(err), "reason", err)
+	err := t.put(ctx)
+	if err == nil {
+		t.shown, t.unshown = true, ""
 		return
 	}
-	t.shown = true
+	why := "the mirror does not take them"
+	if mirror.InUse(err) {
+		why = InUse
+	}
+	if t.unshown != why { // it is tried again and again
+		t.cfg.Log.WarnContext(ctx, "answers are not shown yet", "table", t.local.Name.String(), "in use", mirror.InUse(err), "reason", err)
+	}
+	t.unshown = why
 }
+
+// InUse says that answers are shown as soon as a transaction ends.
+const InUse = "a transaction has it open"

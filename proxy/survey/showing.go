@@ -53,8 +53,9 @@ func Show(
 
 // shape is the table of answers: the key, the public columns, a column for each survey, the loss and the rest.
 func (t *shelf) shape() mirror.LocalTable {
+	as := mirror.Local{Name: t.local.Name, Columns: append([]string{t.local.Key}, t.local.Public...)}
 	shown := mirror.LocalTable{
-		Name: t.local.Name.Name, Of: t.local.Name, State: t.state(), Readers: t.readers,
+		Name: t.local.Name.Name, Of: as.Noted(t.local.Source), State: t.state(), Readers: t.readers,
 	}
 	for _, c := range append([]policy.Column{t.local.KeyColumn}, t.local.PublicColumns...) {
 		shown.Columns = append(shown.Columns, mirror.LocalColumn{Name: c.Name, Type: typeOf(c)})

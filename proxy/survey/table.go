@@ -34,6 +34,8 @@ type Ledger interface {
 // Config has the parts of a Desk.
 type Config struct {
 	Tables []*policy.Local
+	// Others says of tables that objects have answered which are not theirs by now. They are frozen, and their answers are not shown.
+	Others map[catalog.Name]error
 	// Readers are the analysts who may ask about each table and read its answers.
 	Readers map[catalog.Name][]string
 	// Dir is the folder of answers.
@@ -54,7 +56,8 @@ type table struct {
 	now  shown
 	// The following belong to whoever has the turn.
 	shelf
-	shown bool // the mirror shows all answers
+	shown   bool   // the mirror shows all answers
+	unshown string // why not, as it was last tried
 	// estimating has who estimates; the estimates belong to whoever is there.
 	estimating chan struct{}
 	estimates  *estimates
@@ -79,6 +82,9 @@ func (t *table) load(ctx context.Context) error {
 	if err := t.compare(ctx); err != nil {
 		return err
 	}
+	if other := cfg.Others[t.local.Name]; other != nil {
+		t.answers.Freeze(other)
+	}
 	if frozen := t.answers.Frozen(); frozen != nil {
 		cfg.Log.ErrorContext(ctx, "a local table is frozen: no survey of it is taken", "table", name, "reason", frozen)
 	}
@@ -95,7 +101,7 @@ func (t *table) read(ctx context.Context) error {
 	if len(surveys) > 0 {
 		name = surveys[0].Table // the one that it had, if a decision has renamed its budget since
 	}
-	t.answers, err = answers.Open(filepath.Join(t.cfg.Dir, name), name, t.local.Public, surveys, epoch, false)
+	t.answers, err = answers.Open(filepath.Join(t.cfg.Dir, name), name, t.local.PublicIDs(), surveys, epoch, false)
 	return err
 }
 

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/accountant"
+	"dpproxy/catalog"
+	"dpproxy/planner/policy"
+	"dpproxy/proxy/cashier"
+)
+
+// Answers of local tables are files that are kept under the name of their table. The ledger notes the OIDs of the tables, and of their
+// partitions, so that the answers of another table are not taken for those of one that has its name by now.
+
+// A relation is one of the protected database, with the OIDs of itself and of the tables that it is a partition of.
+type relation struct {
+	name   catalog.Name
+	within []uint32
+}
+
+// otherObjects returns of local tables whose objects have answered that the policy does not speak of by now: those of a table that has
+// another name, and of a former partition that is something else in the policy. A table that is gone counts as one that was restored
+// from a dump: its answers are those of the keys.
+func (s localSite) otherObjects(ctx context.Context, r ruling, links []accountant.Link) (map[catalog.Name]error, error) {
+	if len(s.policy.Local) == 0 || r.database == "" {
+		return nil, nil
+	}
+	conn, err := s.connectData(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close(ctx)
+	there, err := relationsByOID(ctx, conn, oidsIn(r.database, links))
+	if err != nil {
+		return nil, err
+	}
+	others := map[catalog.Name]error{}
+	for _, l := range s.policy.Local {
+		if err := s.otherThan(l.Name, r, links, there); err != nil {
+			others[l.Name] = err
+		}
+	}
+	return others, nil
+}
+
+// otherThan says which objects have answered that are not those of a local table, nil if there are none.
+func (s localSite) otherThan(n catalog.Name, r ruling, links []accountant.Link, there map[uint32]relation) error {
+	scope := accountant.Scope{Kind: accountant.LocalScope, Name: n.String()}
+	now := slices.IndexFunc(r.Links, func(l accountant.Link) bool { return l.Scope == scope && l.Table.Name == n.String() })
+	for _, l := range links {
+		if l.Scope.Kind == accountant.LocalScope && l.Table.Name == scope.Name && l.Table.ID == "" {
+			scope = l.Scope // the budget, by its name in the ledger
+		}
+	}
+	for _, l := range links {
+		oid := oidIn(r.database, l.Table)
+		is, exists := there[oid]
+		if l.Scope != scope || !exists || now >= 0 && slices.Contains(is.within, oidIn(r.database, r.Links[now].Table)) {
+			continue
+		}
+		itself := slices.Contains(links, accountant.Link{Scope: scope, Table: accountant.Table{Name: l.Table.Name}})
+		if listed := s.protects(is.name); itself || listed {
+			const text = "objects of %v have answered, which was %s then, and is no part of %v by now"
+			return fmt.Errorf(text, is.name, l.Table.Name, n)
+		}
+	}
+	return nil
+}
+
+// protects reports whether the policy has a relation that is not public.
+func (s localSite) protects(n catalog.Name) bool {
+	for _, t := range s.policy.Tables.Tables {
+		if t.Name == n {
+			return !t.Public
+		}
+	}
+	local := func(l policy.LocalTable) bool { return l.Name == n }
+	return slices.Contains(viewNames(s.policy), n) || slices.ContainsFunc(s.policy.Local, local)
+}
+
+// oidsIn are the OIDs of the tables of links that are in a database.
+func oidsIn(database string, links []accountant.Link) (oids []uint32) {
+	for _, l := range links {
+		if oid := oidIn(database, l.Table); l.Scope.Kind == accountant.LocalScope && oid != 0 {
+			oids = append(oids, oid)
+		}
+	}
+	return oids
+}
+
+// oidIn is the OID of a table, if it is in a database: the inverse of [cashier.TableID].
+func oidIn(database string, t accountant.Table) uint32 {
+	text, in := strings.CutPrefix(t.ID, database+"/")
+	oid, err := strconv.ParseUint(text, 10, 32)
+	if !in || err != nil {
+		return 0
+	}
+	return uint32(oid)
+}
+
+// relationsByOID reads the relations that there are.
+func relationsByOID(ctx context.Context, conn *pgx.Conn, oids []uint32) (map[uint32]relation, error) {
+	rows, err := conn.Query(ctx, `SELECT c.oid, n.nspname, c.relname,
+			ARRAY(SELECT c.oid UNION SELECT a.relid::pg_catalog.oid FROM pg_catalog.pg_partition_ancestors(c.oid) a)
+		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+		WHERE c.oid OPERATOR(pg_catalog.=) ANY ($1)`, oids)
+	if err != nil {
+		return nil, fmt.Errorf("reading the tables whose objects have answered: %w", err)
+	}
+	there := map[uint32]relation{}
+	var oid uint32
+	var is relation
+	_, err = pgx.ForEachRow(rows, []any{&oid, &is.name.Schema, &is.name.Name, &is.within}, func() error {
+		there[oid] = relation{is.name, slices.Clone(is.within)}
+		return nil
+	})
+	return there, err
+}
+
+// readParts reads the OIDs of the partitions of local tables, whose objects are those of the table.
+func (r *ruling) readParts(ctx context.Context, conn *pgx.Conn) error {
+	for _, l := range slices.Clone(r.Links) {
+		oid := oidIn(r.database, l.Table)
+		if l.Scope.Kind != accountant.LocalScope || oid == 0 {
+			continue
+		}
+		rows, err := conn.Query(ctx, `SELECT c.oid, n.nspname, c.relname FROM pg_catalog.pg_partition_tree($1::pg_catalog.oid) p
+			JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) p.relid
+			JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+			WHERE p.level OPERATOR(pg_catalog.>) 0 ORDER BY 1`, oid)
+		if err != nil {
+			return fmt.Errorf("reading the partitions of local tables: %w", err)
+		}
+		var n catalog.Name
+		if _, err := pgx.ForEachRow(rows, []any{&oid, &n.Schema, &n.Name}, func() error {
+			t := accountant.Table{Name: n.String(), ID: cashier.TableID(r.database, oid)}
+			r.Links = append(r.Links, accountant.Link{Scope: l.Scope, Table: t})
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
