@@ -88,12 +88,13 @@ var ways = []way{
 	{"EXECUTE", func(ctx context.Context, p *peer, q sqlgen.Query) error {
 		return p.steps(ctx, q.Ordered, "PREPARE e AS "+q.SQL(), execution(q), "DEALLOCATE e")
 	}},
-	// Of EXECUTE WITH NO DATA, Postgres takes a column's collation from the plan, where an expression
-	// can have become a constant without one; dpproxy takes it from the query.
+	// Of EXECUTE WITH NO DATA, Postgres takes a column's collation and its type's modifier from the plan, where an expression
+	// can have become a constant without one, and a UNION can have lost a branch; dpproxy takes them from the query.
 	{"CREATE TABLE AS EXECUTE", func(ctx context.Context, p *peer, q sqlgen.Query) error {
 		return p.steps(ctx, q.Ordered, "PREPARE e AS "+q.SQL(), "BEGIN", "CREATE TEMP TABLE made AS "+execution(q),
 			"SELECT * FROM made", "CREATE TEMP TABLE bare AS "+execution(q)+" WITH NO DATA",
-			"SELECT attname, format_type(atttypid, atttypmod), CASE attrelid WHEN 'made'::regclass THEN attcollation END "+
+			"SELECT attname, format_type(atttypid, CASE attrelid WHEN 'made'::regclass THEN atttypmod END), "+
+				"CASE attrelid WHEN 'made'::regclass THEN attcollation END "+
 				"FROM pg_attribute WHERE attrelid IN ('made'::regclass, 'bare'::regclass) AND attnum > 0 "+
 				"ORDER BY attrelid, attnum", "ROLLBACK", "DEALLOCATE e")
 	}},

@@ -15,6 +15,8 @@ type Node struct {
 	// left out. It is 0 of a node that was never executed. How many groups parallel workers have follows from which of them
 	// takes which rows: these do not count.
 	Work float64
+	// Off is by how much the work may be more or less: of several loops EXPLAIN tells the mean number of rows, rounded.
+	Off float64
 }
 
 // explained is a node as EXPLAIN writes it.
@@ -64,6 +66,9 @@ func (e *explained) nodes(depth int, within string) []Node {
 	n := Node{
 		Name: strings.Repeat("  ", depth) + strings.Join(strings.Fields(strings.Join(words, " ")), " "),
 		Work: e.Loops * (1 + e.Rows + e.Filtered + e.Joined + e.Recheck),
+	}
+	if e.Loops > 1 { // of the rows that it returned, and of those that it left out, half a row each
+		n.Off = e.Loops
 	}
 	if e.spread() {
 		n.Work = e.Loops
