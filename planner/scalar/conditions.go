@@ -203,7 +203,7 @@ func (r *resolution) searched(e *ast.Searched) (Expr, error) {
 	case t.OID == pgtype.Bpchar && (t.Length() < 0 || t.Length() > cutLength):
 		return nil, notAllowed("a regular expression on a bpchar without a short length", e.At)
 	case t.OID == pgtype.Bpchar || e.Wide:
-		return r.call(&function{name: "~", args: []uint32{t.OID}, over: searchedText, strict: 1}, pgtype.Of(pgtype.Text), e.At, x)
+		return r.call(searchedFunction(t.OID), pgtype.Of(pgtype.Text), e.At, x)
 	}
 	return r.coerce(x, pgtype.Of(pgtype.Text))
 }

@@ -7,6 +7,21 @@ func plainCollation(t pgtype.Type) bool {
 	return t.Collation.Schema == "pg_catalog" && (t.Collation.Name == "C" || t.Collation.Name == "POSIX")
 }
 
+// searchedFunction is what makes a text of a type one in which a regular expression is searched. It has no name in Postgres.
+func searchedFunction(of uint32) *function {
+	return &function{
+		name: "~", args: []uint32{of}, over: searchedText, strict: 1,
+		syntax: func(_ string, args []string) string { return searchedSQL(of, args[0]) },
+	}
+}
+
+func searchedSQL(of uint32, text string) string {
+	if of == pgtype.Bpchar {
+		return "pg_catalog.textin(pg_catalog.bpcharout(" + text + "))"
+	}
+	return "CAST(" + text + " AS pg_catalog.text)"
+}
+
 // searchedText writes a text with all of its characters: a cast of character(n) takes the blanks away. Only of UTF8 it is known
 // which characters there are.
 var searchedText = &rule{
@@ -19,7 +34,7 @@ var searchedText = &rule{
 			return fragment{}, err
 		}
 		if c.fn.args[0] == pgtype.Bpchar {
-			f.sql = "pg_catalog.textin(pg_catalog.bpcharout(" + f.sql + "))"
+			f.sql = searchedSQL(pgtype.Bpchar, f.sql)
 		}
 		return fragment{sql: f.sql, typ: pgtype.Of(pgtype.Text)}, nil
 	},
