@@ -256,3 +256,11 @@ func rat(s string) *big.Rat {
 	r, _ := new(big.Rat).SetString(s)
 	return r
 }
+
+// undo ends the transaction of a test that wrote much, and makes its tables and indexes anew. Else the tests that follow read what is
+// dead, and compare with long texts that divide the pages of indexes.
+func undo(t *testing.T, conn *pgconn.PgConn) {
+	t.Helper()
+	run(t, conn, "ROLLBACK")
+	run(t, conn, "VACUUM FULL patients, visits, labs")
+}

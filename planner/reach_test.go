@@ -62,7 +62,7 @@ func TestLongTexts(t *testing.T) {
 		}
 		p.read(t, conn)
 	}
-	run(t, conn, "ROLLBACK")
+	undo(t, conn)
 }
 
 // wholeTexts reports texts of any length that a plan reads whole, and counts those that it mentions.
@@ -167,5 +167,5 @@ func TestIndexedDerived(t *testing.T) {
 		plan(t, conn, cat, "SELECT count(*) FROM ("+from+") q WHERE CAST(length(d) AS bigint) * length(d) * "+
 			"length(d) * 32000 > 5").read(t, conn)
 	}
-	run(t, conn, "ROLLBACK")
+	undo(t, conn)
 }

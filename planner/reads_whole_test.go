@@ -136,7 +136,7 @@ func TestLooksUpProjections(t *testing.T) {
 func TestLooksUpByIndex(t *testing.T) {
 	cat, conn := keyedClinic(t), connect(t)
 	run(t, conn, "BEGIN")
-	defer run(t, conn, "ROLLBACK")
+	defer undo(t, conn)
 	run(t, conn, `INSERT INTO visits SELECT 100000 + g, g % 2 + 1, g % 7, '2020-01-01', NULL, 'flu', g % 100, 1, 1, 1, NULL
 		FROM generate_series(1, 60000) g; DELETE FROM visits WHERE patient_id > 2; CREATE INDEX ON visits (patient_id); ANALYZE`)
 	p := plan(t, conn, cat, "SELECT count(*) FROM patients p WHERE p.id = 3 AND EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.id "+

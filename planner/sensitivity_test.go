@@ -227,7 +227,7 @@ func (v variant) sensitivity(t *testing.T, conn *pgconn.PgConn) {
 		}
 		run(t, conn, "ROLLBACK TO s")
 	}
-	run(t, conn, "ROLLBACK")
+	undo(t, conn)
 	for _, kind := range slices.Sorted(maps.Keys(reached)) {
 		t.Logf("reached %.4f of the declared sensitivity: %s", reached[kind], kind)
 		least := 0.99

@@ -32,7 +32,7 @@ func TestTies(t *testing.T) {
 			same(t, sql+" after the heap was shuffled", whole, p.read(t, conn))
 		}
 	}
-	run(t, conn, "ROLLBACK")
+	undo(t, conn)
 }
 
 // Columns of a derived table are computed in wider types than they have.
