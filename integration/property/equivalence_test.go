@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"dpproxy/internal/sqlgen"
+	"dpproxy/planner"
 )
 
 // TestEquivalence asks Postgres itself and the planner, without noise, the same of data
@@ -80,15 +81,18 @@ func equivalent(w *world, st sqlgen.Statement, p *planned) error {
 		}
 	}
 	mine := byKey(st, got)
+	reads := slices.ContainsFunc(p.plan.Blocks, (*planner.BlockPlan).Reads)
 	for key, rows := range byKey(st, want) {
 		if len(mine[key]) < len(rows) {
 			return fmt.Errorf("the group %q occurs %d times, in Postgres %d times", key, len(mine[key]), len(rows))
 		}
 		slices.SortStableFunc(rows, func(a, b []string) int { return cmp.Compare(nulls(a), nulls(b)) }) // NULL can be anything
 		for _, row := range rows {
-			i := slices.IndexFunc(mine[key], func(m []string) bool { return sameCells(st, row, m) == nil })
+			same := func(m []string) bool { return sameCells(st, reads, row, m) == nil }
+			i := slices.IndexFunc(mine[key], same)
 			if i < 0 {
-				return fmt.Errorf("the group %q: %w\nPostgres %q\ndpproxy  %q", key, sameCells(st, row, mine[key][0]), row, mine[key])
+				err := sameCells(st, reads, row, mine[key][0])
+				return fmt.Errorf("the group %q: %w\nPostgres %q\ndpproxy  %q", key, err, row, mine[key])
 			}
 			mine[key] = slices.Delete(mine[key], i, i+1)
 		}
@@ -164,9 +168,12 @@ func number(s string) float64 {
 	return n
 }
 
-// sameCells compares one row with Postgres's.
-func sameCells(st sqlgen.Statement, want, got []string) error {
+// sameCells compares one row with Postgres's. A statement that reads nothing is answered as Postgres answers it.
+func sameCells(st sqlgen.Statement, reads bool, want, got []string) error {
 	for i, o := range st.Outputs {
+		if !reads && want[i] == got[i] {
+			continue
+		}
 		if err := sameCell(o, want[i], got[i]); err != nil {
 			return fmt.Errorf("column %d: %w", i+1, err)
 		}
