@@ -48,6 +48,10 @@ func (f *Front) Replace(p *Proxy) (ended func()) {
 	defer f.mu.Unlock()
 	before := f.now
 	f.now = &shift{proxy: p}
+	p.history.forget(func(analyst string) bool {
+		_, goesOn := p.cfg.Analysts[analyst]
+		return goesOn
+	})
 	return func() {
 		before.running.Wait()
 		before.proxy.reads.Wait()

@@ -194,10 +194,6 @@ func (p *Proxy) Next(ctx context.Context, cfg Config, sameSessions bool) (*Proxy
 		return nil, err
 	}
 	next.history, next.incidents, next.consents, next.flights = p.history, p.incidents, p.consents, p.flights
-	next.history.forget(func(analyst string) bool {
-		_, goesOn := cfg.Analysts[analyst]
-		return goesOn
-	})
 	if sameSessions {
 		next.reader = p.reader.Next(cfg.Data)
 	}

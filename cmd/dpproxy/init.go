@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"log/slog"
 
-	"dpproxy/accountant"
 	"dpproxy/accountant/history"
 	"dpproxy/accountant/logledger"
 	"dpproxy/accountant/redisledger"
@@ -30,6 +29,8 @@ func (c *initCommand) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	fmt.Printf("made %s and the secret in %s; back up neither alone\n", s.where(), s.policy.SecretFile)
+	fmt.Println("it has the budgets of this policy from now on: a policy that says less lowers them when it serves; " +
+		"dpproxy budget raise raises them")
 	if s.shared() {
 		fmt.Printf("copy the secret to every other proxy of this ledger, and run dpproxy init on none of them\n")
 	}
@@ -46,7 +47,7 @@ func (s *books) init(ctx context.Context, log *slog.Logger, a again) error {
 	case !errors.Is(err, logledger.ErrNoLedger):
 		return s.advise(err)
 	}
-	limits, err := s.policy.Scopes()
+	first, err := s.firstRuling()
 	if err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func (s *books) init(ctx context.Context, log *slog.Logger, a again) error {
 	if err != nil {
 		return s.advise(err)
 	}
-	return errors.Join(s.begin(ctx, l, namesOnly(limits), before), l.Close())
+	return errors.Join(s.begin(ctx, l, first, before), l.Close())
 }
 
 // begin gives a ledger that was just made its budgets, after its predecessors were noted.
@@ -70,9 +71,12 @@ func (s *books) begin(ctx context.Context, l recorder, r ruling, before *predece
 	return rule(ctx, s, l, r, slog.New(slog.DiscardHandler))
 }
 
-// namesOnly is the ruling of a policy whose database need not be there yet.
-func namesOnly(limits []accountant.Limit) ruling {
-	return ruling{PolicyEntry: history.PolicyEntry{Limits: limits}}
+// firstRuling is that of a policy whose database need not be there yet. One that a new ledger would refuse makes none.
+func (s *books) firstRuling() (r ruling, err error) {
+	if r.Limits, err = s.policy.Scopes(); err != nil {
+		return r, err
+	}
+	return r, history.Allows(history.NewState(), r.PolicyEntry)
 }
 
 // initShared makes the ledger in Redis, notes the secret's fingerprint in it, and
@@ -88,6 +92,10 @@ func (s *books) initShared(ctx context.Context, log *slog.Logger, a again) error
 	case !errors.Is(err, redisledger.ErrNoLedger):
 		return s.advise(err)
 	}
+	first, err := s.firstRuling()
+	if err != nil {
+		return err
+	}
 	before, err := s.provideSecret(ctx, log, a)
 	if err != nil {
 		return err
@@ -99,15 +107,11 @@ func (s *books) initShared(ctx context.Context, log *slog.Logger, a again) error
 	if err := s.agree(ctx, o); err != nil {
 		return err
 	}
-	limits, err := s.policy.Scopes()
-	if err != nil {
-		return err
-	}
 	l, err := s.openLedger(ctx, log, nil)
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.begin(ctx, l, namesOnly(limits), before), l.Close())
+	return errors.Join(s.begin(ctx, l, first, before), l.Close())
 }
 
 // refuseSecondInit names the next step where another proxy, or an earlier call,

@@ -13,10 +13,9 @@ import (
 	"dpproxy/mirror"
 )
 
-// reload reads the policy and the certificates anew. Either all of it holds from now
-// on, or nothing of it, but for limits that the ledger has lowered by then. Where dpproxy listens, the ledger, its
-// secret and the unit cannot change while it runs. A policy that permits less than the mirror shows ends in an error of that, whatever
-// else is wrong with it.
+// reload reads the policy and the certificates anew. Either all of it holds from now on, or nothing of it. Where dpproxy listens, the
+// ledger, its secret and the unit cannot change while it runs. A policy that permits less than the mirror shows ends in an error of that,
+// whatever else is wrong with it.
 func (v *service) reload(ctx context.Context) error {
 	v.turn.Lock()
 	defer v.turn.Unlock()
@@ -110,10 +109,10 @@ func (v *service) build(ctx context.Context, next *host, before *generation) (_ 
 	if err != nil {
 		return nil, err
 	}
-	if err := rule(ctx, next.books, v.ledger, g.ruling, v.log); err != nil {
+	if err := g.openProxy(ctx, v.charging, before, v.log); err != nil {
 		return nil, err
 	}
-	if err := g.openProxy(ctx, v.charging, before, v.log); err != nil {
+	if err := v.rule(ctx, g); err != nil {
 		return nil, err
 	}
 	return g, v.server.Reload(cfg)

@@ -104,16 +104,12 @@ func (s *host) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 	}
 	v.now.Store(g)
 	defer func() { err = errors.Join(err, v.close()) }()
-	if err := rule(ctx, s.books, v.ledger, g.ruling, log); err != nil {
-		return err
-	}
 	if s.desk, err = (localSite{s.site}).openDesk(ctx, v.ledger, v.marks, g.ruling, log); err != nil {
 		return err
 	}
 	if err := g.openProxy(ctx, v.charging, &generation{}, log); err != nil {
 		return err
 	}
-	v.logChanges(g.outlook, nil)
 	if err := v.rights.connect(ctx, s.site); err != nil {
 		return err
 	}
@@ -125,8 +121,17 @@ func (s *host) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 	if v.server, err = wire.NewServer(cfg); err != nil {
 		return err
 	}
+	listener, hangUp, err := v.listen(ctx)
+	if err != nil {
+		return err
+	}
+	defer hangUp()
+	if err := v.rule(ctx, g); err != nil { // nothing fails behind it: a policy that does not serve fixes no budget
+		return err
+	}
+	v.logChanges(g.outlook, nil)
 	defer signal.Stop(s.hangUps)
-	return v.serve(ctx, s.hangUps, ready)
+	return v.serve(ctx, listener, s.hangUps, ready)
 }
 
 func (s *host) defaults() proxy.Defaults {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -43,23 +45,40 @@ type service struct {
 	closing chan struct{}
 }
 
-// serve takes analysts until the context ends, and the policy anew at each SIGHUP.
-func (v *service) serve(ctx context.Context, hup <-chan os.Signal, ready func(addr string)) error {
+// listen takes the places where dpproxy serves: its port, that of the health pages, and the socket for decisions.
+func (v *service) listen(ctx context.Context) (_ net.Listener, stop func(), err error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", v.now.Load().policy.Listen)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if v.health, err = v.serveHealth(ctx, v.now.Load().policy.Health); err != nil {
-		listener.Close()
-		return err
+		return nil, nil, errors.Join(err, listener.Close())
 	}
-	defer func() { v.health.stop() }()
 	decisions, err := v.serveDecisions(ctx)
 	if err != nil {
-		listener.Close()
+		v.health.stop()
+		return nil, nil, errors.Join(err, listener.Close())
+	}
+	return listener, func() {
+		decisions()
+		v.health.stop()
+		_ = listener.Close() // it may be closed by now
+	}, nil
+}
+
+// rule has the ledger take the budgets of a generation that is about to serve.
+func (v *service) rule(ctx context.Context, g *generation) error {
+	if err := rule(ctx, g.books, v.ledger, g.ruling, v.log); err != nil {
 		return err
 	}
-	defer decisions()
+	if err := g.proxy.ReloadBudgets(ctx); err != nil {
+		return fmt.Errorf("the ledger has the budgets of the policy by now, which does not serve: %w", err)
+	}
+	return nil
+}
+
+// serve takes analysts until the context ends, and the policy anew at each SIGHUP.
+func (v *service) serve(ctx context.Context, listener net.Listener, hup <-chan os.Signal, ready func(addr string)) error {
 	ready(listener.Addr().String())
 	notify("READY=1")
 	defer context.AfterFunc(ctx, func() { notify("STOPPING=1") })()
@@ -69,7 +88,7 @@ func (v *service) serve(ctx context.Context, hup <-chan os.Signal, ready func(ad
 	defer cancel()
 	all.Go(func() { v.reloadAt(ctx, hup) })
 	all.Go(func() { v.watch(ctx) })
-	err = v.server.Serve(ctx, listener)
+	err := v.server.Serve(ctx, listener)
 	rest, end := context.WithTimeout(context.WithoutCancel(ctx), restTime)
 	defer end()
 	v.front.Now().Finish(rest)

@@ -24,7 +24,7 @@ func TestSharedMirror(t *testing.T) {
 	ask(ana)
 
 	second := first.Variant(t, filepath.Join(first.Dir, "ledger"), filepath.Join(t.TempDir(), "ledger"))
-	second.Command(t, "init", second.Policy)
+	second.Says(t, "it has the budgets of this policy from now on", "init", second.Policy)
 	for _, command := range []string{"sync", "check", "run"} {
 		second.Refuses(t, `the mirror, database "postgres", is that of another dpproxy`, command, second.Policy)
 	}

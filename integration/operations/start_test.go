@@ -1,6 +1,7 @@
 package operations_test
 
 import (
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,6 +35,33 @@ func TestStartWaits(t *testing.T) {
 	}
 	await.That(t, "the policy is read anew", func() bool { return strings.Contains(r.Log.String(), "the policy was reloaded") })
 	sitetest.Exec(t, sitetest.Dial(t, r.URL("ana")), sitetest.CountPatients)
+	fixesNothing(t, s, r)
+}
+
+// fixesNothing starts policies with a lower budget and one more, which never get to serve: they change no budget.
+func fixesNothing(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
+	t.Helper()
+	r.Stop()
+	budgets := func() string { return s.Command(t, "budget", "list", "-o", "json", s.Policy) }
+	was := budgets()
+	held, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	const listen, taken = "listen: 127.0.0.1:0", "address already in use"
+	for edited, want := range map[string]string{
+		"listen: " + held.Addr().String():                                 taken,
+		listen + "\nhealth: " + held.Addr().String():                      taken,
+		listen + "\ntls: {cert: " + s.Policy + ", key: " + s.Policy + "}": "tls.cert",
+	} {
+		v := s.Variant(t, listen, edited, "epsilon: 9000", "epsilon: 8999", "ana: {password", "ana: {budget: {epsilon: 7}, password")
+		v.Refuses(t, want, "run", v.Policy)
+		if now := budgets(); now != was {
+			t.Errorf("%s: a policy that has never served has made the budgets\n%s\nof\n%s", edited, now, was)
+		}
+	}
+	s.Run(t) // it would be refused as a raise
 }
 
 // TestStartWithAWrongPassword holds that nobody waits for a password to become right, and that it is said where it comes from.
