@@ -57,3 +57,13 @@ func (r *Register) Of(kind ScopeKind, t Table) (scopes []Scope) {
 	}
 	return scopes
 }
+
+// Names returns the names that a budget has and had.
+func (r *Register) Names(s Scope) (names []string) {
+	for _, l := range r.links {
+		if l.Scope == s && !slices.Contains(names, l.Table.Name) {
+			names = append(names, l.Table.Name)
+		}
+	}
+	return names
+}

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"strconv"
+	"strings"
 
 	"dpproxy/catalog"
 	"dpproxy/parser"
@@ -49,13 +50,13 @@ func (u Untold) Name(n catalog.Name) string {
 	return n.String()
 }
 
-// Scope writes the name of a budget for the analyst: an ellipsis for that of a table that is
+// Scope writes the names of a budget for the analyst: an ellipsis if one of them is that of a table that is
 // not told.
-func (u Untold) Scope(name string) string {
+func (u Untold) Scope(names string) string {
 	for n := range u {
-		if n.String() == name {
+		if strings.Contains(names, n.String()) {
 			return policy.Ellipsis
 		}
 	}
-	return name
+	return names
 }

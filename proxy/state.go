@@ -93,12 +93,12 @@ func (s stateView) budgetRows(balances []accountant.Balance) []budgetRow {
 	}
 	rows := []budgetRow{}
 	for _, b := range balances {
-		b.Scope = s.p.cashier.Current(b.Scope)
-		if !visible(b.Scope, s.analyst, tables) {
+		names := visible(b.Scope.Kind, s.p.cashier.Names(b.Scope), s.analyst, tables)
+		if len(names) == 0 {
 			continue
 		}
 		rows = append(rows, budgetRow{
-			Scope: b.Scope.Name, Kind: string(b.Scope.Kind), Measure: b.Limit.Measure().String(),
+			Scope: strings.Join(names, ", "), Kind: string(b.Scope.Kind), Measure: b.Limit.Measure().String(),
 			Limit: pico(b.Limit.Pico()), Spent: pico(b.Spent.Pico()), Remaining: pico(b.Remaining().Pico()),
 			DeltaMax: json.Number(dp.Decimal(b.Limit.Atto(), 18)), Delta: json.Number(dp.Decimal(b.Spent.Atto(), 18)),
 			Held: pico(b.Held.Pico()), Epsilon: epsilonLeft(b), Questions: s.p.questions(b),
@@ -107,19 +107,19 @@ func (s stateView) budgetRows(balances []accountant.Balance) []budgetRow {
 	return rows
 }
 
-// visible reports whether an analyst may see a budget: the unit's, their own, and the
-// budget of each table that they may ask about.
-func visible(s accountant.Scope, analyst string, tables []string) bool {
-	switch s.Kind {
+// visible returns the names of a budget that an analyst may see: the unit's, their own, and the tables that they may ask about; none if
+// they may not see the budget.
+func visible(kind accountant.ScopeKind, names []string, analyst string, tables []string) []string {
+	switch kind {
 	case accountant.UnitScope:
-		return true
+		return names
 	case accountant.AnalystScope:
-		return s.Name == analyst
+		tables = []string{analyst}
 	case accountant.TableScope:
-		return slices.Contains(tables, s.Name)
 	case accountant.LocalScope: // is of each object, of which the ledger knows no loss: localBudgets
+		return nil
 	}
-	return false
+	return slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(tables, n) })
 }
 
 // usualDelta is the δ at which the rest of a budget of zCDP is shown as an ε.

@@ -5,6 +5,11 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"dpproxy/accountant"
+	"dpproxy/accountant/history"
+	"dpproxy/dp"
+	"dpproxy/internal/memledger"
 )
 
 // TestState reads the relations of the schema dp, in both protocols, joined and ordered: they
@@ -77,6 +82,56 @@ func TestState(t *testing.T) {
 	}
 	if after := w.spent(t, "unit", "patient"); after != before {
 		t.Errorf("it costs %d", after-before)
+	}
+	w.linkBudgets(t)
+	const names = "SELECT string_agg(concat_ws(' ', kind, scope, trim_scale(\"limit\"), spent > 0), '; ' ORDER BY kind, \"limit\") " +
+		"FROM dp.budget"
+	if got, want := text(ana, names), "analyst ana 0.005 f; table public.labs, public.visits 0.001 f; "+
+		"table public.labs, public.visits 0.002 f; table public.patients 0.003 f; unit patient 9000 t"; got != want {
+		t.Errorf("budgets that are linked are %q, want %q", got, want)
+	}
+	if got := text(bob, names); got != "unit patient 9000 t" {
+		t.Errorf("another one sees %q", got)
+	}
+	if _, err := ana.Exec(t.Context(), "SELECT count(*) FROM labs WHERE value > 3"); err == nil ||
+		!strings.Contains(err.Error(), `privacy budget of table "public.labs, public.visits" has no room`) {
+		t.Errorf("a statement that is too dear: %v", err)
+	}
+}
+
+// linkBudgets has tables swap their names, and another move, under budgets of theirs, and decides about the names of other budgets.
+func (w *world) linkBudgets(t *testing.T) {
+	t.Helper()
+	tables := func(scopes, of, ids []string) (e history.PolicyEntry) {
+		e.Limits = []accountant.Limit{
+			limit(t, accountant.UnitScope, "patient", dp.ZCDP, 9_000_000), limit(t, accountant.AnalystScope, "ana", dp.ZCDP, 5),
+		}
+		for i, n := range scopes {
+			l := limit(t, accountant.TableScope, n, dp.ZCDP, int64(i+1))
+			e.Limits = append(e.Limits, l)
+			e.Links = append(e.Links, accountant.Link{Scope: l.Scope, Table: accountant.Table{Name: of[i], ID: ids[i]}})
+		}
+		return e
+	}
+	old, now := []string{"public.visits", "public.labs", "old.patients"}, []string{"public.visits", "public.labs", "public.patients"}
+	l := w.ledger.(*memledger.Ledger)
+	for _, e := range []history.PolicyEntry{
+		tables(old, old, []string{"x/1", "x/2", "x/3"}), tables(now, now, []string{"x/2", "x/1", "x/3"}),
+	} {
+		if err := l.SetPolicy(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for from, to := range map[string]string{"unit:patient": "person", "analyst:ana": "anna"} {
+		kind, name, _ := strings.Cut(from, ":")
+		scope := accountant.Scope{Kind: accountant.ScopeKind(kind), Name: name}
+		e := history.RenameEntry{From: scope, To: accountant.Scope{Kind: scope.Kind, Name: to}, Who: "carol", Reason: "why"}
+		if err := l.Decide(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.proxy.ReloadBudgets(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -55,6 +55,9 @@ func setPolicy(s *State, e PolicyEntry) error {
 	if err != nil {
 		return err
 	}
+	if err := unclaimed(s, claims); err != nil {
+		return err
+	}
 	for scope, limit := range claims {
 		b, err := s.withLimit(accountant.Limit{Scope: scope, Loss: limit.Loss})
 		if err != nil {
@@ -160,7 +163,19 @@ func claim(s *State, e PolicyEntry) (map[accountant.Scope]accountant.Limit, erro
 			claims[named(s, l.Scope)] = l
 		}
 	}
-	return claims, unclaimed(s, claims)
+	return claims, nil
+}
+
+// Stated returns the limits of a policy by the budgets of the ledger that they are for. Tables are known by their names alone, which are
+// those that they had when a policy was last set.
+func Stated(s *State, limits []accountant.Limit) (map[accountant.Scope]accountant.Limit, error) {
+	e := PolicyEntry{Limits: limits}
+	for _, l := range limits {
+		if l.Scope.Kind == accountant.TableScope {
+			e.Links = append(e.Links, accountant.Link{Scope: l.Scope, Table: accountant.Table{Name: l.Scope.Name}})
+		}
+	}
+	return claim(s, e)
 }
 
 // checkLocal refuses the budget of a local table that is the one of another name by its ID: what its objects have lost is in

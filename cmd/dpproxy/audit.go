@@ -13,6 +13,7 @@ import (
 	"dpproxy/accountant"
 	"dpproxy/accountant/history"
 	"dpproxy/dp"
+	"dpproxy/planner/policy"
 )
 
 // An audit is the sum of all entries of a ledger.
@@ -101,26 +102,57 @@ type balanceJSON struct {
 	// The budget of the scope in the policy, if it has one.
 	PolicyLimit      json.Number `json:"policy_limit,omitempty"`
 	PolicyDeltaLimit json.Number `json:"policy_delta_limit,omitempty"`
+	// PolicyName is the name there, if it is another one, and Tables are those whose statements are charged to a table's budget, if they
+	// are not the one of that name.
+	PolicyName string   `json:"policy_name,omitempty"`
+	Tables     []string `json:"tables,omitempty"`
 }
 
 // amountOf and deltaOf write the parts of a loss, exactly.
 func amountOf(l dp.Loss) json.Number { return json.Number(dp.Decimal(l.Pico(), 12)) }
 func deltaOf(l dp.Loss) json.Number  { return json.Number(dp.Decimal(l.Atto(), 18)) }
 
-// stated returns the policy's budget of a scope.
-func (s *books) stated(scope accountant.Scope) (dp.Loss, bool, error) {
+// Budgets of the ledger have the names that they were made under, or that decisions have given them. A policy can have other names for
+// the same budgets: a table that was renamed, or moved to another schema, keeps its budget, and two that have swapped names share theirs.
+
+// stated returns the policy's budget that is for one of the ledger.
+func (s *books) stated(state *history.State, scope accountant.Scope) (l accountant.Limit, ok bool, err error) {
 	limits, err := s.policy.Scopes()
 	if err != nil {
-		return dp.Loss{}, false, err
+		return l, false, err
 	}
+	if all, err := history.Stated(state, limits); err == nil {
+		l, ok = all[scope]
+		return l, ok, nil
+	}
+	// A policy that contradicts the ledger has the budgets of its names.
 	i := slices.IndexFunc(limits, func(l accountant.Limit) bool { return l.Scope == scope })
 	if i < 0 {
-		return dp.Loss{}, false, nil
+		return l, false, nil
 	}
-	return limits[i].Loss, true, nil
+	return limits[i], true, nil
 }
 
-func (s *books) balancesJSON(balances []accountant.Balance) ([]balanceJSON, error) {
+// charged returns the tables of the policy whose statements are charged to a table's budget; nil if there is one alone, whose budget the
+// policy states.
+func (s *books) charged(state *history.State, scope, stated accountant.Scope) (tables []string) {
+	for _, l := range history.LinksOf(state) {
+		of := func(t policy.TablePolicy) bool {
+			return t.Name.String() == l.Table.Name && !t.Public && s.policy.PartitionOf[t.Name].Name == "" // has that of its table
+		}
+		if l.Scope == scope && scope.Kind == accountant.TableScope && !slices.Contains(tables, l.Table.Name) &&
+			slices.ContainsFunc(s.policy.Tables.Tables, of) {
+			tables = append(tables, l.Table.Name)
+		}
+	}
+	if len(tables) == 1 && tables[0] == stated.Name {
+		return nil
+	}
+	slices.Sort(tables)
+	return tables
+}
+
+func (s *books) balancesJSON(state *history.State, balances []accountant.Balance) ([]balanceJSON, error) {
 	all := []balanceJSON{}
 	for _, b := range balances {
 		left := b.Remaining()
@@ -129,13 +161,17 @@ func (s *books) balancesJSON(balances []accountant.Balance) ([]balanceJSON, erro
 			Limit: amountOf(b.Limit), Spent: amountOf(b.Spent), Held: amountOf(b.Held), Remaining: amountOf(left),
 			DeltaLimit: deltaOf(b.Limit), DeltaSpent: deltaOf(b.Spent), DeltaHeld: deltaOf(b.Held), DeltaRemaining: deltaOf(left),
 		}
-		l, ok, err := s.stated(b.Scope)
+		l, ok, err := s.stated(state, b.Scope)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			j.PolicyLimit, j.PolicyDeltaLimit = amountOf(l), deltaOf(l)
+			j.PolicyLimit, j.PolicyDeltaLimit = amountOf(l.Loss), deltaOf(l.Loss)
 		}
+		if ok && l.Scope != b.Scope {
+			j.PolicyName = l.Scope.Name
+		}
+		j.Tables = s.charged(state, b.Scope, l.Scope)
 		all = append(all, j)
 	}
 	return all, nil
@@ -150,10 +186,12 @@ func (s *books) balances(state *history.State) ([]accountant.Balance, map[accoun
 	return localBooks{s}.withObjects(state, balances)
 }
 
-func (s *books) balanceRows(balances []accountant.Balance, about map[accountant.Scope]string) ([][]string, error) {
+func (s *books) balanceRows(
+	state *history.State, balances []accountant.Balance, about map[accountant.Scope]string,
+) ([][]string, error) {
 	rows := [][]string{{"SCOPE", "LIMIT", "SPENT", "HELD", "REMAINING", "NOTE"}}
 	for _, b := range balances {
-		l, ok, err := s.stated(b.Scope)
+		l, ok, err := s.stated(state, b.Scope)
 		if err != nil {
 			return nil, err
 		}
@@ -167,11 +205,17 @@ func (s *books) balanceRows(balances []accountant.Balance, about map[accountant.
 		if b.Retired {
 			notes = append(notes, "retired")
 		}
+		if ok && l.Scope != b.Scope {
+			notes = append(notes, fmt.Sprintf("%v in the policy", l.Scope))
+		}
+		if tables := s.charged(state, b.Scope, l.Scope); tables != nil {
+			notes = append(notes, "charged for "+strings.Join(tables, ", "))
+		}
 		switch {
 		case !ok:
 			notes = append(notes, "not in the policy")
-		case l != b.Limit:
-			notes = append(notes, fmt.Sprintf("the policy says %v", l))
+		case l.Loss != b.Limit:
+			notes = append(notes, fmt.Sprintf("the policy says %v", l.Loss))
 		}
 		rows = append(rows, []string{
 			b.Scope.String(), b.Limit.String(), b.Spent.String(), b.Held.String(), b.Remaining().String(), strings.Join(notes, "; "),

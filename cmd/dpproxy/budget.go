@@ -43,13 +43,13 @@ func (c *budgetList) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if c.Output == "json" {
-		all, err := s.balancesJSON(balances)
+		all, err := s.balancesJSON(a.state, balances)
 		if err != nil {
 			return err
 		}
 		return writeJSON(all)
 	}
-	rows, err := s.balanceRows(balances, notes)
+	rows, err := s.balanceRows(a.state, balances, notes)
 	if err != nil {
 		return err
 	}
@@ -84,35 +84,34 @@ func parseScope(option, text string) (accountant.Scope, error) {
 	return s, nil
 }
 
-// decide records the command's decision about its scope, and returns the balance
+// decide records the command's decision about its scope, and returns the state and the balance
 // after it.
 func (c *scopeArgs) decide(
 	ctx context.Context, log *slog.Logger, entry func(scope accountant.Scope, who string) (history.Entry, error),
-) (s *books, b accountant.Balance, err error) {
+) (s *books, state *history.State, b accountant.Balance, err error) {
 	if s, err = loadBooks(c.Policy); err != nil {
-		return nil, b, err
+		return nil, nil, b, err
 	}
 	scope, err := c.scope()
 	if err != nil {
-		return nil, b, err
+		return nil, nil, b, err
 	}
 	who, err := c.decider()
 	if err != nil {
-		return nil, b, err
+		return nil, nil, b, err
 	}
 	e, err := entry(scope, who)
 	if err != nil {
-		return nil, b, err
+		return nil, nil, b, err
 	}
-	state, err := s.decide(ctx, log, e)
-	if err != nil {
-		return nil, b, err
+	if state, err = s.decide(ctx, log, e); err != nil {
+		return nil, nil, b, err
 	}
 	after, err := state.Balances(scope)
 	if err != nil {
-		return nil, b, s.advise(err)
+		return nil, nil, b, s.advise(err)
 	}
-	return s, after[0], nil
+	return s, state, after[0], nil
 }
 
 // limitArgs are a budget and its new limit.
@@ -152,27 +151,27 @@ func (c *limitArgs) text() string {
 }
 
 // report writes the limit of now, and the one that the policy must have by the next start.
-func (c *limitArgs) report(s *books, b accountant.Balance, otherwise string) error {
+func (c *limitArgs) report(s *books, state *history.State, b accountant.Balance, otherwise string) error {
 	if b.Scope.Kind == accountant.LocalScope {
 		fmt.Printf("each object of %s is limited to %v\n", b.Scope.Name, b.Limit)
 	} else {
 		fmt.Printf("%v is limited to %v; %v is spent, %v is left\n", b.Scope, b.Limit, b.Spent, b.Remaining())
 	}
-	stated, ok, err := s.stated(b.Scope)
+	stated, ok, err := s.stated(state, b.Scope)
 	switch {
 	case err != nil:
 		return err
 	case !ok:
 		fmt.Println("the policy gives it no budget, so that this limit stays")
-	case stated == b.Limit:
+	case stated.Loss == b.Limit:
 		fmt.Println("the policy says the same")
 	default:
 		value := c.text()
 		if b.Scope.Kind == accountant.LocalScope && c.Delta == "" {
 			value = c.Epsilon
 		}
-		fmt.Printf("the policy still says %v: %s; set %s to %s in the policy of every proxy\n", stated, otherwise,
-			policyKey(b.Scope), value)
+		fmt.Printf("the policy still says %v: %s; set %s to %s in the policy of every proxy\n", stated.Loss, otherwise,
+			policyKey(stated.Scope), value)
 	}
 	return nil
 }
@@ -197,14 +196,14 @@ type budgetRaise struct {
 
 // Run implements the command.
 func (c *budgetRaise) Run(ctx context.Context, log *slog.Logger) error {
-	s, b, err := c.decide(ctx, log, func(scope accountant.Scope, who string) (history.Entry, error) {
+	s, state, b, err := c.decide(ctx, log, func(scope accountant.Scope, who string) (history.Entry, error) {
 		limit, err := c.limit(scope)
 		return history.RaiseEntry{Limit: limit, Who: who, Reason: c.Reason}, err
 	})
 	if err != nil {
 		return err
 	}
-	return c.report(s, b, "the next start or reload of dpproxy would lower it again")
+	return c.report(s, state, b, "the next start or reload of dpproxy would lower it again")
 }
 
 type budgetLower struct {
@@ -213,7 +212,7 @@ type budgetLower struct {
 
 // Run implements the command.
 func (c *budgetLower) Run(ctx context.Context, log *slog.Logger) error {
-	s, b, err := c.decide(ctx, log, func(scope accountant.Scope, who string) (history.Entry, error) {
+	s, state, b, err := c.decide(ctx, log, func(scope accountant.Scope, who string) (history.Entry, error) {
 		limit, err := c.limit(scope)
 		return history.LowerEntry{Limit: limit, Who: who, Reason: c.Reason}, err
 	})
@@ -221,10 +220,10 @@ func (c *budgetLower) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	otherwise := "dpproxy would not start, or reload it, since a policy cannot raise a limit"
-	if stated, ok, err := s.stated(b.Scope); err == nil && ok && stated.Fits(b.Limit) {
+	if stated, ok, err := s.stated(state, b.Scope); err == nil && ok && stated.Loss.Fits(b.Limit) {
 		otherwise = "the next start or reload of dpproxy would lower it further"
 	}
-	return c.report(s, b, otherwise)
+	return c.report(s, state, b, otherwise)
 }
 
 type budgetFreeze struct {
@@ -247,7 +246,7 @@ func (c *budgetThaw) Run(ctx context.Context, log *slog.Logger) error {
 
 // set freezes or thaws a budget.
 func (c *scopeArgs) set(ctx context.Context, log *slog.Logger, frozen bool) error {
-	_, b, err := c.decide(ctx, log, func(scope accountant.Scope, who string) (history.Entry, error) {
+	_, _, b, err := c.decide(ctx, log, func(scope accountant.Scope, who string) (history.Entry, error) {
 		return history.FreezeEntry{Scope: scope, Frozen: frozen, Who: who, Reason: c.Reason}, nil
 	})
 	if err != nil {

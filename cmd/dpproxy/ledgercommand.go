@@ -76,7 +76,7 @@ func (c *ledgerVerify) Run(ctx context.Context, log *slog.Logger) error {
 		Running: len(a.running()), Incidents: len(a.state.Incidents()), Head: a.headText(), Journal: journal, Marks: found,
 	}
 	if c.Output == "json" {
-		if v.Balances, err = s.balancesJSON(balances); err != nil {
+		if v.Balances, err = s.balancesJSON(a.state, balances); err != nil {
 			return err
 		}
 		return writeJSON(v)
@@ -99,7 +99,7 @@ func (c *ledgerVerify) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	fmt.Println()
-	if rows, err = s.balanceRows(balances, notes); err != nil {
+	if rows, err = s.balanceRows(a.state, balances, notes); err != nil {
 		return err
 	}
 	return table(rows...)

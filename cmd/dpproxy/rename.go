@@ -20,7 +20,7 @@ func (c *budgetRename) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	_, b, err := c.decide(ctx, log, func(from accountant.Scope, who string) (history.Entry, error) {
+	_, _, b, err := c.decide(ctx, log, func(from accountant.Scope, who string) (history.Entry, error) {
 		return history.RenameEntry{From: from, To: to, Who: who, Reason: c.Reason}, nil
 	})
 	if err != nil {
@@ -36,7 +36,7 @@ type budgetRetire struct {
 
 // Run implements the command.
 func (c *budgetRetire) Run(ctx context.Context, log *slog.Logger) error {
-	_, b, err := c.decide(ctx, log, func(scope accountant.Scope, who string) (history.Entry, error) {
+	_, _, b, err := c.decide(ctx, log, func(scope accountant.Scope, who string) (history.Entry, error) {
 		return history.RetireEntry{Scope: scope, Who: who, Reason: c.Reason}, nil
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"dpproxy/accountant"
 	"dpproxy/catalog"
@@ -60,16 +61,33 @@ func TableID(database string, oid uint32) string {
 	return fmt.Sprintf("%s/%d", database, oid)
 }
 
-// Current returns a budget by the name that the policy has for its table by now.
-func (c *Cashier) Current(s accountant.Scope) accountant.Scope {
-	if s.Kind != accountant.TableScope {
-		return s
+// Names returns the names that the policy has by now for what a budget is of, whatever the ledger calls it: the unit, or the tables
+// whose statements are charged to it. There are several after tables have swapped their names, and none if the policy has no such table.
+// The budget of an analyst has all names that it ever had.
+func (c *Cashier) Names(s accountant.Scope) (names []string) {
+	switch s.Kind {
+	case accountant.UnitScope:
+		return []string{c.catalog.Unit()}
+	case accountant.AnalystScope:
+		return c.budgets().Names(s)
+	case accountant.LocalScope: // no statement is charged to it
+		return []string{s.Name}
+	case accountant.TableScope:
 	}
 	for _, n := range c.catalog.Protected() {
-		if slices.Contains(c.budgets().Of(s.Kind, c.Tables([]catalog.Name{n})[0]), s) {
-			s.Name = n.String()
-			break
+		own := c.Tables([]catalog.Name{n})[0] // a partition has the budget of its table
+		if own.Name == n.String() && slices.Contains(c.budgets().Of(s.Kind, own), s) {
+			names = append(names, own.Name)
 		}
+	}
+	return names
+}
+
+// Current returns a budget by the names that the policy has for it by now; by that of the ledger, if there are none or if it is an
+// analyst's.
+func (c *Cashier) Current(s accountant.Scope) accountant.Scope {
+	if names := c.Names(s); len(names) > 0 && s.Kind != accountant.AnalystScope {
+		s.Name = strings.Join(names, ", ")
 	}
 	return s
 }
