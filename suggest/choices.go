@@ -4,23 +4,26 @@ import (
 	"dpproxy/catalog"
 )
 
-// Choices stand where the catalogue tells nothing: somebody's answers, or the defaults.
+// Choices are somebody's answers where the catalogue says nothing, or the defaults.
 type Choices struct {
-	// Unit is the table that has one row for each privacy unit; the zero Name: the likeliest.
-	Unit catalog.Name
+	// Unit is the table that has one row for each privacy unit, and UnitColumn the column, or "" for the key; the zero Name: the
+	// one that is clear.
+	Unit       catalog.Name
+	UnitColumn string
 	// UnitName is the word for a row of it, such as student; empty: as the table is called.
 	UnitName string
 	// Epsilon is the budget of the unit.
 	Epsilon string
-	// Public are tables without a way to the unit that everybody may read.
-	Public map[catalog.Name]bool
-	// Ways are the foreign keys, by name, that lead from a table to the unit, where several do: the people behind
-	// the others are knowingly not protected by the table's rows.
+	// Public are tables without a way to the unit that everybody may read; AllClear adds those that nothing speaks against.
+	Public   map[catalog.Name]bool
+	AllClear bool
+	// References are tables of nobody's in particular.
+	References map[catalog.Name]bool
+	// Ways are the columns, with commas, that lead from a table to the unit: the people behind
+	// others are knowingly not protected by the table's rows.
 	Ways map[catalog.Name]string
-	// Rows are max_rows_per_group of tables; empty: auto.
-	Rows map[catalog.Name]string
-	// Bounds are the bounds of columns, as a policy writes them.
-	Bounds map[Place][2]string
+	// Given are the ways that a policy has already.
+	Given map[catalog.Name]Way
 	// Dropped are relations that stay out, and Hidden columns that are hidden, each with the reason.
 	Dropped map[catalog.Name]string
 	Hidden  map[Place]string
@@ -45,8 +48,8 @@ type Service struct {
 func NewChoices(s Service) *Choices {
 	return &Choices{
 		Epsilon: DefaultEpsilon, Service: s,
-		Public: map[catalog.Name]bool{}, Ways: map[catalog.Name]string{}, Rows: map[catalog.Name]string{},
-		Bounds: map[Place][2]string{}, Dropped: map[catalog.Name]string{}, Hidden: map[Place]string{},
+		Public: map[catalog.Name]bool{}, References: map[catalog.Name]bool{}, Ways: map[catalog.Name]string{},
+		Dropped: map[catalog.Name]string{}, Hidden: map[Place]string{},
 	}
 }
 

@@ -1,28 +1,21 @@
 package suggest
 
 import (
+	"cmp"
 	"fmt"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"dpproxy/catalog"
 	"dpproxy/planner/pgtype"
 )
 
-// A Column is an entry of a table's columns.
-type Column struct {
-	Source *catalog.Column
-	// Policy is the entry in the file, such as {values: enum} or hidden, and Note a comment behind it.
-	Policy, Note string
-	// Open says that bounds would be of use, and nobody has stated any; Times that they are of a date or an instant.
-	Open, Times bool
-}
+// An inspector decides which columns are hidden, and which values the others have.
+type inspector struct{ *Draft }
 
 // columns decides about the columns of a protected table.
-func (d *Draft) columns(t *Table) {
+func (d inspector) columns(t *Table) {
 	for i := range t.Source.Columns {
 		t.Columns = append(t.Columns, d.column(t, &t.Source.Columns[i]))
 	}
@@ -30,7 +23,8 @@ func (d *Draft) columns(t *Table) {
 		again = false
 		for i := range t.Columns {
 			if c := &t.Columns[i]; c.Policy != hidden && slices.ContainsFunc(c.Source.From, t.hides) {
-				c.Policy, c.Note, c.Open, again = hidden, "computed from a hidden column", false, true
+				c.hide(ofRest, "computed from a hidden column")
+				again = true
 			}
 		}
 	}
@@ -42,57 +36,80 @@ func (t *Table) hides(column string) bool {
 	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Source.Name == column && c.Policy == hidden })
 }
 
-func (d *Draft) column(t *Table, src *catalog.Column) Column {
+func (d inspector) column(t *Table, src *catalog.Column) Column {
 	c := Column{Source: src, Policy: "{}"}
 	if why := d.choices.Hidden[Place{t.Source.Name, src.Name}]; why != "" {
-		c.Policy, c.Note = hidden, why
+		c.hide(ofRest, why)
 		return c
 	}
-	said := domainOf(src.Name, d.survey.Checks[t.Source.Name])
-	if src.Type.Kind == 'd' {
-		ofDomain := domainOf("value", d.survey.Checks[src.Type.Name])
-		said.low, said.high = either(said.low, ofDomain.low), either(said.high, ofDomain.high)
-		if said.values == nil {
-			said.values = ofDomain.values
-		}
+	said := d.said(t, src)
+	s := d.secret(t, d.rels[t.Source.Name].field(src.Name))
+	if s.kind == ofFreeText && listable(src, said.values) { // one of a few
+		s = secrecy{}
 	}
-	switch fam := familyOf(src); {
+	switch {
 	case src.Virtual:
-		c.Policy, c.Note = hidden, "a virtual generated column is computed when it is read, which can fail on a row"
+		c.hide(ofRest, "a virtual generated column is computed when it is read, which can fail on a row")
 	case t.Distance == 0 && slices.Contains(t.NotProtected, src.Name):
-		c.Policy, c.Note = hidden, "refers to another "+d.UnitName+", whom this row does not protect"
+		c.hide(ofOthers, "refers to another "+d.UnitName+", whom this row does not protect")
 	case src.Name == t.Unit:
 		c.Note = "the " + d.UnitName
-	case d.isReference(t, src.Name):
-		c.Note = d.referred(t, src.Name)
-	case fam == pgtype.EnumFamily:
-		c.Policy = "{values: enum}"
-	case fam == pgtype.BoolFamily:
-		c.Policy = "{values: [false, true]}"
-	case slices.Contains([]pgtype.Family{pgtype.IntFamily, pgtype.NumericFamily, pgtype.FloatFamily}, fam):
-		d.number(t, &c, said)
-	case fam == pgtype.DateFamily || fam == pgtype.InstantFamily:
-		d.time(t, &c, said)
-	case fam == pgtype.TextFamily && listable(src, said.values):
-		c.Policy = "{values: [" + strings.Join(quoted(said.values), ", ") + "]}"
-	case fam == pgtype.TextFamily:
-		c.Policy, c.Note = hidden, "text, which can name somebody. Or is it one of a few words? {values: [...]}"
-	case fam == pgtype.UUIDFamily:
-		if !inKey(t.Source, src.Name) {
-			c.Policy, c.Note = hidden, "refers to nothing that the database knows of"
+		if t.ByName {
+			c.Note += ", by its name alone"
 		}
-	case fam == pgtype.TimeFamily || fam == pgtype.IntervalFamily:
+	case s.kind != "":
+		c.hide(s.kind, s.note)
+	case t.ByName && slices.Contains(t.Via, src.Name):
+		c.Note = "a row of " + shortName(t.To) + ", by its name alone"
+	case slices.Contains(t.SamePerson, src.Name):
+		c.Note = d.referred(t, src.Name) + ": of the same " + d.UnitName + ", it is assumed"
+	case d.refersByKey(t, src.Name):
+		c.Note = d.referred(t, src.Name)
 	default:
-		c.Policy, c.Note = hidden, src.Type.Display+", of which nothing can be asked"
+		d.values(t, &c, said)
 	}
 	return c
 }
 
-func either(a, b string) string {
-	if a != "" {
-		return a
+// said are the values of a column that constraints admit, its own and those of a domain.
+func (d inspector) said(t *Table, src *catalog.Column) domain {
+	said := domainOf(src.Name, d.Checks[t.Source.Name])
+	if src.Type.Kind == 'd' {
+		ofDomain := domainOf("value", d.Checks[src.Type.Name])
+		said.low, said.high = cmp.Or(said.low, ofDomain.low), cmp.Or(said.high, ofDomain.high)
+		if said.values == nil {
+			said.values = ofDomain.values
+		}
 	}
-	return b
+	return said
+}
+
+func (c *Column) hide(kind, why string) { c.Policy, c.kind, c.Note = hidden, kind, why }
+
+// values writes which values a column has, as far as constraints say.
+func (d inspector) values(t *Table, c *Column, said domain) {
+	src := c.Source
+	switch fam := familyOf(src); fam {
+	case pgtype.EnumFamily:
+		c.Policy = "{values: enum}"
+	case pgtype.BoolFamily:
+		c.Policy = "{values: [false, true]}"
+	case pgtype.IntFamily, pgtype.NumericFamily, pgtype.FloatFamily:
+		d.number(t, c, said)
+	case pgtype.DateFamily, pgtype.InstantFamily:
+		d.time(c, said)
+	case pgtype.TextFamily:
+		if listable(src, said.values) {
+			c.Policy = "{values: [" + strings.Join(quoted(said.values), ", ") + "]}"
+		}
+	case pgtype.UUIDFamily:
+		if !inKey(t.Source, src.Name) {
+			c.hide(ofNumbers, "refers to nothing that the database knows of")
+		}
+	case pgtype.TimeFamily, pgtype.IntervalFamily:
+	case pgtype.NoFamily:
+		c.hide(ofDocuments, src.Type.Display+", of which nothing can be asked")
+	}
 }
 
 // listable reports whether a text can have these values in a policy.
@@ -103,19 +120,17 @@ func listable(c *catalog.Column, values []string) bool {
 	})
 }
 
-func unprintable(r rune) bool { return r < ' ' || r == 0x7f }
-
-// isReference reports whether a column is part of a foreign key.
-func (d *Draft) isReference(t *Table, name string) bool {
-	return slices.ContainsFunc(foreignKeys(t.Source), func(fk catalog.ForeignKey) bool { return slices.Contains(fk.Columns, name) })
+// refersByKey reports whether a column is part of a foreign key.
+func (d inspector) refersByKey(t *Table, name string) bool {
+	return d.rels[t.Source.Name].field(name).foreign
 }
 
 // referred names the table that a column refers to.
-func (d *Draft) referred(t *Table, name string) string {
-	for _, fk := range foreignKeys(t.Source) {
+func (d inspector) referred(t *Table, name string) string {
+	for _, fk := range d.rels[t.Source.Name].foreign {
 		if slices.Contains(fk.Columns, name) {
 			note := "refers to " + shortName(fk.References)
-			if slices.Contains(d.Unrelated, fk.References) {
+			if d.Table(fk.References) == nil && !slices.Contains(d.Public, fk.References) {
 				note += ", which is not in the policy"
 			}
 			return note
@@ -124,22 +139,11 @@ func (d *Draft) referred(t *Table, name string) string {
 	return ""
 }
 
-// inKey reports whether a column is part of a key, or numbered by a sequence: it tells rows apart.
-func inKey(t *catalog.Table, name string) bool {
-	if c, ok := t.Column(name); ok && (c.Identity != "" || c.Serial != "") {
-		return true
-	}
-	return slices.ContainsFunc(t.Keys, func(k catalog.Key) bool { return slices.Contains(k.Columns, name) })
-}
-
 // number bounds a number as constraints do, or asks.
-func (d *Draft) number(t *Table, c *Column, said domain) {
+func (d inspector) number(t *Table, c *Column, said domain) {
 	if inKey(t.Source, c.Source.Name) {
 		c.Note = "a key"
 		return
-	}
-	if b, ok := d.choices.Bounds[Place{t.Source.Name, c.Source.Name}]; ok {
-		said = domain{low: b[0], high: b[1]}
 	}
 	if said.values != nil && familyOf(c.Source) == pgtype.IntFamily && !slices.ContainsFunc(said.values, noInteger) {
 		c.Policy = "{values: [" + strings.Join(said.values, ", ") + "]}"
@@ -156,7 +160,6 @@ func (d *Draft) number(t *Table, c *Column, said domain) {
 	if typ.Family() == pgtype.FloatFamily || typ.Family() == pgtype.NumericFamily && typ.Scale() < 0 {
 		needs = "sums and averages need them, or a step such as {step: 0.01}; " + needs
 	}
-	c.Open = true
 	c.Note = fmt.Sprintf("bounds: ? between which numbers is %s, of nearly all rows%s? %s",
 		c.Source.Name, d.known(said, lowKnown, highKnown), needs)
 }
@@ -167,7 +170,7 @@ func noInteger(text string) bool {
 }
 
 // known tells of bounds of which one end alone is known.
-func (*Draft) known(said domain, low, high bool) string {
+func (inspector) known(said domain, low, high bool) string {
 	switch {
 	case low:
 		return " (a constraint says from " + said.low + " on)"
@@ -177,49 +180,15 @@ func (*Draft) known(said domain, low, high bool) string {
 	return ""
 }
 
-// number reads a number that a policy takes as a bound.
-func number(text string) (*big.Rat, bool) {
-	if text == "" || strings.ContainsAny(text, "/_xXpP") || len(text) > 100 {
-		return nil, false
-	}
-	return new(big.Rat).SetString(text)
-}
-
 // time bounds a date or a point in time, likewise.
-func (d *Draft) time(t *Table, c *Column, said domain) {
-	c.Times = true
-	if b, ok := d.choices.Bounds[Place{t.Source.Name, c.Source.Name}]; ok {
-		said = domain{low: b[0], high: b[1]}
-	}
+func (d inspector) time(c *Column, said domain) {
 	low, lowKnown := day(said.low)
 	high, highKnown := day(said.high)
 	if lowKnown && highKnown && !low.After(high) {
-		c.Policy = fmt.Sprintf("{bounds: [%s, %s]}", d.end(c, low), d.end(c, high))
+		c.Policy = fmt.Sprintf("{bounds: [%s, %s]}", endOf(c.Source, low), endOf(c.Source, high))
 		return
 	}
-	c.Open = true
 	c.Note = fmt.Sprintf("bounds: ? which are the first and the last day of %s that may count%s? "+
 		"{bounds: %s}; groups by time, percentiles, min and max need them",
 		c.Source.Name, d.known(said, lowKnown, highKnown), "[first, last]")
-}
-
-// end writes an end of bounds in the form that the type of the column has.
-func (*Draft) end(c *Column, t time.Time) string {
-	switch c.Source.Type.BaseOID {
-	case pgtype.Date:
-		return t.Format(time.DateOnly)
-	case pgtype.Timestamptz:
-		return t.Format(`"2006-01-02 15:04:05Z07:00"`)
-	}
-	return t.Format(`"2006-01-02 15:04:05"`)
-}
-
-// day reads a date or a point in time, as Postgres prints constants and people write them.
-func day(text string) (time.Time, bool) {
-	for _, layout := range []string{time.DateOnly, time.DateTime, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05-07"} {
-		if t, err := time.Parse(layout, text); err == nil && t.Year() > 0 {
-			return t, true
-		}
-	}
-	return time.Time{}, false
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +13,8 @@ import (
 	"dpproxy/mirror/introspect"
 )
 
-// A Conversation asks somebody where the catalogue tells nothing. An empty line takes the answer in brackets.
+// A Conversation asks somebody where the catalogue says nothing: at most six questions, none without a case. An empty line takes the
+// first answer in brackets.
 type Conversation struct {
 	In  *bufio.Reader
 	Out io.Writer
@@ -23,28 +23,26 @@ type Conversation struct {
 	failed  error
 }
 
-// Effects tell how the policy of a draft limits answers; an empty text is nothing to tell.
+// Effects say how the policy of a draft limits answers; an empty text is nothing to say.
 type Effects interface {
-	// Rows is about the limit of a table's rows, Column about the bounds of a column.
-	Rows(d *Draft, table catalog.Name) string
-	Column(d *Draft, table catalog.Name, c *Column) string
 	// Budget is about the budget of the unit.
 	Budget(d *Draft) string
 }
 
 // Hold asks all questions, and returns the draft with the answers.
 func (c *Conversation) Hold(s *introspect.Survey, ch *Choices) (*Draft, error) {
-	all := Candidates(s)
-	if len(all) == 0 {
-		return nil, ErrNoUnit
+	cat := read(s)
+	all := cat.candidates()
+	if ch.Unit == (catalog.Name{}) {
+		if len(all) == 0 {
+			return nil, ErrNoUnit
+		}
+		c.unit(cat, all, ch)
 	}
-	c.unit(all, ch)
-	d := c.draft(s, ch)
-	d = c.ways(d, s, ch)
-	c.public(d, ch)
-	d = c.draft(s, ch)
-	d = c.rows(d, s, ch)
-	d = c.bounds(d, s, ch)
+	d := c.others(c.draft(s, ch), s, ch)
+	d = c.several(d, s, ch)
+	d = c.public(d, s, ch)
+	d = c.doubtful(d, s, ch)
 	d = c.budget(d, s, ch)
 	return d, c.failed
 }
@@ -58,7 +56,7 @@ func (c *Conversation) draft(s *introspect.Survey, ch *Choices) *Draft {
 		}
 		c.failed = err
 	}
-	return &Draft{survey: s, choices: ch}
+	return &Draft{catalogue: &catalogue{Survey: s}, choices: ch}
 }
 
 func (c *Conversation) printf(format string, args ...any) {
@@ -70,10 +68,11 @@ func (c *Conversation) printf(format string, args ...any) {
 // errEnded says that nobody is there any more.
 var errEnded = errors.New("the input ended before the last question")
 
-// ask asks until an answer is taken; otherwise is the one of an empty line.
-func (c *Conversation) ask(question, otherwise string, take func(answer string) (problem string)) {
+// ask asks until an answer is taken. Answers are those that there are, with slashes: the first is the one of an empty line.
+func (c *Conversation) ask(question, answers string, take func(answer string) (problem string)) {
+	otherwise, _, _ := strings.Cut(answers, " / ")
 	for c.failed == nil {
-		c.printf("%s [%s]: ", question, otherwise)
+		c.printf("%s [%s]: ", question, answers)
 		line, err := c.In.ReadString('\n')
 		answer := strings.TrimSpace(line)
 		if err != nil && answer == "" {
@@ -99,119 +98,6 @@ func (c *Conversation) tell(effect string) {
 	}
 }
 
-// pick asks for one of a list, by its number or its text. The first is the default.
-func (c *Conversation) pick(question string, list, texts []string) (chosen int) {
-	if c.failed != nil {
-		return 0
-	}
-	for i, text := range texts {
-		c.printf("  %d. %s\n", i+1, oneLine(text))
-	}
-	c.ask(question, "1", func(answer string) string {
-		n, err := strconv.Atoi(answer)
-		if i := slices.Index(list, answer); i >= 0 {
-			n, err = i+1, nil
-		}
-		if err != nil || n < 1 || n > len(list) {
-			return fmt.Sprintf("a number from 1 to %d, or a name", len(list))
-		}
-		chosen = n - 1
-		return ""
-	})
-	return chosen
-}
-
-// shown is how many candidates are listed.
-const shown = 9
-
-func (c *Conversation) unit(all []Candidate, ch *Choices) {
-	if ch.Unit == (catalog.Name{}) {
-		var list, texts []string
-		for _, u := range all[:min(len(all), shown)] {
-			list = append(list, shortName(u.Table))
-			texts = append(texts, shortName(u.Table)+": "+tablesRefer(u.Referring))
-		}
-		c.printf("Which table has one row for each person, or whatever is to be protected?\n")
-		ch.Unit = all[c.pick("Table", list, texts)].Table
-	}
-	c.ask("What is one of them called?", unitName(ch.Unit.Name), func(answer string) string {
-		if len(answer) > 63 || strings.ContainsFunc(answer, unprintable) {
-			return "a short word, such as " + unitName(ch.Unit.Name)
-		}
-		ch.UnitName = answer
-		return ""
-	})
-	c.tell("answers hardly change with all rows of one " + ch.UnitName + ", in all tables together")
-}
-
-// ways asks about tables whose rows may be about two people, until there are no others.
-func (c *Conversation) ways(d *Draft, s *introspect.Survey, ch *Choices) *Draft {
-	for {
-		i := slices.IndexFunc(d.Ambiguous, func(a Ambiguity) bool { return ch.Dropped[a.Table] == "" })
-		if i < 0 || c.failed != nil {
-			return d
-		}
-		a := d.Ambiguous[i]
-		c.printf("A row of %s refers to several rows of people, and can protect one %s.\n",
-			oneLine(shortName(a.Table)), oneLine(d.UnitName))
-		list, texts := []string{"out"}, []string{"leave the table out"}
-		for _, w := range a.Ways {
-			by := w.Unit
-			if by == "" {
-				by = strings.Join(w.Via, ", ")
-			}
-			list, texts = append(list, by), append(texts, by+": those behind "+strings.Join(a.without(w), ", ")+" are not protected by it")
-		}
-		chosen := c.pick("Whose is it?", list, texts)
-		if chosen == 0 {
-			ch.Dropped[a.Table] = "its rows refer to several people, by " + alternatives(a.Columns)
-			c.tell(shortName(a.Table) + " does not exist for analysts")
-		} else {
-			ch.Ways[a.Table] = a.Ways[chosen-1].Key
-			c.tell("answers about " + shortName(a.Table) + " protect those behind " + list[chosen] + ", and may tell of the others")
-		}
-		d = c.draft(s, ch)
-	}
-}
-
-func (c *Conversation) public(d *Draft, ch *Choices) {
-	for _, n := range d.Unrelated {
-		c.ask(fmt.Sprintf("No foreign key leads from %s to a %s. May every analyst read all its rows? y or n",
-			oneLine(shortName(n)), oneLine(d.UnitName)), "n", func(answer string) string {
-			switch strings.ToLower(answer) {
-			case "y", "yes":
-				ch.Public[n] = true
-				c.tell("its rows are copied to the mirror; to read and to join them costs nothing")
-			case "n", "no":
-				c.tell(shortName(n) + " does not exist for analysts")
-			default:
-				return "y or n"
-			}
-			return ""
-		})
-	}
-}
-
-func (c *Conversation) rows(d *Draft, s *introspect.Survey, ch *Choices) *Draft {
-	for _, t := range d.Tables {
-		if t.OnePerUnit {
-			continue
-		}
-		n := t.Source.Name
-		c.ask(fmt.Sprintf("How many rows of one %s in %s count? A number, or auto: each statement chooses, with a part of its epsilon",
-			oneLine(d.UnitName), oneLine(shortName(n))), "auto", func(answer string) string {
-			if k, err := strconv.Atoi(answer); answer != "auto" && (err != nil || k < 1 || k > 1_000_000) {
-				return "auto, or a number from 1 to 1000000"
-			}
-			ch.Rows[n] = answer
-			return ""
-		})
-		d = c.draft(s, ch)
-		c.tell(c.effect(func() string { return c.Effects.Rows(d, n) }))
-	}
-	return d
-}
-
 // effect asks for the effect of an answer, unless the conversation has failed.
 func (c *Conversation) effect(of func() string) string {
 	if c.failed != nil || c.Effects == nil {
@@ -220,66 +106,243 @@ func (c *Conversation) effect(of func() string) string {
 	return of()
 }
 
-var pair = regexp.MustCompile(`^\[?\s*([^,\[\]]+?)\s*,\s*([^,\[\]]+?)\s*\]?$`)
-
-// bounds asks for the bounds of the columns that could use some.
-func (c *Conversation) bounds(d *Draft, s *introspect.Survey, ch *Choices) *Draft {
-	var open []Place
-	for _, t := range d.Tables {
-		for _, col := range t.Columns {
-			if col.Open {
-				open = append(open, Place{t.Source.Name, col.Source.Name})
-			}
+// unit asks whom to protect, unless there is one candidate alone, and a clear one.
+func (c *Conversation) unit(cat *catalogue, all []Candidate, ch *Choices) {
+	near, clear := cat.contenders(all)
+	for _, a := range all {
+		known := slices.ContainsFunc(near, func(n Candidate) bool { return n.Table == a.Table && n.Column == a.Column })
+		if !known && !a.part && len(near) < shown {
+			near = append(near, a)
 		}
 	}
-	for i, p := range open {
-		stop := false
-		col := d.Table(p.Table).column(p.Column)
-		question := fmt.Sprintf("(%d of %d) Bounds of %s.%s (%s), as %s; . for none here and in all others", i+1, len(open),
-			oneLine(shortName(p.Table)), oneLine(p.Column), oneLine(col.Source.Type.Display), sample(col))
-		c.ask(question, "none", func(answer string) string {
-			stop = answer == "."
-			if stop || answer == "none" {
-				return ""
+	chosen := 0
+	if len(near) > 1 || !clear {
+		c.printf("Whom to protect?\n")
+		for i := range near {
+			c.printf("  %d. %s\n", i+1, near[i].Explained())
+		}
+		c.ask("One row is for each", "1", func(answer string) string {
+			n, err := strconv.Atoi(answer)
+			i := slices.IndexFunc(near, func(a Candidate) bool { return answer == shortName(a.Table) || answer == a.Name() })
+			if i >= 0 {
+				n, err = i+1, nil
 			}
-			m := pair.FindStringSubmatch(answer)
-			if m == nil || !col.admits(m[1], m[2]) {
-				return "two ends, the lower first: " + sample(col)
+			if err != nil || n < 1 || n > len(near) {
+				return fmt.Sprintf("a number from 1 to %d, or a name", len(near))
 			}
-			ch.Bounds[p] = [2]string{m[1], m[2]}
+			chosen = n - 1
 			return ""
 		})
-		if stop || c.failed != nil {
-			return d
+	}
+	ch.Unit, ch.UnitColumn = near[chosen].Table, near[chosen].Column
+}
+
+// An answer is one of several, such as TABLE=out.
+type answer struct {
+	table catalog.Name
+	what  string
+}
+
+// answersOf reads TABLE=WHAT, with commas between; among are the tables that are asked about.
+func answersOf(text string, among []catalog.Name) (all []answer, problem string) {
+	for part := range strings.SplitSeq(text, ",") {
+		table, what, found := strings.Cut(strings.TrimSpace(part), "=")
+		i := slices.IndexFunc(among, func(n catalog.Name) bool { return shortName(n) == strings.TrimSpace(table) })
+		if !found || i < 0 {
+			return nil, "TABLE=..., of the tables " + shortNames(among)
 		}
-		d = c.draft(s, ch)
-		c.tell(c.effect(func() string { return c.Effects.Column(d, p.Table, d.Table(p.Table).column(p.Column)) }))
+		all = append(all, answer{among[i], strings.TrimSpace(what)})
+	}
+	return all, ""
+}
+
+func isYes(answer string) bool { return answer == "yes" || answer == "y" }
+
+func isNo(answer string) bool { return answer == "no" || answer == "n" || answer == "none" }
+
+// others asks about the tables of other people.
+func (c *Conversation) others(d *Draft, s *introspect.Survey, ch *Choices) *Draft {
+	if len(d.Others) == 0 {
+		return d
+	}
+	with := ""
+	if len(d.Theirs) > 0 {
+		with = fmt.Sprintf(", with %d of theirs", len(d.Theirs))
+	}
+	c.ask(fmt.Sprintf("Other people: %s. Leave them out%s?", shortNames(tablesOf(d.Others)), with), "yes / TABLE=reference",
+		func(text string) string {
+			if isYes(text) {
+				return ""
+			}
+			all, problem := answersOf(text, tablesOf(d.Others))
+			for _, a := range all {
+				if a.what != "reference" {
+					return "yes, or TABLE=reference"
+				}
+				ch.References[a.table] = true
+			}
+			return problem
+		})
+	return c.draft(s, ch)
+}
+
+// several asks whose the rows of tables are that are about several people. Each answer can raise others.
+func (c *Conversation) several(d *Draft, s *introspect.Survey, ch *Choices) *Draft {
+	var tables []catalog.Name
+	var proposed []string
+	for _, q := range d.Asked {
+		if q.Several && ch.Dropped[q.Table] == "" {
+			tables = append(tables, q.Table)
+			proposed = append(proposed, oneLine(shortName(q.Table)+": "+q.Ways[0].by()))
+		}
+	}
+	if tables == nil {
+		return d
+	}
+	question := fmt.Sprintf("More than one %s in a row, or somebody's part in it. Whose is it? %s.",
+		oneLine(d.UnitName), strings.Join(proposed, "; "))
+	c.ask(question, "yes / TABLE=COLUMN / TABLE=out", func(text string) string {
+		var all []answer
+		if !isYes(text) {
+			var problem string
+			if all, problem = answersOf(text, tables); problem != "" {
+				return "yes, or " + problem
+			}
+		}
+		for _, n := range tables {
+			q, what := d.question(n), ""
+			if i := slices.IndexFunc(all, func(a answer) bool { return a.table == n }); i >= 0 {
+				what = all[i].what
+			} else {
+				what = q.Ways[0].by()
+			}
+			if problem := q.decide(what, ch); problem != "" {
+				return problem
+			}
+		}
+		return ""
+	})
+	d = c.draft(s, ch)
+	for _, n := range tables {
+		if t := d.Table(n); t != nil {
+			c.tell(fmt.Sprintf("%s protects those behind %s, and may tell of those behind %s",
+				oneLine(shortName(n)), oneLine(t.by()), list(slices.Clone(t.NotProtected))))
+		}
 	}
 	return d
 }
 
-func (t *Table) column(name string) *Column {
-	i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Source.Name == name })
-	return &t.Columns[i]
+// decide notes an answer about a table that was asked about.
+func (q *Question) decide(what string, ch *Choices) (problem string) {
+	isWay := func(w Way) bool { return w.by() == what }
+	switch {
+	case what == "out":
+		ch.Dropped[q.Table] = q.Reason
+	case slices.ContainsFunc(q.Ways, isWay):
+		ch.Ways[q.Table] = what
+	case what == "public" && q.Ways == nil:
+		ch.Public[q.Table] = true
+	case what == "reference" && !q.Several:
+		ch.References[q.Table] = true
+	default:
+		return oneLine(shortName(q.Table)) + " can be " + q.answers()
+	}
+	return ""
 }
 
-func sample(c *Column) string {
-	if c.Times {
-		return "2015-01-01, 2030-12-31"
+// answers lists the possible decisions about a table.
+func (q *Question) answers() string {
+	var all []string
+	for _, w := range q.Ways {
+		all = append(all, oneLine(w.by()))
 	}
-	return "0, 100"
+	if q.Ways == nil {
+		all = append(all, "public")
+	}
+	if !q.Several {
+		all = append(all, "reference")
+	}
+	return strings.Join(slices.Concat(all, []string{"out"}), ", ")
 }
 
-// admits reports whether two texts are bounds of the column.
-func (c *Column) admits(low, high string) bool {
-	if c.Times {
-		from, ok := day(low)
-		to, okToo := day(high)
-		return ok && okToo && !from.After(to)
+// public asks about the tables that nothing speaks against.
+func (c *Conversation) public(d *Draft, s *introspect.Survey, ch *Choices) *Draft {
+	if len(d.Clear) == 0 {
+		return d
 	}
-	from, ok := number(low)
-	to, okToo := number(high)
-	return ok && okToo && from.Cmp(to) <= 0
+	question := fmt.Sprintf("Nothing in these could lead to a %s: %s. Make them public, for every analyst to read?",
+		oneLine(d.UnitName), shortNames(d.Clear))
+	c.ask(question, "no / yes / TABLES", func(text string) string {
+		switch {
+		case isNo(text):
+			return ""
+		case isYes(text):
+			ch.AllClear = true
+			return ""
+		}
+		for part := range strings.SplitSeq(text, ",") {
+			i := slices.IndexFunc(d.Clear, func(n catalog.Name) bool { return shortName(n) == strings.TrimSpace(part) })
+			if i < 0 {
+				return "no, yes, or some of these names, with commas"
+			}
+			ch.Public[d.Clear[i]] = true
+		}
+		return ""
+	})
+	return c.draft(s, ch)
+}
+
+// grouped is how many doubtful tables are listed one by one.
+const grouped = 12
+
+// doubtful asks about the tables that could lead to somebody.
+func (c *Conversation) doubtful(d *Draft, s *introspect.Survey, ch *Choices) *Draft {
+	var open []Question
+	for _, q := range d.Asked {
+		if !q.Several {
+			open = append(open, q)
+		}
+	}
+	if open == nil {
+		return d
+	}
+	question := "Doubtful, and left out: " + doubts(open) + ". Use any?"
+	c.ask(question, "none / TABLE=public, TABLE=reference, TABLE=COLUMN", func(text string) string {
+		if isNo(text) {
+			return ""
+		}
+		all, problem := answersOf(text, questioned(open))
+		for _, a := range all {
+			if problem := d.question(a.table).decide(a.what, ch); problem != "" {
+				return problem
+			}
+		}
+		return problem
+	})
+	return c.draft(s, ch)
+}
+
+// doubts lists doubtful tables, each with its reason; many are grouped by reasons.
+func doubts(all []Question) string {
+	var parts []string
+	if len(all) <= grouped {
+		for _, q := range all {
+			parts = append(parts, oneLine(fmt.Sprintf("%s (%s)", shortName(q.Table), q.Short)))
+		}
+		return strings.Join(parts, ", ")
+	}
+	by := map[string][]catalog.Name{}
+	var order []string
+	for _, q := range all {
+		if by[q.Short] == nil {
+			order = append(order, q.Short)
+		}
+		by[q.Short] = append(by[q.Short], q.Table)
+	}
+	for _, short := range order {
+		parts = append(parts, oneLine(short)+": "+shortNames(by[short]))
+	}
+	return strings.Join(parts, "; ")
 }
 
 func (c *Conversation) budget(d *Draft, s *introspect.Survey, ch *Choices) *Draft {

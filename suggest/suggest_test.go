@@ -51,32 +51,39 @@ func survey(tables ...*catalog.Table) *introspect.Survey {
 	return s
 }
 
-// clinic has visits of patients, with labs that hang on them, in wards; and letters between two patients.
+// clinic has visits of patients, with labs that hang on them, in wards; and letters between two patients, rooms, and suppliers.
 func clinic() *introspect.Survey {
 	wards := table("wards", number("id"), text("email"))
+	rooms, suppliers := table("rooms", number("id")), table("suppliers", number("id"), text("email"))
 	patients := table("patients", number("id"), number("age"), text("name"))
 	visits := table("visits", number("id"), number("patient"), number("ward"), number("cost"))
 	refers(refers(visits, "patient", patients), "ward", wards)
 	labs := refers(table("labs", number("id"), number("visit"), number("value")), "visit", visits)
 	letters := refers(refers(table("letters", number("id"), number("writer"), number("reader")), "writer", patients), "reader", patients)
-	s := survey(wards, patients, visits, labs, letters)
+	s := survey(wards, patients, visits, labs, letters, rooms, suppliers)
 	s.Checks[name("patients")] = []string{"((age >= 0) AND (age <= 120))"}
 	return s
 }
 
-// TestCandidates finds the table of the units by foreign keys and by names.
+// TestCandidates finds whom a database is about, by columns, names and foreign keys.
 func TestCandidates(t *testing.T) {
-	first := func(s *introspect.Survey) string { return suggest.Candidates(s)[0].Table.Name }
+	first := func(s *introspect.Survey) string {
+		all := suggest.Candidates(s)
+		if len(all) == 0 {
+			return "nobody"
+		}
+		return all[0].Table.Name
+	}
 	if got := first(clinic()); got != "patients" {
 		t.Errorf("of a clinic it is %s", got)
 	}
 	hub, c := table("hub", number("id")), table("c", number("id"))
 	a, b := table("a", number("id"), number("x")), table("b", number("id"), number("x"))
-	if got := first(survey(c, refers(a, "x", hub), refers(b, "x", hub), hub)); got != "hub" {
+	if got := first(survey(c, refers(a, "x", hub), refers(b, "x", hub), hub)); got != "nobody" {
 		t.Errorf("of tables without people it is %s", got)
 	}
 	// A shop's products are referred to as often as its customers.
-	products, customers := table("products", number("id")), table("AppCustomers", number("id"))
+	products, customers := table("products", number("id")), table("AppCustomers", number("id"), text("email"))
 	orders := refers(refers(table("orders", number("id"), number("p"), number("c")), "p", products), "c", customers)
 	if got := first(survey(products, customers, orders)); got != "AppCustomers" {
 		t.Errorf("of a shop it is %s", got)
@@ -135,7 +142,7 @@ func TestNothingUnasked(t *testing.T) {
 		"  patients:\n    unit: id\n    columns:", "      age: {bounds: [0, 120]}", "      name: hidden",
 		"  visits:\n    unit: patient\n    max_rows_per_group: auto\n", "      cost: {} # bounds: ?",
 		"  labs:\n    unit: {via: visit, to: visits.id}",
-		"  # wards: {public: true} # it has email: are these people?",
+		"  # wards: it has email\n", "  # suppliers: {public: true} # ? it has email\n", "  # rooms: {public: true}\n",
 		"  # letters: {unit: reader, not_protected: [writer]}", "  # letters: {unit: writer, not_protected: [reader]}",
 	} {
 		if !strings.Contains(out, want) {
@@ -173,14 +180,8 @@ func TestNobodyIsSuggested(t *testing.T) {
 	}
 }
 
-// effects tells the question that it was asked.
+// effects says the question that it was asked.
 type effects struct{}
-
-func (effects) Rows(_ *suggest.Draft, n catalog.Name) string { return "rows of " + n.Name }
-
-func (effects) Column(_ *suggest.Draft, n catalog.Name, c *suggest.Column) string {
-	return "bounds of " + n.Name + "." + c.Source.Name
-}
 
 func (effects) Budget(*suggest.Draft) string { return "budget" }
 
@@ -188,61 +189,81 @@ func (effects) Budget(*suggest.Draft) string { return "budget" }
 func hold(t *testing.T, answers ...string) (policy, said string, err error) {
 	t.Helper()
 	var out strings.Builder
+	s := clinic()
+	nurses := table("nurses", number("id"), text("first_name"))
+	shifts := refers(table("shifts", number("id"), number("nurse")), "nurse", nurses)
+	s.Tables[nurses.Name], s.Tables[shifts.Name] = nurses, shifts
 	c := &suggest.Conversation{In: bufio.NewReader(strings.NewReader(strings.Join(answers, "\n"))), Out: &out, Effects: effects{}}
-	d, err := c.Hold(clinic(), suggest.NewChoices(suggest.Service{}))
+	d, err := c.Hold(s, suggest.NewChoices(suggest.Service{}))
 	if err != nil {
 		return "", out.String(), err
 	}
 	return d.YAML(), out.String(), nil
 }
 
-// TestConversation asks about all that the catalogue does not tell, again where an answer is none, and tells of each
-// answer's effect.
+// TestConversation asks six questions, again where an answer is none, and says what answers do.
 func TestConversation(t *testing.T) {
 	policy, said, err := hold(t,
-		"nobody", "patients", "case", // the unit
-		"7", "writer", // whose letters are
-		"perhaps", "yes", // wards
-		"-1", "12", "", "{auto: 3}", "auto", // rows of letters, visits, labs
-		"5", "9, 1", "[0, 1000]", "none", // bounds of visits.cost and labs.value
+		"nobody", "patients", // the unit
+		"nurses=public", "nurses=reference", // other people
+		"letters=both", "letters=writer", // whose letters are
+		"perhaps", "rooms", // public
+		"suppliers=7", "suppliers=public", // doubtful
 		"0", "2.5", "")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
 	for _, want := range []string{
-		"name: case", "epsilon: 2.5", "  letters:\n    unit: writer\n    max_rows_per_group: 12\n    max_groups_contributed: 1\n",
-		"not_protected: [reader]", "  visits:\n    unit: patient\n    max_rows_per_group: auto\n", "cost: {bounds: [0, 1000]}",
-		"value: {} # bounds: ?", "  wards: {public: true}",
+		"name: patient", "epsilon: 2.5", "  letters:\n    unit: writer\n    max_rows_per_group: auto\n",
+		"not_protected: [reader]", "  visits:\n    unit: patient\n    max_rows_per_group: auto\n",
+		"value: {} # bounds: ?", "  rooms: {public: true}\n  suppliers: {public: true}\n", "  # nurses: chosen\n",
 	} {
 		if !strings.Contains(policy, want) {
 			t.Errorf("no %q in\n%s", want, policy)
 		}
 	}
 	for _, want := range []string{
-		"Which table has one row for each person", "1. patients: 2 tables refer to it", "a number from 1 to 5, or a name",
-		"Whose is it?", "y or n\n", "copied to the mirror", "auto, or a number from 1 to 1000000", "-> rows of letters",
-		"two ends, the lower first: 0, 100", "-> bounds of visits.cost", "a number above 0", "-> budget",
+		"Whom to protect?", "1. patients.id: called patient; age; 2 tables lead there", "a number from 1 to 2, or a name",
+		"Other people: nurses. Leave them out, with 1 of theirs? [yes / TABLE=reference]: ", "yes, or TABLE=reference",
+		"Whose is it? letters: writer. [yes / TABLE=COLUMN / TABLE=out]: ", "letters can be writer, reader, out",
+		"letters protects those behind writer, and may tell of those behind reader",
+		"Nothing in these could lead to a patient: rooms. ", "no, yes, or some of these names",
+		"Doubtful, and left out: shifts (nurse), suppliers (email). Use any?", "suppliers can be public, reference, out",
+		"a number above 0", "-> budget",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in\n%s", want, said)
 		}
 	}
+	if n := strings.Count(said, "]: "); n != 6+6 {
+		t.Errorf("%d questions, six of them again, in\n%s", n, said)
+	}
 }
 
-// TestConversationOfDefaults takes the defaults, as --yes does.
+// TestConversationOfDefaults takes the defaults: all that --yes does, and the owner where rows are about two people.
 func TestConversationOfDefaults(t *testing.T) {
-	policy, said, err := hold(t, slices.Repeat([]string{""}, 20)...)
+	policy, said, err := hold(t, slices.Repeat([]string{""}, 7)...)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
-	d, err := suggest.New(clinic(), suggest.NewChoices(suggest.Service{}))
-	if err != nil {
+	for _, want := range []string{"  letters:\n    unit: writer\n", "  # rooms: {public: true}\n", "epsilon: 5,"} {
+		if !strings.Contains(policy, want) {
+			t.Errorf("no %q in\n%s", want, policy)
+		}
+	}
+}
+
+// TestNoQuestionWithoutACase asks of a database that is clear for its budget alone.
+func TestNoQuestionWithoutACase(t *testing.T) {
+	patients := table("patients", number("id"), text("first_name"))
+	visits := refers(table("visits", number("id"), number("patient")), "patient", patients)
+	var out strings.Builder
+	c := &suggest.Conversation{In: bufio.NewReader(strings.NewReader("\n")), Out: &out}
+	if _, err := c.Hold(survey(patients, visits), suggest.NewChoices(suggest.Service{})); err != nil {
 		t.Fatal(err)
 	}
-	// Letters stay out, which need not be asked again.
-	want, _, _ := strings.Cut(d.YAML(), "\n  # unit: ?")
-	if got, _, _ := strings.Cut(policy, "\n  # Left out:\n  # letters: its rows refer to several people"); got != want {
-		t.Errorf("-want +got:\n%s", cmp.Diff(want, got))
+	if got := strings.Count(out.String(), "]: "); got != 1 {
+		t.Errorf("%d questions:\n%s", got, out.String())
 	}
 }
 

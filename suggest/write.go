@@ -1,10 +1,7 @@
 package suggest
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,18 +14,7 @@ func (d *Draft) YAML() string {
 	w.head()
 	w.line(0, "")
 	w.line(0, "tables:")
-	for _, t := range d.Tables {
-		w.table(t)
-	}
-	for _, n := range d.Views {
-		w.line(1, "%s: {view: true}", name(n))
-	}
-	for _, n := range d.Public {
-		w.line(1, "%s: {public: true}", name(n))
-	}
-	w.unrelated()
-	w.ambiguous()
-	w.leftOut()
+	w.tables()
 	w.analyst()
 	return w.b.String()
 }
@@ -36,6 +22,34 @@ func (d *Draft) YAML() string {
 type writer struct {
 	d *Draft
 	b strings.Builder
+	// only are the tables that are written; nil: all.
+	only map[catalog.Name]bool
+}
+
+// tables writes the part of the file about tables: the unit's first, references after the views, then those that are left out.
+func (w *writer) tables() {
+	for _, t := range w.d.Tables {
+		if w.writes(t.Source.Name) {
+			w.table(t)
+		}
+	}
+	for _, n := range w.of(w.d.Views) {
+		w.line(1, "%s: {view: true}", name(n))
+	}
+	for _, n := range w.of(w.d.Public) {
+		w.line(1, "%s: {public: true}", name(n))
+	}
+	w.references()
+	w.clear()
+	w.asked()
+	w.leftOut()
+}
+
+func (w *writer) writes(n catalog.Name) bool { return w.only == nil || w.only[n] }
+
+// of are those of the names that are written.
+func (w *writer) of(all []catalog.Name) []catalog.Name {
+	return slices.DeleteFunc(slices.Clone(all), func(n catalog.Name) bool { return !w.writes(n) })
 }
 
 func (w *writer) line(depth int, format string, args ...any) {
@@ -45,7 +59,7 @@ func (w *writer) line(depth int, format string, args ...any) {
 func (w *writer) head() {
 	s := w.d.choices.Service
 	w.line(0, "# A first policy for the database %s, from its catalogue alone: dpproxy has read no row. What this file says",
-		oneLine(w.d.survey.Database))
+		oneLine(w.d.Database))
 	w.line(0, "# is what is protected: read it line by line. What is not in it does not exist for analysts.")
 	w.line(0, "")
 	w.line(0, "listen: %s", scalar(s.Listen))
@@ -63,63 +77,70 @@ func (w *writer) head() {
 
 func (w *writer) table(t *Table) {
 	n := t.Source.Name
-	if t.Distance == 0 {
-		w.line(1, "# A row for each %s: %s.", oneLine(w.d.UnitName), tablesRefer(w.d.Unit.Referring))
+	if n == w.d.Unit.Table && t.Unit == w.d.Unit.Column {
+		w.line(1, "# Whom to protect: %s.", w.d.Unit.Explained())
 	}
 	w.line(1, "%s:", name(n))
-	if t.Unit != "" {
-		w.line(2, "unit: %s", scalar(t.Unit))
-	} else {
-		w.line(2, "unit: %s", t.path())
+	mark := ""
+	if t.ByName {
+		mark = " # by its name alone"
 	}
+	w.line(2, "unit: %s%s", t.Way.String(), mark)
 	if ends := w.d.nobody(t); ends != "" {
 		w.line(2, "# Rows that belong to no %s are left out of every answer: %s.", oneLine(w.d.UnitName), oneLine(ends))
 		if countable(t) {
 			w.line(2, "# nobody: rows would count them: of each the row is protected, not a person.")
 		}
 	}
-	switch rows := w.d.choices.Rows[n]; {
-	case t.OnePerUnit:
-	case rows == "" || rows == "auto":
+	if !t.OnePerUnit {
 		w.line(2, "max_rows_per_group: auto")
-	default:
-		w.line(2, "max_rows_per_group: %s", rows)
-		w.line(2, "max_groups_contributed: 1")
 	}
-	if t.NotProtected != nil {
-		w.line(2, "not_protected: [%s] # the people behind: a row protects one %s", strings.Join(quoted(t.NotProtected), ", "),
-			oneLine(w.d.UnitName))
-	}
+	w.besides(t)
 	if len(t.Source.Children) > 0 {
 		w.line(2, "# partitions: ? analysts may ask about the whole; name those that they may ask about alone: [%s]",
 			firstOf(t.Source.Children))
 	}
 	w.line(2, "columns:")
-	for _, c := range t.Columns {
-		note := c.Note
-		if note != "" {
-			note = " # " + oneLine(note)
-		}
-		w.line(3, "%s: %s%s", scalar(c.Source.Name), c.Policy, note)
+	for i := range t.Columns {
+		w.column(&t.Columns[i])
 	}
 }
 
-// path writes a way through another table.
-func (t *Table) path() string {
-	if len(t.Via) > 1 {
-		return fmt.Sprintf("{via: [%s], to: %s}", strings.Join(quoted(t.Via), ", "), scalar(shortName(t.To)))
+func (w *writer) column(c *Column) {
+	note := c.Note
+	if note != "" {
+		note = " # " + oneLine(note)
 	}
-	return fmt.Sprintf("{via: %s, to: %s}", scalar(t.Via[0]), scalar(shortName(t.To)+"."+t.At[0]))
+	w.line(3, "%s: %s%s", scalar(c.Source.Name), c.Policy, note)
 }
 
-func tablesRefer(n int) string {
-	switch n {
-	case 0:
-		return "no table refers to it"
-	case 1:
-		return "a table refers to it"
+// besides writes the columns that refer to others, or to rows that are assumed to be of the same person. The policy has one word for
+// both: it says that this row does not protect whoever is behind.
+func (w *writer) besides(t *Table) {
+	all := slices.Concat(t.NotProtected, t.SamePerson)
+	if len(all) == 0 {
+		return
 	}
-	return fmt.Sprintf("%d tables refer to it", n)
+	var said []string
+	if len(t.NotProtected) > 0 {
+		said = append(said, "a row protects one "+oneLine(w.d.UnitName)+", and not who is behind "+list(slices.Clone(t.NotProtected)))
+	}
+	if len(t.SamePerson) > 0 {
+		said = append(said, "it is assumed, and nothing rests on it, that "+list(slices.Clone(t.SamePerson))+" refers to rows of the same "+
+			oneLine(w.d.UnitName))
+	}
+	w.line(2, "not_protected: [%s] # %s", strings.Join(quoted(all), ", "), strings.Join(said, "; "))
+}
+
+// String writes a way as a policy has it.
+func (w Way) String() string {
+	switch {
+	case w.Unit != "":
+		return scalar(w.Unit)
+	case len(w.Via) > 1:
+		return fmt.Sprintf("{via: [%s], to: %s}", strings.Join(quoted(w.Via), ", "), scalar(shortName(w.To)))
+	}
+	return fmt.Sprintf("{via: %s, to: %s}", scalar(w.Via[0]), scalar(shortName(w.To)+"."+w.At[0]))
 }
 
 func firstOf(names []catalog.Name) string {
@@ -133,92 +154,81 @@ func firstOf(names []catalog.Name) string {
 	return strings.Join(list, ", ")
 }
 
-func (w *writer) unrelated() {
-	if len(w.d.Unrelated) == 0 {
+// references lists the tables that protected rows refer to and that are nobody's in particular. The policy has no word for them:
+// they are left out.
+func (w *writer) references() {
+	all := slices.DeleteFunc(slices.Clone(w.d.References), func(o Outside) bool { return !w.writes(o.Table) })
+	if len(all) == 0 {
 		return
 	}
 	w.line(0, "")
-	w.line(1, "# public: ? No foreign key leads from these to a %s. The rows of a public table are copied to the mirror, for all",
-		oneLine(w.d.UnitName))
-	w.line(1, "# analysts to read. Are they nobody's secret? Then take the # away.")
-	for _, n := range w.d.Unrelated {
-		w.line(1, "# %s: {public: true}%s", name(n), w.personal(n))
+	w.line(1, "# Protected rows refer to these, whose rows are nobody's in particular. They are left out: to make them public would show")
+	w.line(1, "# all their rows.")
+	for _, o := range all {
+		w.line(1, "# %s: %s", name(o.Table), oneLine(o.Why))
 	}
 }
 
-// personal warns of columns that are called as those of people are.
-func (w *writer) personal(n catalog.Name) string {
-	var found []string
-	for _, c := range w.d.survey.Tables[n].Columns {
-		if words := wordsOf(c.Name); slices.ContainsFunc(words, func(word string) bool { return slices.Contains(personal, word) }) {
-			found = append(found, oneLine(c.Name))
+func (w *writer) clear() {
+	all := w.of(w.d.Clear)
+	if len(all) == 0 {
+		return
+	}
+	w.line(0, "")
+	w.line(1, "# Nothing in these could lead to a %s. The rows of a public table are copied to the mirror, for all analysts to read.",
+		oneLine(w.d.UnitName))
+	w.line(1, "# Are they nobody's secret? Then take the # away.")
+	for _, n := range all {
+		w.line(1, "# %s: {public: true}", name(n))
+	}
+}
+
+// asked writes each way that somebody can choose, with the reason for the doubt.
+func (w *writer) asked() {
+	all := slices.DeleteFunc(slices.Clone(w.d.Asked), func(q Question) bool { return !w.writes(q.Table) })
+	if len(all) == 0 {
+		return
+	}
+	w.line(0, "")
+	w.line(1, "# Left out until you decide: take the # of one line away, if what it says is right.")
+	for _, q := range all {
+		for i, way := range q.Ways {
+			w.line(1, "# %s: {unit: %s%s} # ? %s", name(q.Table), way.String(), others(q.Beside[i]), oneLine(q.Reason))
+		}
+		if q.Ways == nil {
+			w.line(1, "# %s: {public: true} # ? %s", name(q.Table), oneLine(q.Reason))
 		}
 	}
-	if found == nil {
+}
+
+// others writes that columns refer to people whom a row does not protect.
+func others(columns []string) string {
+	if len(columns) == 0 {
 		return ""
 	}
-	return " # it has " + strings.Join(found, ", ") + ": are these people?"
-}
-
-// personal are words that columns about people are called by.
-var personal = []string{
-	"address", "birth", "birthdate", "birthday", "born", "email", "forename", "iban", "mail", "phone", "salary", "ssn", "surname",
-}
-
-func (w *writer) ambiguous() {
-	for _, a := range w.d.Ambiguous {
-		w.line(0, "")
-		w.line(1, "# unit: ? A row of %s refers to several rows of people, by %s. It can protect one %s:",
-			oneLine(shortName(a.Table)), alternatives(a.Columns), oneLine(w.d.UnitName))
-		w.line(1, "# choose, and the others behind not_protected are knowingly not protected by this table's rows; or leave it out.")
-		for _, way := range a.Ways {
-			t := &Table{Way: way}
-			unit := scalar(way.Unit)
-			if way.Unit == "" {
-				unit = t.path()
-			}
-			w.line(1, "# %s: {unit: %s, not_protected: [%s]}", name(a.Table), unit, strings.Join(quoted(a.without(way)), ", "))
-		}
-	}
-}
-
-// without are the columns of the other ways.
-func (a Ambiguity) without(w Way) []string {
-	var others []string
-	for _, columns := range a.Columns {
-		for _, c := range columns {
-			if c != w.Unit && !slices.Contains(w.Via, c) && !slices.Contains(others, c) {
-				others = append(others, c)
-			}
-		}
-	}
-	return others
-}
-
-func alternatives(columns [][]string) string {
-	var all []string
-	for _, list := range columns {
-		all = append(all, oneLine(strings.Join(list, ", ")))
-	}
-	if len(all) < 2 {
-		return strings.Join(all, "")
-	}
-	return strings.Join(all[:len(all)-1], ", ") + " and " + all[len(all)-1]
+	return fmt.Sprintf(", not_protected: [%s]", strings.Join(quoted(columns), ", "))
 }
 
 func (w *writer) leftOut() {
 	var lines []string
-	for _, n := range slices.SortedFunc(maps.Keys(w.d.LeftOut), catalog.Name.Compare) {
-		if why := w.d.LeftOut[n]; why != "" {
+	add := func(n catalog.Name, why string) {
+		if why != "" && w.writes(n) {
 			lines = append(lines, oneLine(shortName(n)+": "+why))
 		}
 	}
-	for _, n := range w.d.survey.Unreadable {
-		lines = append(lines, oneLine(shortName(n)+": the role may not read it (GRANT SELECT)"))
+	for n, why := range w.d.LeftOut {
+		add(n, why)
+	}
+	for _, o := range slices.Concat(w.d.Others, w.d.Theirs) {
+		add(o.Table, o.Why)
+	}
+	for _, n := range w.d.Unreadable {
+		add(n, "the role may not read it (GRANT SELECT)")
 	}
 	if lines == nil {
 		return
 	}
+	slices.Sort(lines)
 	w.line(0, "")
 	w.line(1, "# Left out:")
 	for _, l := range lines {
@@ -246,42 +256,4 @@ func (w *writer) analyst() {
 	w.line(0, "%s  %s:", mark, analyst)
 	w.line(0, "%s    password: %s", mark, verifier)
 	w.line(0, "%s    tables: [%s]", mark, strings.Join(names, ", "))
-}
-
-// name writes a relation's name as a key.
-func name(n catalog.Name) string { return scalar(shortName(n)) }
-
-var (
-	plain    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.$/:@=?&%+-]*$|^/[A-Za-z0-9_./-]*$|^[0-9.]+:[0-9]+$`)
-	reserved = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
-)
-
-// scalar writes a text so that YAML reads that text.
-func scalar(s string) string {
-	if plain.MatchString(s) && !slices.Contains(reserved, strings.ToLower(s)) && !strings.HasSuffix(s, ":") {
-		return s
-	}
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string can be encoded
-	return strings.TrimSpace(b.String())
-}
-
-func quoted(list []string) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = scalar(s)
-	}
-	return out
-}
-
-// oneLine keeps a text inside a comment.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unprintable(r) || r == 0x2028 || r == 0x2029 || r == 0x85 {
-			return ' '
-		}
-		return r
-	}, s)
 }

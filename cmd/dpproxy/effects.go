@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"dpproxy/accountant"
@@ -14,7 +13,6 @@ import (
 	"dpproxy/planner"
 	"dpproxy/planner/pgtype"
 	"dpproxy/planner/policy"
-	"dpproxy/suggest"
 )
 
 // effects says how a policy limits answers: how much of one unit counts, and how far values are off. It plans
@@ -107,70 +105,4 @@ func (e effects) rows(t *policy.Table) [][]string {
 		}
 	}
 	return all
-}
-
-// effects are those of a draft's policy, without the tables that do not fit yet.
-func (s *suggestion) effects(d *suggest.Draft) *effects {
-	at, err := s.site(d)
-	if err != nil {
-		return nil
-	}
-	schema := *s.survey.Schema
-	schema.Tables = maps.Clone(schema.Tables)
-	maps.DeleteFunc(schema.Tables, func(_ catalog.Name, t *catalog.Table) bool { return t.Kind == 'v' })
-	for {
-		model, problems := policy.Check(at.policy.Tables, &schema)
-		if len(problems) == 0 {
-			return &effects{at.policy, model}
-		}
-		n := len(at.policy.Tables.Tables)
-		at.policy.Tables.Tables = slices.DeleteFunc(at.policy.Tables.Tables, func(t policy.TablePolicy) bool {
-			return slices.ContainsFunc(problems, func(p policy.Problem) bool { return slices.Contains(p.Path, t.Name.String()) })
-		})
-		if len(at.policy.Tables.Tables) == n {
-			return nil
-		}
-	}
-}
-
-// Rows implements suggest.Effects.
-func (s *suggestion) Rows(d *suggest.Draft, n catalog.Name) string { return s.effect(d, n, "count(*)") }
-
-// Column implements suggest.Effects.
-func (s *suggestion) Column(d *suggest.Draft, n catalog.Name, c *suggest.Column) string {
-	if c.Times {
-		return "groups by its days, months or years are public then: all of them are shown, and nothing is spent to find them"
-	}
-	return s.effect(d, n, "sum("+ast.QuoteIdent(c.Source.Name)+")")
-}
-
-// effect is nothing where the statement is refused, or the table is in no policy.
-func (s *suggestion) effect(d *suggest.Draft, n catalog.Name, aggregate string) string {
-	e := s.effects(d)
-	if e == nil || e.model.Table(n) == nil {
-		return ""
-	}
-	x, err := e.of(n, aggregate)
-	if err != nil {
-		return "refused: " + err.Error()
-	}
-	return fmt.Sprintf("%s at epsilon 0.1: one %s adds %s; error at 95 %%: %s", x.Label, d.UnitName, x.Contribution, x.Error)
-}
-
-// Budget implements suggest.Effects.
-func (s *suggestion) Budget(d *suggest.Draft) string {
-	at, err := s.site(d)
-	if err != nil {
-		return ""
-	}
-	limit, err := at.policy.Unit.Limit()
-	if err != nil {
-		return ""
-	}
-	each := int64(effectEpsilonPico)
-	if limit.Measure() == dp.ZCDP {
-		each = effectEpsilonPico / 10 / 2 // ρ = ε²/2
-	}
-	return fmt.Sprintf("about %d statements at epsilon 0.1, or %d that are twice as precise, by all analysts together",
-		limit.Pico()/each, limit.Pico()/each/4)
 }

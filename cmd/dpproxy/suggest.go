@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/config"
+	"dpproxy/dp"
 	"dpproxy/mirror"
 	"dpproxy/mirror/introspect"
 	"dpproxy/planner/policy"
@@ -23,21 +25,30 @@ import (
 
 // suggestCommand makes a first policy.
 type suggestCommand struct {
-	Data     string   `arg:"" help:"The protected database, a URL or host=... dbname=.... Its catalogue is read, and no row."`
+	Data     string   `arg:"" optional:"" help:"The protected database, a URL or host=... dbname=.... Its catalogue is read, and no row."`
 	Yes      bool     `short:"y" help:"Ask nothing: take the defaults."`
-	Unit     string   `help:"The table that has a row for each privacy unit." placeholder:"TABLE"`
-	Public   []string `help:"Tables whose rows every analyst may read." placeholder:"TABLE"`
+	Unit     string   `help:"Whom to protect: a table with a row for each, or a column." placeholder:"TABLE[.COLUMN]"`
+	Public   []string `help:"Tables whose rows every analyst may read; clear: all that nothing speaks against." placeholder:"TABLE"`
 	Output   string   `short:"o" help:"File for the policy, which must not exist yet." type:"path" placeholder:"FILE"`
 	Listen   string   `help:"Where analysts will connect." default:"127.0.0.1:6432"`
 	Mirror   string   `help:"The mirror's connection, without a password." placeholder:"URL"`
 	Ledger   string   `help:"The ledger's folder." default:"/var/lib/dpproxy"`
 	Analyst  string   `help:"An analyst, who may ask about all tables." placeholder:"NAME"`
 	Verifier string   `help:"The analyst's password, as dpproxy verifier makes it." placeholder:"SCRAM"`
+	Update   string   `help:"Propose what a policy does not speak of yet, as a diff." type:"path" placeholder:"POLICY"`
+	Bounds   string   `help:"Ask for the bounds of a policy's columns, and propose them as a diff." type:"path" placeholder:"POLICY"`
 }
 
 // Run implements the command.
 func (c *suggestCommand) Run(ctx context.Context) error {
-	if (c.Analyst == "") != (c.Verifier == "") {
+	switch {
+	case c.Update != "":
+		return updatePolicy(ctx, c.Update)
+	case c.Bounds != "":
+		return askBounds(ctx, c.Bounds)
+	case c.Data == "":
+		return errors.New("say which database: dpproxy suggest postgres://reader@host/database")
+	case (c.Analyst == "") != (c.Verifier == ""):
 		return errors.New("--analyst and --verifier belong together")
 	}
 	conn, err := connect(ctx, "the protected database", c.Data, password{variable: "DPPROXY_DATA_PASSWORD"})
@@ -55,23 +66,30 @@ func (c *suggestCommand) Run(ctx context.Context) error {
 	}
 	s := &suggestion{ctx: ctx, conn: conn, survey: survey, choices: choices}
 	draft, err := s.fitting()
-	if err != nil {
-		return err
-	}
 	if !c.Yes && term.IsTerminal(int(os.Stdin.Fd())) {
+		if _, unclear := errors.AsType[*suggest.UnclearError](err); err != nil && !unclear {
+			return err
+		}
 		talk := &suggest.Conversation{In: bufio.NewReader(os.Stdin), Out: os.Stderr, Effects: s}
 		if _, err := talk.Hold(survey, choices); err != nil {
 			return err
 		}
-		if draft, err = s.fitting(); err != nil {
-			return err
-		}
+		draft, err = s.fitting()
 	}
-	if err := c.write(draft.YAML()); err != nil {
+	if err != nil {
 		return err
 	}
-	summarise(draft)
-	return nil
+	fmt.Fprint(os.Stderr, draft.Summary(c.next()))
+	return c.write(draft.YAML())
+}
+
+// next names the steps that come then.
+func (c *suggestCommand) next() string {
+	file := "it"
+	if c.Output != "" {
+		file = filepath.Base(c.Output)
+	}
+	return "read " + file + "; dpproxy check --explain, dpproxy init, dpproxy sync, dpproxy run"
 }
 
 // choices are those of the command line.
@@ -83,28 +101,44 @@ func (c *suggestCommand) choices(survey *introspect.Survey) (*suggest.Choices, e
 	if c.Mirror == "" {
 		ch.Service.Mirror = "postgres://dpproxy_mirror@127.0.0.1:5433/" + url.PathEscape(survey.Database)
 	}
-	find := func(text string) (catalog.Name, error) {
-		n := catalog.Name{Schema: "public", Name: text}
-		if schema, name, qualified := strings.Cut(text, "."); qualified {
-			n = catalog.Name{Schema: schema, Name: name}
-		}
-		if survey.Tables[n] == nil {
-			return n, fmt.Errorf("there is no table %v, or it may not be read", n)
-		}
-		return n, nil
-	}
 	for _, text := range c.Public {
-		n, err := find(text)
-		if err != nil {
+		n, column, err := find(survey, text)
+		switch {
+		case err != nil && text == "clear":
+			ch.AllClear = true
+		case err != nil:
 			return nil, err
+		case column != "":
+			return nil, fmt.Errorf("there is no table %s: a table is public as a whole", text)
+		default:
+			ch.Public[n] = true
 		}
-		ch.Public[n] = true
 	}
 	var err error
 	if c.Unit != "" {
-		ch.Unit, err = find(c.Unit)
+		ch.Unit, ch.UnitColumn, err = find(survey, c.Unit)
 	}
 	return ch, err
+}
+
+// find reads [SCHEMA.]TABLE or [SCHEMA.]TABLE.COLUMN.
+func find(survey *introspect.Survey, text string) (n catalog.Name, column string, err error) {
+	exists := func(schema, name string) bool {
+		n = catalog.Name{Schema: schema, Name: name}
+		return survey.Tables[n] != nil
+	}
+	parts := strings.Split(text, ".")
+	switch count := len(parts); {
+	case count > 1 && exists(parts[0], strings.Join(parts[1:], ".")):
+		return n, "", nil
+	case count > 2 && exists(parts[0], strings.Join(parts[1:count-1], ".")):
+		return n, parts[count-1], nil
+	case count > 1 && exists("public", strings.Join(parts[:count-1], ".")):
+		return n, parts[count-1], nil
+	case exists("public", text):
+		return n, "", nil
+	}
+	return n, "", fmt.Errorf("there is no table %v, or it may not be read", n)
 }
 
 var passwordWord = regexp.MustCompile(`(?i)(^|\s)password\s*=\s*('(\\.|[^'])*'|\S*)`)
@@ -136,15 +170,6 @@ func (c *suggestCommand) write(text string) error {
 	}
 	_, err = f.WriteString(text)
 	return errors.Join(err, f.Close())
-}
-
-// summarise names the next steps.
-func summarise(d *suggest.Draft) {
-	fmt.Fprintf(os.Stderr, "%d protected tables, %d public, %d views", len(d.Tables), len(d.Public), len(d.Views))
-	if n := len(d.Unrelated) + len(d.Ambiguous); n > 0 {
-		fmt.Fprintf(os.Stderr, "; %d tables are left out until you decide", n)
-	}
-	fmt.Fprintf(os.Stderr, ": see the comments with ?\nNext: read it; dpproxy check --explain, dpproxy init, dpproxy sync, dpproxy run\n")
 }
 
 // A suggestion is made until it fits the database.
@@ -218,4 +243,22 @@ func (s *suggestion) leaveOut(p policy.Problem) error {
 	}
 	s.choices.Dropped[n] = p.Message
 	return nil
+}
+
+// Budget implements suggest.Effects.
+func (s *suggestion) Budget(d *suggest.Draft) string {
+	at, err := s.site(d)
+	if err != nil {
+		return ""
+	}
+	limit, err := at.policy.Unit.Limit()
+	if err != nil {
+		return ""
+	}
+	each := int64(effectEpsilonPico)
+	if limit.Measure() == dp.ZCDP {
+		each = effectEpsilonPico / 10 / 2 // ρ = ε²/2
+	}
+	return fmt.Sprintf("about %d statements at epsilon 0.1, or %d that are twice as precise, by all analysts together",
+		limit.Pico()/each, limit.Pico()/each/4)
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"dpproxy/internal/pgtemp"
 	"dpproxy/internal/sitetest"
 )
@@ -60,6 +62,28 @@ func TestFirstPolicy(t *testing.T) {
 		t.Errorf("%d of %d statements are answered:\n%s", n, len(examples), out)
 	}
 	t.Logf("from suggest to the last answer: %v\n%s", time.Since(began), out)
+	if d := cmp.Diff(block(t, string(text), "summary"), summaryOfClinic(t, url)); d != "" {
+		t.Errorf("the summary of the clinic: -want +got:\n%s", d)
+	}
+}
+
+// summaryOfClinic is the summary that suggest prints of a clinical schema, which becomes a database of the server.
+func summaryOfClinic(t *testing.T, url string) string {
+	t.Helper()
+	schema, err := os.ReadFile("../../suggest/testdata/schemas/clinic.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prepare(t, url, "CREATE DATABASE clinic")
+	clinic := strings.Replace(url, "dbname=postgres", "dbname=clinic", 1)
+	prepare(t, clinic, string(schema))
+	cmd := exec.CommandContext(t.Context(), sitetest.Program(t), "suggest", clinic, "--yes")
+	var said strings.Builder
+	cmd.Stderr = &said
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, said.String())
+	}
+	return said.String()
 }
 
 // block returns the one block of a document in a language.

@@ -1,6 +1,7 @@
 package operations_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -113,33 +114,35 @@ func TestSuggestFits(t *testing.T) {
 	}
 	s.Refuses(t, "there is no table public.nothing", "suggest", url, "--unit", "nothing")
 	s.Refuses(t, "belong together", "suggest", url, "--analyst", "ana")
+	s.Refuses(t, "say which database", "suggest", "--yes")
+
+	// Where it is not clear whom to protect, nothing is written, and the choices are said.
+	prepare(t, url, `CREATE TABLE members (id int PRIMARY KEY, first_name text, birth_date date, sex text, email text); `+
+		`CREATE TABLE votes (id int PRIMARY KEY, member_id int REFERENCES members); `+
+		`CREATE TABLE dues (id int PRIMARY KEY, member_id int REFERENCES members)`)
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	s.Refuses(t, "Say --unit=Students or --unit=members.", "suggest", url, "--yes", "-o", path)
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a policy was written")
+	}
+	s.Command(t, "suggest", url, "--yes", "-o", path, "--unit", "Students.id", "--public", "clear")
+	s.Says(t, "it fits the database", "check", path, "--online")
 }
 
-// TestSuggestAsks holds the conversation at a terminal.
+// TestSuggestAsks holds the conversation at a terminal, and asks for bounds later.
 func TestSuggestAsks(t *testing.T) {
 	url := startUniversity(t)
 	path := filepath.Join(t.TempDir(), "policy.yaml")
-	answers := []string{
-		"", "", // the unit
-		"sender", // whose messages are
-		"y", "n", // Departments, courses
-		"", "20", "auto", "", "", // rows
-		"0, 100", ".", // bounds
-		"3",
-	}
-	cmd := exec.CommandContext(t.Context(), "script", "-qec", sitetest.Program(t)+" suggest '"+url+"' -o "+path, "/dev/null")
-	cmd.Stdin = strings.NewReader(strings.Join(answers, "\n") + "\n")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	out := atTerminal(t, sitetest.Program(t)+" suggest '"+url+"' -o "+path,
+		"",            // whose messages are
+		"Departments", // what is public
+		"3",           // the budget
+	)
 	for _, want := range []string{
-		"1. Students: ", "-> answers hardly change", "those behind receiver are not protected", "-> its rows are copied",
-		"-> courses does not exist for analysts", "one student adds at most 20 rows; error at 95 %: ± ",
-		"sum(commute_km) at epsilon 0.1: ",
-		"-> about ", "protected tables, 1 public",
+		"Person        Students.id: called student; ", "Whose is it? messages: sender.", "may tell of those behind receiver",
+		"Make them public", "-> about ", "Public        Departments; 1 more could be", "Unprotected   Students.mentor, messages.receiver",
 	} {
-		if !strings.Contains(string(out), want) {
+		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
@@ -148,12 +151,106 @@ func TestSuggestAsks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"  messages:\n    unit: sender\n", "    not_protected: [receiver]", "max_rows_per_group: 20", "commute_km: {bounds: [0, 100]}",
+		"  messages:\n    unit: sender\n", "    not_protected: [receiver]", "commute_km: {}",
 		"  Departments: {public: true}", "  # courses: {public: true}", "epsilon: 3,",
 	} {
 		if !strings.Contains(string(policy), want) {
 			t.Errorf("no %q in\n%s", want, policy)
 		}
 	}
-	(&sitetest.Site{}).Says(t, "it fits the database", "check", path, "--online")
+	s := &sitetest.Site{}
+	s.Says(t, "it fits the database", "check", path, "--online")
+}
+
+// TestSuggestLater asks for bounds of a policy's columns, says what they do, and proposes a file that fits; then it proposes what has
+// come since, and nothing else.
+func TestSuggestLater(t *testing.T) {
+	url := startUniversity(t)
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	s := &sitetest.Site{}
+	s.Command(t, "suggest", url, "--yes", "-o", path)
+	cmd := exec.CommandContext(t.Context(), sitetest.Program(t), "suggest", "--bounds", path)
+	cmd.Stdin = strings.NewReader("1, 0\n0, 100\n.\n")
+	var said strings.Builder
+	cmd.Stderr = &said
+	diff, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said.String())
+	}
+	for _, want := range []string{
+		"(1 of 5) Bounds of Students.commute_km (double precision)", "two ends, the lower first", "sum(commute_km) at epsilon 0.1: ",
+		"one student adds ",
+	} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("no %q in\n%s", want, said.String())
+		}
+	}
+	patched(t, path, string(diff), "+      commute_km: {bounds: [0, 100]}\n")
+	if out := s.Command(t, "suggest", "--update", path); !strings.Contains(out, "nothing is new") {
+		t.Errorf("of the same database: %s", out)
+	}
+	prepare(t, url, `ALTER TABLE "Students" ADD phone text, ADD hall text; CREATE TABLE fees (id int PRIMARY KEY, student uuid NOT NULL `+
+		`REFERENCES "Students", amount int); CREATE TABLE rooms (id int PRIMARY KEY, floor int); `+
+		`CREATE TABLE club_log (id int PRIMARY KEY)`)
+	diff, err = exec.CommandContext(t.Context(), sitetest.Program(t), "suggest", "--update", path).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	patched(t, path, string(diff), "+      phone: hidden # how to reach somebody\n", "+      hall: {}\n", "+  fees:\n+    unit: student\n",
+		"+  # rooms: {public: true}\n", "+  # club_log: {public: true} # ? it is called log\n")
+	s.Says(t, "it fits the database", "check", path, "--online")
+	if out := s.Command(t, "suggest", "--update", path); !strings.Contains(out, "nothing is new") {
+		t.Errorf("after it was taken over: %s", out)
+	}
+}
+
+// patched applies a diff, which has lines.
+func patched(t *testing.T, path, diff string, lines ...string) {
+	t.Helper()
+	for _, want := range lines {
+		if !strings.Contains(diff, want) {
+			t.Errorf("no %q in\n%s", want, diff)
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after := strings.SplitAfter(string(text), "\n"), ""
+	for line := range strings.Lines(diff) {
+		switch from := 0; {
+		case strings.HasPrefix(line, "---"), strings.HasPrefix(line, "+++"):
+		case strings.HasPrefix(line, "@@"):
+			if _, err := fmt.Sscanf(line, "@@ -%d", &from); err != nil {
+				t.Fatal(err)
+			}
+			for ; strings.Count(string(text), "\n")-len(before)+1 < from-1; before = before[1:] {
+				after += before[0]
+			}
+		case line[0] == '+':
+			after += line[1:]
+		case before[0] != line[1:]:
+			t.Fatalf("the diff has %q, the file %q", line[1:], before[0])
+		default:
+			if line[0] == ' ' {
+				after += line[1:]
+			}
+			before = before[1:]
+		}
+	}
+	if err := os.WriteFile(path, []byte(after+strings.Join(before, "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// atTerminal plays answers at a terminal.
+func atTerminal(t *testing.T, command string, answers ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "script", "-qec", command, "/dev/null")
+	cmd.Stdin = strings.NewReader(strings.Join(answers, "\n") + "\n")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
 }

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"dpproxy/catalog"
+	"dpproxy/config"
+	"dpproxy/mirror/introspect"
+	"dpproxy/parser/ast"
+	"dpproxy/planner/policy"
+	"dpproxy/suggest"
+)
+
+// A policyFile is a policy with its text, for proposals of other lines.
+type policyFile struct {
+	path, text string
+	policy     *config.Policy
+}
+
+func openPolicyFile(path string) (*policyFile, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := config.Parse(path, text)
+	if err != nil {
+		return nil, err
+	}
+	return &policyFile{path, string(text), p}, nil
+}
+
+// propose prints a diff to a text of the file that is whole: patch takes it.
+func (f *policyFile) propose(text string) error {
+	if _, err := config.Parse(f.path, []byte(text)); err != nil {
+		return fmt.Errorf("please report this, with the policy: %w", err)
+	}
+	diff, err := suggest.Diff(f.path, f.text, text)
+	if err != nil {
+		return err
+	}
+	if diff == "" {
+		fmt.Fprintf(os.Stderr, "%s: nothing is new\n", filepath.Base(f.path))
+		return nil
+	}
+	_, err = fmt.Print(diff)
+	fmt.Fprintf(os.Stderr, "Read it; patch -p0 takes it over, then dpproxy check --explain, dpproxy sync\n")
+	return err
+}
+
+// updatePolicy proposes lines for tables and columns that a policy does not mention.
+func updatePolicy(ctx context.Context, path string) error {
+	f, err := openPolicyFile(path)
+	if err != nil {
+		return err
+	}
+	conn, err := (&site{policy: f.policy}).connectData(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	survey, err := introspect.ReadSurvey(ctx, conn)
+	if err != nil {
+		return fmt.Errorf("reading the catalogue: %w", err)
+	}
+	edits, lost, err := suggest.Update(survey, f.given())
+	if err != nil {
+		return err
+	}
+	if len(lost) > 0 {
+		fmt.Fprintf(os.Stderr, "The database lacks what the policy has, or it may not be read: %s\n", strings.Join(lost, ", "))
+	}
+	return f.propose(suggest.Apply(f.text, edits))
+}
+
+// given has the decisions of the policy about tables.
+func (f *policyFile) given() suggest.Given {
+	g := suggest.Given{Text: f.text, Line: f.policy.Line, Ways: map[catalog.Name]suggest.Way{}, Columns: map[catalog.Name][]string{}}
+	for _, t := range f.policy.Tables.Tables {
+		_, partition := f.policy.PartitionOf[t.Name]
+		switch {
+		case partition:
+			g.Others = append(g.Others, t.Name)
+		case t.Public:
+			g.Public = append(g.Public, t.Name)
+		default:
+			g.Protected = append(g.Protected, t.Name)
+			g.Ways[t.Name] = wayOf(t)
+			for column := range t.Columns {
+				g.Columns[t.Name] = append(g.Columns[t.Name], column)
+			}
+			slices.Sort(g.Columns[t.Name])
+		}
+	}
+	for _, v := range f.policy.Views {
+		g.Others = append(g.Others, v.Name)
+	}
+	for _, t := range f.policy.Local {
+		g.Others = append(g.Others, t.Name)
+	}
+	return g
+}
+
+// wayOf is the way of a table's policy.
+func wayOf(t policy.TablePolicy) suggest.Way {
+	switch {
+	case t.UnitColumn != "":
+		return suggest.Way{Unit: t.UnitColumn}
+	case t.ViaKey != nil:
+		return suggest.Way{Via: t.ViaKey, To: t.To.Table, At: t.ViaKey}
+	}
+	return suggest.Way{Via: []string{t.Via}, To: t.To.Table, At: []string{t.To.Column}}
+}
+
+// askBounds asks for the bounds of the columns that have none in a policy, and proposes them.
+func askBounds(ctx context.Context, path string) error {
+	f, err := openPolicyFile(path)
+	if err != nil {
+		return err
+	}
+	s := &site{policy: f.policy}
+	schema, err := s.readSchema(ctx, s.mirrorPlan())
+	if err != nil {
+		return err
+	}
+	model, problems := s.fit(s.mirrorPlan(), schema)
+	if err := s.annotate(problems); err != nil {
+		return err
+	}
+	text := f.text
+	talk := &suggest.Conversation{In: bufio.NewReader(os.Stdin), Out: os.Stderr}
+	err = talk.Bounds(f.unbounded(model), func(o suggest.OpenColumn, bounds string) string {
+		text = suggest.Apply(text, []suggest.Edit{{
+			Line: f.line(o.Place), Drop: 1, Lines: []string{emptyColumn.ReplaceAllString(f.lineAt(o.Place), "${1}{bounds: "+bounds+"}")},
+		}})
+		return effectOfBounds(text, schema, o)
+	})
+	if err != nil {
+		return err
+	}
+	return f.propose(text)
+}
+
+// emptyColumn is the line of a column of which a policy says nothing, with a comment or without.
+var emptyColumn = regexp.MustCompile(`^(\s+\S.*:\s+)\{\s*\}\s*(#.*)?$`)
+
+func (f *policyFile) line(p suggest.Place) int {
+	return f.policy.Line("tables", p.Table.String(), "columns", p.Column)
+}
+
+func (f *policyFile) lineAt(p suggest.Place) string {
+	if n := f.line(p); n > 0 {
+		return strings.Split(f.text, "\n")[n-1]
+	}
+	return ""
+}
+
+// unbounded are the columns that the policy lists and says nothing of.
+func (f *policyFile) unbounded(model *policy.Model) (open []suggest.OpenColumn) {
+	for _, t := range f.policy.Tables.Tables {
+		if _, partition := f.policy.PartitionOf[t.Name]; t.Public || partition {
+			continue
+		}
+		open = append(open, suggest.Unbounded(model.Table(t.Name).Source, func(column string) bool {
+			line := f.lineAt(suggest.Place{Table: t.Name, Column: column})
+			return !model.Table(t.Name).Identifies(column) && emptyColumn.MatchString(line)
+		})...)
+	}
+	return open
+}
+
+// effectOfBounds describes the effect of a column's bounds on answers.
+func effectOfBounds(text string, schema *catalog.Schema, o suggest.OpenColumn) string {
+	if o.Times() {
+		return "groups by its days, months or years are public then: all of them are shown, and nothing is spent to find them"
+	}
+	p, err := config.Parse("the policy", []byte(text))
+	if err != nil {
+		return ""
+	}
+	model, problems := policy.Check(p.Tables, schema)
+	if len(problems) > 0 {
+		return problems[0].String()
+	}
+	x, err := effects{p, model}.of(o.Table, "sum("+ast.QuoteIdent(o.Column)+")")
+	if err != nil {
+		return "refused: " + err.Error()
+	}
+	return fmt.Sprintf("%s at epsilon 0.1: one %s adds %s; error at 95 %%: %s", x.Label, model.Unit(), x.Contribution, x.Error)
+}

@@ -1,0 +1,93 @@
+package suggest
+
+import (
+	"fmt"
+	"regexp"
+
+	"dpproxy/catalog"
+	"dpproxy/planner/pgtype"
+)
+
+// An OpenColumn is one that bounds would be of use for, and that has none.
+type OpenColumn struct {
+	Place
+	Source *catalog.Column
+}
+
+// Unbounded returns the columns of a table of which nobody has said between which values they are: numbers and times that are part of no
+// key. Columns are those of the policy that are shown.
+func Unbounded(t *catalog.Table, shown func(column string) bool) []OpenColumn {
+	r := readRelation(t)
+	var all []OpenColumn
+	for _, f := range r.fields {
+		number := f.fam == pgtype.IntFamily || f.fam == pgtype.NumericFamily || f.fam == pgtype.FloatFamily
+		time := f.fam == pgtype.DateFamily || f.fam == pgtype.InstantFamily
+		if (number || time) && !f.foreign && !inKey(t, f.Name) && shown(f.Name) {
+			all = append(all, OpenColumn{Place{t.Name, f.Name}, f.Column})
+		}
+	}
+	return all
+}
+
+var pair = regexp.MustCompile(`^\[?\s*([^,\[\]]+?)\s*,\s*([^,\[\]]+?)\s*\]?$`)
+
+// Bounds asks for the bounds of columns, one after the other. Taken gets each answer as a policy writes it, and returns its
+// effect.
+func (c *Conversation) Bounds(open []OpenColumn, taken func(o OpenColumn, bounds string) (effect string)) error {
+	for i, o := range open {
+		stop, bounds := false, ""
+		question := fmt.Sprintf("(%d of %d) Bounds of %s.%s (%s), as %s; . for none here and in all others", i+1, len(open),
+			oneLine(shortName(o.Table)), oneLine(o.Column), oneLine(o.Source.Type.Display), o.sample())
+		c.ask(question, "none", func(answer string) string {
+			if stop = answer == "."; stop || isNo(answer) {
+				return ""
+			}
+			m := pair.FindStringSubmatch(answer)
+			if m != nil {
+				bounds = o.bounds(m[1], m[2])
+			}
+			if bounds == "" {
+				return "two ends, the lower first: " + o.sample()
+			}
+			return ""
+		})
+		if stop || c.failed != nil {
+			break
+		}
+		if bounds != "" {
+			c.tell(taken(o, bounds))
+		}
+	}
+	return c.failed
+}
+
+// Times reports whether the column has dates or points in time.
+func (o OpenColumn) Times() bool {
+	fam := familyOf(o.Source)
+	return fam == pgtype.DateFamily || fam == pgtype.InstantFamily
+}
+
+func (o OpenColumn) sample() string {
+	if o.Times() {
+		return "2015-01-01, 2030-12-31"
+	}
+	return "0, 100"
+}
+
+// bounds writes two ends as a policy has them; "" if they are none of the column.
+func (o OpenColumn) bounds(low, high string) string {
+	if o.Times() {
+		from, ok := day(low)
+		to, okToo := day(high)
+		if !ok || !okToo || from.After(to) {
+			return ""
+		}
+		return fmt.Sprintf("[%s, %s]", endOf(o.Source, from), endOf(o.Source, to))
+	}
+	from, ok := number(low)
+	to, okToo := number(high)
+	if !ok || !okToo || from.Cmp(to) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("[%s, %s]", low, high)
+}

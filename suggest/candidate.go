@@ -1,0 +1,263 @@
+package suggest
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"dpproxy/catalog"
+	"dpproxy/mirror/introspect"
+	"dpproxy/suggest/words"
+)
+
+// A Candidate is a column that may identify whom to protect.
+type Candidate struct {
+	// Table has a row for each, or else is one of those that name somebody by the column.
+	Table  catalog.Name
+	Column string
+	// Leading are how many tables lead there, by foreign keys or by name.
+	Leading int
+	// rowless says that no table has a row for each.
+	rowless bool
+	// part says that the key refers to other people, of whom a row says more.
+	part bool
+	people
+	score float64
+	// doubt says why the key may be of something else than the people of the table; "" if it is not.
+	doubt string
+}
+
+// Candidates are all whom a database could be about, the likeliest first: those that it serves before staff, a part behind the whole.
+// It is empty if there are no people.
+func Candidates(s *introspect.Survey) []Candidate { return read(s).candidates() }
+
+func (c *catalogue) candidates() []Candidate {
+	var all []Candidate
+	for _, n := range c.names {
+		if r := c.rels[n]; r.people.are() && r.people.class != celebrity && protectable(r.Table) == "" {
+			all = append(all, c.candidatesIn(r)...)
+		}
+	}
+	all = append(all, c.rowless()...)
+	for i := range all {
+		a := &all[i]
+		a.Leading = len(c.leading(a))
+		a.score = float64(min(a.points, mostPoints)) + 2*math.Log2(float64(1+a.Leading))
+	}
+	slices.SortFunc(all, func(a, b Candidate) int {
+		return cmp.Or(compareBool(a.part, b.part), cmp.Compare(a.class, b.class), cmp.Compare(b.score, a.score),
+			a.Table.Compare(b.Table), cmp.Compare(a.Column, b.Column))
+	})
+	return all
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// candidatesIn are the columns of a table of people that can identify one: its key, and one that people are numbered by where the key
+// is of something else. A table without a key has the column that is called as it is.
+func (c *catalogue) candidatesIn(r *relation) []Candidate {
+	base := Candidate{Table: r.Name, people: r.people}
+	var all []Candidate
+	key := c.unitKey(r)
+	if key == "" {
+		if f := r.ownNumber(); f != nil {
+			base.Column = f.Name
+			if len(r.Keys) > 0 {
+				base.doubt = "the key is (" + strings.Join(r.key(), ", ") + "): one " + f.Name + " may be several people's"
+			}
+			all = append(all, base)
+		}
+		return all
+	}
+	base.Column, base.part = key, c.isPart(r, key)
+	base.doubt = c.doubtOfKey(r, r.field(key))
+	all = append(all, base)
+	if base.doubt == "" || r.people.called == "" {
+		return all
+	}
+	for _, f := range r.fields {
+		if f.Name != key && identifies(f.Column) && r.numbersPeople(f) {
+			other := base
+			other.Column, other.part, other.doubt = f.Name, false, "it is not the key of the table"
+			all = append(all, other)
+		}
+	}
+	return all
+}
+
+// unitKey returns the column that identifies a row and can identify a unit: the one that most foreign keys
+// refer to, the primary key first; "" if there is none. An address of mail alone identifies nobody.
+func (c *catalogue) unitKey(r *relation) string {
+	best, most := "", -1
+	for _, k := range r.Keys { // the primary key is the first
+		if len(k.Columns) != 1 {
+			continue
+		}
+		f := r.field(k.Columns[0])
+		if f == nil || !f.NotNull || !identifies(f.Column) {
+			continue
+		}
+		n := 0
+		for _, other := range c.referring[r.Name] {
+			for _, fk := range other.foreign {
+				if fk.References == r.Name && slices.Equal(fk.Target, k.Columns) {
+					n++
+				}
+			}
+		}
+		if n == 0 && !k.Primary && f.isOf(words.Email) {
+			continue
+		}
+		if n > most {
+			best, most = f.Name, n
+		}
+	}
+	return best
+}
+
+// ownNumber is the column of a table that is called as it is, with an identifier; nil if there is none.
+func (r *relation) ownNumber() *field {
+	i := slices.IndexFunc(r.fields, func(f *field) bool {
+		return f.numbers() && identifies(f.Column) && slices.Equal(f.stem(), []string{r.row()})
+	})
+	if i < 0 {
+		return nil
+	}
+	return r.fields[i]
+}
+
+// isPart reports whether the key of a table refers to other people, unless theirs refers back.
+func (c *catalogue) isPart(r *relation, key string) bool {
+	refers := func(from *relation, column string, to catalog.Name) bool {
+		return slices.ContainsFunc(from.foreign, func(fk catalog.ForeignKey) bool {
+			return fk.References == to && slices.Equal(fk.Columns, []string{column})
+		})
+	}
+	for _, fk := range r.foreign {
+		whole := c.rels[fk.References]
+		if whole == nil || whole == r || !slices.Equal(fk.Columns, []string{key}) {
+			continue
+		}
+		if whole.people.are() && whole.people.class != celebrity && !refers(whole, fk.Target[0], r.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// doubtOfKey says why a key may be of something else than of the people of its table; "" if it has a name of its own.
+func (c *catalogue) doubtOfKey(r *relation, key *field) string {
+	if w := words.Find(key.words, words.Occasion); w != "" {
+		return fmt.Sprintf("its key is called after a %s, of which somebody can have several", w)
+	}
+	if r.people.called == "" && words.Is(r.row(), words.Occasion, words.Transaction) {
+		return fmt.Sprintf("it is called %s, of which somebody can have several", r.row())
+	}
+	for _, w := range key.stem() {
+		own := slices.ContainsFunc(r.words, func(of string) bool { return strings.HasPrefix(of, w) }) || c.isCalledAbove(r, key, w)
+		if !own && !words.Is(w, words.Generic, words.PersonNumber, words.Served, words.Staff, words.Beside, words.Login, words.Email) {
+			return "its key is called otherwise than the table"
+		}
+	}
+	return ""
+}
+
+// isCalledAbove reports whether a key has the word of a table that it refers to: a party, of which the people are one kind.
+func (c *catalogue) isCalledAbove(r *relation, key *field, word string) bool {
+	return slices.ContainsFunc(r.foreign, func(fk catalog.ForeignKey) bool {
+		to := c.rels[fk.References]
+		return to != nil && slices.Equal(fk.Columns, []string{key.Name}) && slices.Contains(to.words, word)
+	})
+}
+
+// numbersPeople reports whether a column of a table of people is one that they are numbered by.
+func (r *relation) numbersPeople(f *field) bool {
+	if words.Has(f.words, words.Occasion) {
+		return false
+	}
+	if words.Has(f.words, words.PersonNumber) {
+		return true
+	}
+	st := f.stem()
+	return f.numbers() && len(st) > 0 && (st[len(st)-1] == r.row() || words.Is(st[len(st)-1], words.Served))
+}
+
+// rowless are the words for people served, each with an identifier, that no table is keyed by: the first table that names somebody so
+// is the candidate's.
+func (c *catalogue) rowless() []Candidate {
+	found := map[string]*Candidate{}
+	var order []string
+	for _, n := range c.names {
+		r := c.rels[n]
+		if protectable(r.Table) != "" || r.people.called != "" && r.people.are() {
+			continue
+		}
+		for _, f := range r.fields {
+			word, ok := f.namesSomebody()
+			if !ok || f.foreign || len(c.called[word]) > 0 || slices.Contains(r.words, word) && unique(r.Table, []string{f.Name}) {
+				continue
+			}
+			key := strings.Join(f.words, " ")
+			if found[key] == nil {
+				found[key] = &Candidate{
+					Table: n, Column: f.Name, rowless: true, people: people{class: served, called: word, points: calledPeople},
+				}
+				order = append(order, key)
+			}
+			was := found[key].points
+			if found[key].evidenceOf(r, word); found[key].points > was && was == calledPeople {
+				found[key].Table, found[key].Column = n, f.Name // it says more than the first
+			}
+		}
+	}
+	var all []Candidate
+	for _, key := range order {
+		all = append(all, *found[key])
+	}
+	return all
+}
+
+// namesSomebody returns the word for people served that a column has an identifier of, and nothing else.
+func (f *field) namesSomebody() (word string, ok bool) {
+	st := f.stem()
+	if !f.numbers() || !identifies(f.Column) || len(st) != 1 || !words.Is(st[0], words.Served) {
+		return "", false
+	}
+	return st[0], true
+}
+
+// evidenceOf adds the columns beside that are called after the same people.
+func (a *Candidate) evidenceOf(r *relation, word string) {
+	for _, e := range evidence {
+		for _, f := range r.fields {
+			if slices.Contains(f.words, word) && f.isOf(e.group) && !slices.Contains(a.evidence, f.Name) {
+				a.points += e.points
+				a.evidence = append(a.evidence, f.Name)
+				break
+			}
+		}
+	}
+}
+
+// leading are the tables that lead to a candidate, or to a part of its people, by foreign keys or by name.
+func (c *catalogue) leading(a *Candidate) []catalog.Name {
+	u := c.unitOf(a)
+	var all []catalog.Name
+	for _, n := range c.names {
+		r := c.rels[n]
+		if r.HasRows() && (n != a.Table || a.rowless) && len(u.persons(r)) > 0 {
+			all = append(all, n)
+		}
+	}
+	return all
+}

@@ -1,0 +1,220 @@
+package suggest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"dpproxy/catalog"
+	"dpproxy/mirror/introspect"
+	"dpproxy/planner/pgtype"
+	"dpproxy/suggest/words"
+)
+
+// A catalogue is a survey with the words of its names, and with indexes over them.
+type catalogue struct {
+	*introspect.Survey
+	// names are those of the relations, in order: no decision must depend on the order of a map.
+	names []catalog.Name
+	rels  map[catalog.Name]*relation
+	// referring are the tables that have a foreign key to another one, by its name.
+	referring map[catalog.Name][]*relation
+	// spelled are the fields of all tables by the words of their names, those of one field joined with blanks.
+	spelled map[string][]*field
+	// called are the tables by the word for one of their rows.
+	called map[string][]*relation
+}
+
+// A relation is one of the catalogue.
+type relation struct {
+	*catalog.Table
+	words  []string
+	fields []*field
+	// foreign are the foreign keys that say which rows belong together, whether they hold or not.
+	foreign []catalog.ForeignKey
+	people  people
+}
+
+// A field is a column of a relation.
+type field struct {
+	*catalog.Column
+	of    *relation
+	words []string
+	fam   pgtype.Family
+	// foreign says that it is part of a foreign key.
+	foreign bool
+}
+
+func read(s *introspect.Survey) *catalogue {
+	c := &catalogue{
+		Survey: s, names: slices.SortedFunc(maps.Keys(s.Tables), catalog.Name.Compare), rels: map[catalog.Name]*relation{},
+		referring: map[catalog.Name][]*relation{}, spelled: map[string][]*field{}, called: map[string][]*relation{},
+	}
+	for _, n := range c.names {
+		r := readRelation(s.Tables[n])
+		c.rels[n] = r
+		for _, f := range r.fields {
+			key := strings.Join(f.words, " ")
+			c.spelled[key] = append(c.spelled[key], f)
+		}
+		for _, fk := range r.foreign {
+			if fk.References != n && !slices.Contains(c.referring[fk.References], r) {
+				c.referring[fk.References] = append(c.referring[fk.References], r)
+			}
+		}
+		if r.HasRows() {
+			c.called[r.row()] = append(c.called[r.row()], r)
+		}
+	}
+	return c
+}
+
+func readRelation(t *catalog.Table) *relation {
+	r := &relation{Table: t, words: words.Split(t.Name.Name), foreign: slices.Concat(t.Foreign, t.Loose)}
+	for i := range t.Columns {
+		col := &t.Columns[i]
+		r.fields = append(r.fields, &field{
+			Column: col, of: r, words: words.Split(col.Name), fam: familyOf(col),
+			foreign: slices.ContainsFunc(r.foreign, func(fk catalog.ForeignKey) bool { return slices.Contains(fk.Columns, col.Name) }),
+		})
+	}
+	r.dropPrefix()
+	r.people = r.readPeople()
+	return r
+}
+
+// longestPrefix is that of names such as c_name and c_phone in a table of customers.
+const longestPrefix = 3
+
+// dropPrefix takes a short first word away that the names of all columns have: it says nothing of a column.
+func (r *relation) dropPrefix() {
+	for _, f := range r.fields {
+		if len(f.words) < 2 || len(r.fields) < 2 {
+			return
+		}
+		if prefix := f.words[0]; prefix != r.fields[0].words[0] || len(prefix) > longestPrefix || prefix == "id" {
+			return
+		}
+	}
+	for _, f := range r.fields {
+		f.words = f.words[1:]
+	}
+}
+
+// row is the word for one row of the table: the last of its name, before such as dimension and record.
+func (r *relation) row() string {
+	if len(r.words) == 0 {
+		return ""
+	}
+	if before, ok := r.beforeBase(); ok {
+		return before
+	}
+	return r.words[len(r.words)-1]
+}
+
+// beforeBase returns the word before one that says nothing, as in customer_dimension.
+func (r *relation) beforeBase() (string, bool) {
+	n := len(r.words)
+	if n > 1 && words.Is(r.words[n-1], words.Base) {
+		return r.words[n-2], true
+	}
+	return "", false
+}
+
+func (r *relation) field(name string) *field {
+	i := slices.IndexFunc(r.fields, func(f *field) bool { return f.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return r.fields[i]
+}
+
+// key returns the columns of the primary key, or else of the first that proves one row; nil if there is none.
+func (r *relation) key() []string {
+	if len(r.Keys) == 0 {
+		return nil
+	}
+	return r.Keys[0].Columns
+}
+
+// numbers reports whether a column numbers something: it is called as an identifier, by its end or its beginning.
+func (f *field) numbers() bool {
+	n := len(f.words)
+	return n > 0 && (words.Is(f.words[n-1], words.Identifier) || f.words[0] == "id")
+}
+
+// stem is the name of a column without the words that make an identifier of it.
+func (f *field) stem() []string { return stem(f.words) }
+
+func stem(all []string) []string {
+	for len(all) > 0 && words.Is(all[len(all)-1], words.Identifier) {
+		all = all[:len(all)-1]
+	}
+	if len(all) > 0 && all[0] == "id" {
+		all = all[1:]
+	}
+	return all
+}
+
+// general reports whether a name fits the columns of any table, such as id, name and code.
+func general(all []string) bool {
+	return !slices.ContainsFunc(all, func(w string) bool { return !words.Is(w, words.Generic, words.Identifier) })
+}
+
+// inKey reports whether a column is part of a key, or numbered by a sequence: it tells rows apart.
+func inKey(t *catalog.Table, name string) bool {
+	if c, ok := t.Column(name); ok && (c.Identity != "" || c.Serial != "") {
+		return true
+	}
+	return slices.ContainsFunc(t.Keys, func(k catalog.Key) bool { return slices.Contains(k.Columns, name) })
+}
+
+// isKey reports whether the columns are those of a key without NULL.
+func isKey(t *catalog.Table, columns []string) bool {
+	for _, name := range columns {
+		if c, ok := t.Column(name); !ok || !c.NotNull {
+			return false
+		}
+	}
+	return unique(t, columns)
+}
+
+// unique reports whether the columns hold all those of a key, NULL aside.
+func unique(t *catalog.Table, columns []string) bool {
+	return slices.ContainsFunc(t.Keys, func(k catalog.Key) bool {
+		return !slices.ContainsFunc(k.Columns, func(c string) bool { return !slices.Contains(columns, c) })
+	})
+}
+
+// identifies reports whether a column can be the unit.
+func identifies(c *catalog.Column) bool {
+	fam := familyOf(c)
+	return (fam == pgtype.IntFamily || fam == pgtype.TextFamily || fam == pgtype.UUIDFamily) && c.Deterministic && !c.Virtual
+}
+
+func familyOf(c *catalog.Column) pgtype.Family {
+	return pgtype.OfColumn(c.Type, c.Collation, c.Deterministic).Family()
+}
+
+// protectable says why the rows of a relation cannot be protected; "" if they can.
+func protectable(t *catalog.Table) string {
+	switch {
+	case t.Kind == 'm':
+		return "a materialised view holds copies of rows: ask the tables that it is made from"
+	case t.Kind == 'f':
+		return "a foreign table: its keys prove nothing"
+	case t.Kind != 'r' && t.Kind != 'p':
+		return "no table"
+	case t.RowSecurity:
+		return "under row security for the role that reads: grant it BYPASSRLS, or drop the policies"
+	case slices.ContainsFunc(t.Stored, func(s catalog.Storage) bool { return s.Kind == 'f' }):
+		return "has partitions that are foreign tables: keys and bounds are not enforced where their rows are"
+	case slices.ContainsFunc(t.Stored, func(s catalog.Storage) bool { return s.Method != "heap" }):
+		return "is stored by an access method of which nothing is proved"
+	case t.Kind == 'r' && len(t.Children) > 0:
+		return "has inheritance children, so that its keys prove nothing"
+	case slices.ContainsFunc([]string{t.Name.Schema, t.Name.Name}, func(s string) bool { return strings.ContainsAny(s, `."`) }):
+		return "its name cannot be written in a policy"
+	}
+	return ""
+}

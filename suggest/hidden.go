@@ -1,0 +1,170 @@
+package suggest
+
+import (
+	"slices"
+
+	"dpproxy/catalog"
+	"dpproxy/planner/pgtype"
+	"dpproxy/suggest/words"
+)
+
+// A secrecy is why a column is hidden.
+type secrecy struct {
+	// kind is the heading in the summary, such as names.
+	kind string
+	note string
+}
+
+// The summary counts hidden columns under these.
+const (
+	ofNames     = "names"
+	ofContacts  = "contacts"
+	ofNumbers   = "numbers"
+	ofSecrets   = "secrets"
+	ofTraces    = "traces"
+	ofFreeText  = "free text"
+	ofDocuments = "documents"
+	ofOthers    = "other people"
+	ofRest      = "others"
+)
+
+// Lengths of texts.
+const (
+	// longestNote is how long a text may be to be one of a few, such as a reason.
+	longestNote = 64
+	// shortestHash is the length of a text of fixed length that is a digest.
+	shortestHash = 16
+)
+
+// secret says why a column of a protected table tells who somebody is, or is free; its kind is empty if it is neither. Text is open: as
+// a key of groups it is shown where enough people have the value.
+func (d inspector) secret(t *Table, f *field) secrecy {
+	switch {
+	case f.Name == t.Unit || f.foreign && !d.isPerson(t, f):
+		return secrecy{}
+	case d.isPerson(t, f):
+		return secrecy{ofOthers, "the number of another person, whom this row does not protect"}
+	case f.fam == pgtype.NoFamily && f.Type.Kind != 'e':
+		return d.secretDocument(f)
+	case f.fam == pgtype.BoolFamily, f.fam == pgtype.EnumFamily, f.times():
+		return secrecy{}
+	}
+	if s := f.secretWords(); s.kind != "" {
+		return s
+	}
+	if f.fam == pgtype.TextFamily {
+		return d.secretText(t, f)
+	}
+	return secrecy{}
+}
+
+// isPerson reports whether a column refers to another person: one of the unit's, or of those whom nothing protects here.
+func (d inspector) isPerson(t *Table, f *field) bool {
+	if slices.Contains(t.Via, f.Name) {
+		return false
+	}
+	if slices.ContainsFunc(f.of.foreign, func(fk catalog.ForeignKey) bool {
+		return slices.Contains(fk.Columns, f.Name) && len(fk.Columns) == 1 && d.isOtherPeople(fk.References)
+	}) {
+		return true
+	}
+	if slices.ContainsFunc(d.unit.persons(f.of), func(p person) bool {
+		return slices.Contains(p.columns(), f.Name) && slices.Contains(t.NotProtected, f.Name)
+	}) || t.Distance == 0 && slices.Contains(t.NotProtected, f.Name) {
+		return true
+	}
+	end := last(f.stem())
+	return !f.foreign && f.numbers() && !slices.Contains(f.of.key(), f.Name) && end != "" && end != f.of.row() &&
+		words.Is(end, words.Served, words.Staff, words.Beside)
+}
+
+// secretDocument is about the types that nothing can be asked of.
+func (inspector) secretDocument(f *field) secrecy {
+	if s := f.secretWords(); s.kind != "" {
+		return s
+	}
+	return secrecy{ofDocuments, f.Type.Display + ", of which nothing can be asked"}
+}
+
+// secretWords reads the name of a column.
+func (f *field) secretWords() secrecy {
+	open := words.Has(f.words, words.Open) && !words.Is(last(f.words), words.Name, words.Title)
+	switch {
+	case f.isOf(words.PersonName):
+		return secrecy{ofNames, "a person's name"}
+	case f.isOf(words.Password):
+		return secrecy{ofSecrets, "a password"}
+	case f.isOf(words.NationalNumber):
+		return secrecy{ofNumbers, "a number of a person"}
+	case f.isOf(words.Email), f.isOf(words.Login), f.isOf(words.Phone):
+		return secrecy{ofContacts, "how to reach somebody"}
+	case open:
+		return secrecy{}
+	case f.isOf(words.Street):
+		return secrecy{ofContacts, "where somebody lives"}
+	case words.Has(f.words, words.AccountNumber, words.PersonNumber) && !f.ownKey():
+		return secrecy{ofNumbers, "a number of a person, an account or a thing of theirs"}
+	case words.Has(f.words, words.SecretColumn) && !f.numbersRow():
+		return secrecy{ofSecrets, "a secret, or a digest of one"}
+	case words.Has(f.words, words.Machine):
+		return secrecy{ofTraces, "a trace of somebody's machine"}
+	case words.Has(f.words, words.Picture) && (f.fam == pgtype.TextFamily || f.fam == pgtype.NoFamily):
+		return secrecy{ofTraces, "it leads to a page, a file or a picture"}
+	case words.Has(f.words, words.Coordinates):
+		return secrecy{ofContacts, "where somebody is"}
+	}
+	return secrecy{}
+}
+
+// ownKey reports whether a column is the key of its table by itself.
+func (f *field) ownKey() bool { return slices.Equal(f.of.key(), []string{f.Name}) }
+
+// numbersRow reports whether the word key or the like only says that a number is one of a row: date_key.
+func (f *field) numbersRow() bool {
+	end := last(f.words)
+	return f.ownKey() || len(f.words) > 1 && words.Is(end, words.Identifier) && words.Find(f.words, words.SecretColumn) == end
+}
+
+// secretText is about texts whose names say nothing by themselves.
+func (d inspector) secretText(t *Table, f *field) secrecy {
+	length := f.length()
+	switch {
+	case f.Type.BaseOID == pgtype.Bpchar && length >= shortestHash:
+		return secrecy{ofSecrets, "a text of fixed length, as digests are"}
+	case words.Is(last(f.words), words.Name) && (f.of.people.are() || t.Distance == 0):
+		return secrecy{ofNames, "a name in a table of people"}
+	case words.Has(f.words, words.Open) && !words.Is(last(f.words), words.Title):
+		return secrecy{}
+	case words.Has(f.words, words.Title) && words.Has(f.of.words, words.Writing, words.Attachment),
+		words.Has(f.words, words.Title) && !words.Is(last(f.words), words.Title):
+		return secrecy{ofFreeText, "what somebody writes"}
+	case words.Has(f.words, words.LongText) && (length == 0 || length > longestNote):
+		return secrecy{ofFreeText, "free text, or long enough for it"}
+	case words.Has(f.words, words.FreeText, words.Payload) && !words.Is(last(f.words), words.Lookup, words.Title):
+		return secrecy{ofFreeText, "free text"}
+	case d.uniqueAlone(f):
+		return secrecy{ofNumbers, "no two rows have the same"}
+	}
+	return secrecy{}
+}
+
+// length is the most characters of a text, 0 for any number.
+func (f *field) length() int {
+	mod := f.Type.Mod
+	if f.Type.Kind == 'd' {
+		mod = f.Type.BaseMod
+	}
+	return max(0, int(mod)-4)
+}
+
+// uniqueAlone reports whether a text tells each row from all others, and is no key that other tables refer to.
+func (d inspector) uniqueAlone(f *field) bool {
+	if !slices.ContainsFunc(f.of.Keys, func(k catalog.Key) bool { return slices.Equal(k.Columns, []string{f.Name}) }) {
+		return false
+	}
+	return !slices.ContainsFunc(d.referring[f.of.Name], func(from *relation) bool {
+		return slices.ContainsFunc(from.foreign, func(fk catalog.ForeignKey) bool {
+			return fk.References == f.of.Name && slices.Contains(fk.Target, f.Name)
+		})
+	}) && !(f.ownKey() && f.numbers())
+}

@@ -1,0 +1,114 @@
+package suggest
+
+import (
+	"slices"
+
+	"dpproxy/planner/pgtype"
+	"dpproxy/suggest/words"
+)
+
+// otherPeople takes the tables of other people out, and with them the tables that are keyed by them and lead to nobody else.
+func (d sorter) otherPeople() {
+	for _, r := range d.unprotected() {
+		if r.people.are() && r.people.class != celebrity && !d.decided(r.Name) && d.unit.supers()[r.Name] == "" {
+			d.Others = append(d.Others, Outside{r.Name, "people of whom nothing is protected here: a policy has one unit"})
+			d.LeftOut[r.Name] = ""
+		}
+	}
+}
+
+// theirs takes the tables out that belong to other people, unless protected rows refer to them. It reports whether there are any.
+func (d sorter) theirs() bool {
+	var found []Outside
+	for _, r := range d.unprotected() {
+		if whose := d.leadsToOthers(r); whose != "" && r.HasRows() && !d.decided(r.Name) && !d.isReferredTo(r) {
+			found = append(found, Outside{r.Name, whose})
+		}
+	}
+	for _, o := range found {
+		d.Theirs = append(d.Theirs, o)
+		d.LeftOut[o.Table] = ""
+	}
+	return len(found) > 0
+}
+
+// leadsToOthers says how a table leads to other people, or to tables of theirs; "" if it does not.
+func (d sorter) leadsToOthers(r *relation) string {
+	for _, fk := range r.foreign {
+		if fk.References != r.Name && d.isOthers(fk.References) {
+			return refer(fk.References, "which is other people's")
+		}
+	}
+	for _, f := range r.fields {
+		if f.foreign || !f.numbers() {
+			continue
+		}
+		for _, o := range d.Others {
+			other := d.rels[o.Table]
+			if st := f.stem(); len(st) > 0 && st[len(st)-1] == other.row() && !words.Has(f.words, words.Quantity) && other != r {
+				return f.Name + " is called after " + shortName(o.Table) + ", which is other people's"
+			}
+		}
+	}
+	return ""
+}
+
+// references finds the tables that protected rows, or other references, refer to, and that are nobody's in particular. Whether it is
+// one is asked again of each after others were found, until none is.
+func (d sorter) references() {
+	for again := true; again; {
+		again = false
+		var found []Outside
+		for _, r := range d.unprotected() {
+			if d.isReference(r.Name) || !r.HasRows() || d.choices.Public[r.Name] {
+				continue
+			}
+			if why := d.whyReference(r); why != "" {
+				found = append(found, Outside{r.Name, why})
+			}
+		}
+		for _, o := range found {
+			d.References = append(d.References, o)
+			d.LeftOut[o.Table] = ""
+			again = true
+		}
+	}
+}
+
+// whyReference says why a table is a reference; "" if it is none.
+func (d sorter) whyReference(r *relation) string {
+	switch {
+	case d.choices.References[r.Name]:
+		return "chosen"
+	case d.unit.supers()[r.Name] != "":
+		return "a " + d.UnitName + " is one kind of it"
+	case !d.isReferredTo(r):
+		return ""
+	case d.outward(r.Name) && len(d.unit.persons(r)) > 0:
+		return "a " + d.UnitName + " refers to it, and has a part in it"
+	case d.outward(r.Name) && words.Is(r.row(), words.Tenant):
+		return "a tenant"
+	case d.outward(r.Name) && words.Is(r.row(), words.Family):
+		return "a family"
+	case words.Is(r.row(), words.PlaceOrThing):
+		return "called " + r.row()
+	case words.Is(r.row(), words.Transaction, words.Session) && !words.Is(r.words[0], words.LeadingLookup):
+		return "called " + r.row() + ", as transactions are"
+	case d.leadsToOthers(r) != "":
+		return "it leads to other people"
+	}
+	for _, f := range r.fields {
+		number := !f.foreign && f.fam != pgtype.BoolFamily && words.Has(f.words, words.AccountNumber, words.Machine)
+		if number || f.isOf(words.Street) || f.isOf(words.Email) {
+			return "it has " + f.Name
+		}
+	}
+	return ""
+}
+
+// isReferredTo reports whether protected rows or references refer to a table.
+func (d sorter) isReferredTo(r *relation) bool {
+	return slices.ContainsFunc(d.referring[r.Name], func(from *relation) bool {
+		return d.Table(from.Name) != nil || d.isReference(from.Name)
+	})
+}

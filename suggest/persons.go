@@ -1,0 +1,189 @@
+package suggest
+
+import (
+	"slices"
+
+	"dpproxy/catalog"
+	"dpproxy/suggest/words"
+)
+
+// A unit knows which columns of other tables hold somebody.
+type unit struct {
+	*catalogue
+	table  catalog.Name
+	column *field
+	// words are those for one of them: of the table, and of the key.
+	words []string
+	// held has the columns that hold the same as the unit's, and are keys of their tables: those of parts.
+	held map[catalog.Name][]string
+	// found has the people of tables that were asked for.
+	found map[catalog.Name][]person
+	// out are the tables that the unit's table refers to, once they were asked for.
+	out map[catalog.Name]bool
+	// above has the supertypes of the unit's table, each with the column that holds the unit, once they were asked for.
+	above map[catalog.Name]string
+}
+
+// unitOf returns the unit that a candidate is.
+func (c *catalogue) unitOf(a *Candidate) *unit {
+	r := c.rels[a.Table]
+	u := &unit{
+		catalogue: c, table: a.Table, column: r.field(a.Column),
+		held: map[catalog.Name][]string{}, found: map[catalog.Name][]person{},
+	}
+	if a.rowless {
+		u.words = u.column.stem()
+	} else {
+		u.words = []string{r.row()}
+		for _, w := range u.column.stem() { // subject_id in patients
+			if words.Is(w, words.Served, words.PersonNumber) && !slices.Contains(u.words, w) {
+				u.words = append(u.words, w)
+			}
+		}
+		u.held[a.Table] = []string{a.Column}
+		u.hold(r)
+	}
+	return u
+}
+
+// hold follows keys that refer to the unit's column, from one table to the next.
+func (u *unit) hold(r *relation) {
+	for _, from := range u.referring[r.Name] {
+		for _, fk := range from.foreign {
+			for i, target := range fk.Target {
+				column := fk.Columns[i]
+				if fk.References == r.Name && slices.Contains(u.held[r.Name], target) && unique(from.Table, []string{column}) &&
+					from.Name != u.table && !slices.Contains(u.held[from.Name], column) {
+					u.held[from.Name] = append(u.held[from.Name], column)
+					u.hold(from)
+				}
+			}
+		}
+	}
+}
+
+// keyed reports whether the unit's table has one row for each.
+func (u *unit) keyed() bool {
+	return len(u.held) > 0 && unique(u.rels[u.table].Table, []string{u.column.Name})
+}
+
+// A kind says whose a column that holds somebody makes the row.
+type kind int
+
+const (
+	exact   kind = iota // called as the unit's key, or its word: it is that one's
+	owning              // owner, author, sender
+	paired              // receiver, from, to: as much that one's
+	unknown             // called otherwise
+	role                // somebody else's part in it: approved_by, manager
+)
+
+// A person is a column, or a foreign key, by which a row names somebody.
+type person struct {
+	// way leads to the unit by it alone.
+	way  Way
+	kind kind
+}
+
+// columns are those that name somebody.
+func (p person) columns() []string { return p.way.columns() }
+
+// persons are the columns of another table that name somebody, those of foreign keys first.
+func (u *unit) persons(r *relation) []person {
+	all, ok := u.found[r.Name]
+	if !ok {
+		all = u.findPersons(r)
+		u.found[r.Name] = all
+	}
+	return all
+}
+
+func (u *unit) findPersons(r *relation) []person {
+	var all []person
+	add := func(p person) {
+		if !slices.ContainsFunc(all, func(other person) bool { return slices.Equal(other.columns(), p.columns()) }) {
+			all = append(all, p)
+		}
+	}
+	for _, fk := range r.foreign {
+		if way, ok := u.wayToSomebody(r, fk); ok {
+			add(person{way, u.kindOf(r, way)})
+		}
+	}
+	for _, f := range r.fields {
+		if k, ok := u.named(f); ok {
+			add(person{Way{Unit: f.Name, ByName: true}, k})
+		}
+	}
+	return all
+}
+
+// wayToSomebody returns the way by a foreign key to the unit's table or to a part of it. A column that refers to the unit's own column
+// holds the unit.
+func (u *unit) wayToSomebody(r *relation, fk catalog.ForeignKey) (Way, bool) {
+	for i, target := range fk.Target {
+		if slices.Contains(u.held[fk.References], target) && (r.Name != u.table || fk.References != u.table) {
+			if f := r.field(fk.Columns[i]); f != nil && identifies(f.Column) && f.fam == u.column.fam {
+				return Way{Key: fk.Name, Unit: f.Name}, true
+			}
+		}
+	}
+	if to := u.rels[fk.References]; fk.References == u.table && u.keyed() && r.Name != u.table && isKey(to.Table, fk.Target) {
+		return Way{Key: fk.Name, Via: fk.Columns, To: fk.References, At: fk.Target}, true
+	}
+	return Way{}, false
+}
+
+// named reports whether a column without a foreign key holds somebody, as its name says: that of the unit's key, unless it fits any
+// table, or the word for one with an identifier. With other words beside it is another one's, or somebody's role.
+func (u *unit) named(f *field) (kind, bool) {
+	if f.foreign || f.fam != u.column.fam || !identifies(f.Column) || len(u.held[f.of.Name]) > 0 || u.supers()[f.of.Name] != "" {
+		return 0, false
+	}
+	if slices.Equal(f.words, u.column.words) && !general(f.words) {
+		return exact, true
+	}
+	st := f.stem()
+	if !f.numbers() || len(st) == 0 || !slices.Contains(u.words, st[len(st)-1]) || words.Has(f.words, words.Quantity) {
+		return 0, false
+	}
+	return u.kindOfWords(st), true
+}
+
+// kindOf says whose a way by a foreign key makes the row. The key of a part is that of the whole.
+func (u *unit) kindOf(r *relation, w Way) kind {
+	name := w.Unit
+	if name == "" {
+		name = w.Via[len(w.Via)-1]
+	}
+	f := r.field(name)
+	partsKey := slices.Contains(u.held[r.Name], name) && slices.Contains(r.key(), name)
+	if partsKey || slices.Equal(f.words, u.column.words) && !general(f.words) {
+		return exact
+	}
+	return u.kindOfWords(f.stem())
+}
+
+// kindOfWords reads the words that are left of a name when the identifier and the word for the unit are taken away.
+func (u *unit) kindOfWords(st []string) kind {
+	rest := slices.DeleteFunc(slices.Clone(st), func(w string) bool { return slices.Contains(u.words, w) })
+	all := func(groups ...string) bool {
+		return !slices.ContainsFunc(rest, func(w string) bool { return !words.Is(w, groups...) })
+	}
+	some := func(groups ...string) bool {
+		return slices.ContainsFunc(rest, func(w string) bool { return words.Is(w, groups...) })
+	}
+	switch {
+	case len(rest) == 0:
+		return exact
+	case rest[len(rest)-1] == "by":
+		return role
+	case some(words.Pair):
+		return paired
+	case all(words.Owner) || all(words.Served):
+		return owning
+	case some(words.Role, words.Staff):
+		return role
+	}
+	return unknown
+}
