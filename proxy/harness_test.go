@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -109,8 +110,7 @@ func newWorldWith(t testing.TB, change func(*proxy.Config), limits ...accountant
 // newWorldOver changes how the protected database is reached, too.
 func newWorldOver(t testing.TB, reach func(*pgxpool.Config), change func(*proxy.Config), limits ...accountant.Limit) *world {
 	t.Helper()
-	w := &world{data: sitetest.StartPostgres(t), mirror: sitetest.StartMirror(t)}
-	exec(t, w.data, schema)
+	w := clinic.world(t)
 	if limits == nil {
 		limits = []accountant.Limit{limit(t, accountant.UnitScope, "patient", dp.ZCDP, 9_000_000)}
 	}
@@ -118,13 +118,49 @@ func newWorldOver(t testing.TB, reach func(*pgxpool.Config), change func(*proxy.
 	if w.ledger, err = memledger.New(limits); err != nil {
 		t.Fatal(err)
 	}
-	w.catalog = w.sync(t)
 	if w.gate, err = w.data.Gate(context.WithoutCancel(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.gate.Close)
 	w.start(t, reach, change)
 	return w
+}
+
+// A prepared has what all worlds begin with, once there was one: the files of the servers, with the mirror made, and the catalogue.
+type prepared struct {
+	once         sync.Once
+	data, mirror *pgtemp.Saved
+	catalog      *policy.Model
+}
+
+var clinic prepared
+
+func (p *prepared) prepare(t testing.TB) {
+	t.Helper()
+	w := &world{data: sitetest.StartPostgres(t), mirror: sitetest.StartMirror(t)}
+	exec(t, w.data, schema)
+	catalog := w.sync(t)
+	var err error
+	if p.data, err = w.data.Save(); err != nil {
+		t.Fatal(err)
+	}
+	if p.mirror, err = w.mirror.Save(); err != nil {
+		t.Fatal(err)
+	}
+	p.catalog = catalog
+}
+
+// world starts servers for a world.
+func (p *prepared) world(t testing.TB) *world {
+	t.Helper()
+	p.once.Do(func() { p.prepare(t) })
+	if p.catalog == nil {
+		t.Fatal("what worlds begin with could not be made")
+	}
+	return &world{
+		data:   sitetest.StartServer(t, pgtemp.Options{From: p.data}),
+		mirror: sitetest.StartServer(t, pgtemp.Options{From: p.mirror, Mirror: true}), catalog: p.catalog,
+	}
 }
 
 // start starts a dpproxy.

@@ -35,18 +35,22 @@ type cluster struct {
 	attr      *syscall.SysProcAttr
 }
 
-// make makes the files of the cluster, whose superuser has a name, if there are none.
-func (c cluster) make(ctx context.Context, superuser string) error {
+// make makes the files of the cluster, whose superuser has a name, if there are none: those that were saved, unless there are none.
+func (c cluster) make(ctx context.Context, superuser string, from *Saved) error {
 	if _, err := os.Stat(filepath.Join(c.data, "PG_VERSION")); err == nil {
 		return nil
+	}
+	if from != nil {
+		return c.copy(ctx, from.files)
 	}
 	pristine.Lock()
 	defer pristine.Unlock()
 	if files := pristine.files[c.bin]; files != nil {
 		return c.copy(ctx, files)
 	}
+	// segments of 1 MB, since each server begins by writing one
 	err := c.command(ctx, "initdb", "-D", c.data, "-U", superuser,
-		"-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+		"-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--wal-segsize=1")
 	if _, absent := os.Stat(filepath.Join(c.bin, "pg_resetwal")); err != nil || absent != nil {
 		return err
 	}
@@ -85,7 +89,7 @@ func filesOf(folder fs.FS) ([]file, error) {
 	return files, err
 }
 
-// copy makes a cluster like the first one, with an identity of its own.
+// copy makes a cluster like another, with an identity of its own.
 func (c cluster) copy(ctx context.Context, files []file) error {
 	for _, f := range files {
 		if err := f.write(c.data, c.attr.Credential); err != nil {

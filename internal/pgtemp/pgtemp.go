@@ -31,6 +31,8 @@ type Options struct {
 	// server's files. Empty: a new temporary folder, removed by Stop, in memory
 	// where the machine has room there and TMPDIR says nothing else.
 	Dir string
+	// From has the files that a server in a new folder starts with; nil: it has no tables, nor roles but [Superuser].
+	From *Saved
 	// Port is a TCP port on 127.0.0.1; 0 listens on the socket only, -1 on a
 	// free port.
 	Port int
@@ -119,7 +121,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		s.cleanup()
 		return nil, err
 	}
-	if err := (cluster{s.data(), bin, attr}).make(ctx, Superuser); err != nil {
+	if err := (cluster{s.data(), bin, attr}).make(ctx, Superuser, o.From); err != nil {
 		s.cleanup()
 		return nil, err
 	}
@@ -204,7 +206,8 @@ func (s *Server) launch(ctx context.Context, bin string, attr *syscall.SysProcAt
 	args := []string{
 		"-D", s.data(), "-k", s.SocketDir, "-p", strconv.Itoa(s.Port),
 		"-c", "listen_addresses=" + listen, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off",
-		"-c", "shared_buffers=64MB", "-c", "jit=off", "-c", "logging_collector=off", "-c", "max_connections=300",
+		"-c", "shared_buffers=64MB", "-c", "max_wal_size=1GB", "-c", "wal_keep_size=64MB", "-c", "jit=off",
+		"-c", "logging_collector=off", "-c", "max_connections=300",
 	}
 	for _, setting := range o.Settings {
 		args = append(args, "-c", setting)
