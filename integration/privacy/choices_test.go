@@ -132,8 +132,9 @@ const (
 	// topTwo are two years of five, of which a patient is in one.
 	topTwo = "SELECT min(y) * 5 + max(y) FROM (SELECT birth_year - 1928 AS y, count(*) FROM patients " +
 		"WHERE birth_year BETWEEN 1928 AND 1932 GROUP BY birth_year ORDER BY 2 DESC LIMIT 2) t"
-	// topOne is one diagnosis of three, each of which patients have up to five times.
-	fewer  = "WHERE (diagnosis <> 'flu' OR id <= 4900) AND (diagnosis <> 'cold' OR id <= 4950)"
+	// topOne is one diagnosis of three, each of which patients have up to five times. How it is chosen depends on how far their
+	// counts are apart, some 17 and 33, and not on the number of patients.
+	fewer  = "WHERE patient_id <= 200 AND (diagnosis <> 'flu' OR patient_id > 20) AND (diagnosis <> 'cold' OR patient_id > 10)"
 	topOne = "SELECT CASE d WHEN 'asthma' THEN 0 WHEN 'cold' THEN 1 ELSE 2 END FROM (SELECT diagnosis AS d, count(*) FROM visits " +
 		fewer + " GROUP BY 1 ORDER BY 2 DESC LIMIT 1) t"
 )
