@@ -2,8 +2,11 @@ package proxy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"dpproxy/catalog"
+	"dpproxy/pgerr"
 	"dpproxy/wire"
 )
 
@@ -44,10 +47,21 @@ func (f *Front) Advise(s *wire.Session, code, message string) string {
 				return "Write SELECT * FROM dp." + call + "."
 			}
 		}
+	case pgerr.Backstop.String():
+		if !names(f.Now(), message) {
+			return "The policy has no such table any more: it goes when the administrator has run dpproxy sync."
+		}
 	case syntax:
 		if desk != nil && strings.Contains(message, `"where"`) {
 			return `The argument of dp.survey is written in double quotes: "where" => 'region = ''north'''.`
 		}
 	}
 	return ""
+}
+
+// names reports whether a message of the backstop names a relation that the policy has.
+func names(p *Proxy, message string) bool {
+	return slices.ContainsFunc(slices.Concat(p.cfg.Catalog.Protected(), p.cfg.Views), func(n catalog.Name) bool {
+		return strings.Contains(message, `"`+n.String()+`"`)
+	})
 }

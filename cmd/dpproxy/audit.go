@@ -152,6 +152,32 @@ func (s *books) charged(state *history.State, scope, stated accountant.Scope) (t
 	return tables
 }
 
+// left returns the rests of the budgets of a policy by the state of its ledger, as it will be when the policy serves: under the lower
+// one of the two limits.
+func (s *books) left(state *history.State) (rests, error) {
+	balances, err := state.Balances()
+	if err != nil {
+		return nil, err
+	}
+	left := rests{}
+	for _, b := range balances {
+		l, stated, err := s.stated(state, b.Scope)
+		if err != nil {
+			return nil, err
+		}
+		if !stated || !l.Loss.Comparable(b.Limit) {
+			continue
+		}
+		if l.Loss.Fits(b.Limit) {
+			b.Limit = l.Loss
+		}
+		if rest := b.Remaining(); rest.Fits(left.of(l)) { // two budgets that have swapped their tables count for both
+			left[l.Scope] = rest
+		}
+	}
+	return left, nil
+}
+
 func (s *books) balancesJSON(state *history.State, balances []accountant.Balance) ([]balanceJSON, error) {
 	all := []balanceJSON{}
 	for _, b := range balances {

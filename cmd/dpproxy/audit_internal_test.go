@@ -8,6 +8,7 @@ import (
 	"dpproxy/accountant/history"
 	"dpproxy/catalog"
 	"dpproxy/config"
+	"dpproxy/dp"
 	"dpproxy/planner/policy"
 )
 
@@ -21,6 +22,14 @@ func TestListedBudgets(t *testing.T) {
 		}
 		return &b
 	}
+	loss := func(epsilon string) dp.Loss {
+		l, err := budget(epsilon).Limit()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	unit := accountant.Scope{Kind: accountant.UnitScope, Name: "person"}
 	of := func(tables ...string) *books {
 		p := &config.Policy{Unit: *budget("9"), Tables: policy.Policy{Unit: "person"}, TableBudgets: map[catalog.Name]accountant.Budget{}}
 		for _, text := range tables {
@@ -86,6 +95,19 @@ func TestListedBudgets(t *testing.T) {
 	moved, err := state.Balances(scope("public.notes"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	apply("run", history.ChargeEntry{
+		Analyst: "ana", Tables: []accountant.Table{{Name: "archive.notes", ID: "3"}},
+		Debits: []accountant.Debit{{Scope: scope("public.notes"), Loss: loss("0.5")}, {Scope: unit, Loss: loss("0.5")}},
+	})
+	left, err := now.left(state)
+	if rest := left[scope("archive.notes")]; err != nil || rest != loss("1.5") || left[unit] != loss("8.5") {
+		t.Errorf("%v are left: %v", left, err)
+	}
+	lower := of("archive.notes")
+	lower.policy.TableBudgets[catalog.Name{Schema: "archive", Name: "notes"}] = *budget("0.4")
+	if left, err := lower.left(state); err != nil || !left[scope("archive.notes")].IsZero() {
+		t.Errorf("under a lower limit %v are left: %v", left, err)
 	}
 	all, err := now.balancesJSON(state, moved)
 	if err != nil || all[0].Name != "public.notes" || all[0].PolicyName != "archive.notes" || all[0].PolicyLimit != "2" {

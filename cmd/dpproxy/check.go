@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"time"
 
@@ -38,7 +39,7 @@ func (c *checkCommand) Run(ctx context.Context) error {
 	}
 	fmt.Printf("%s: the file is well formed: %s, %d analysts, privacy unit %q\n", c.Policy, tables, len(policy.Analysts),
 		policy.Tables.Unit)
-	if err := sayQuestions(c.Policy, policy); err != nil {
+	if err := sayQuestions(c.Policy, policy, c.left(ctx, policy)); err != nil {
 		return err
 	}
 	if err := checkAnswers(ctx, policy); err != nil {
@@ -60,6 +61,23 @@ func (c *checkCommand) Run(ctx context.Context) error {
 		return nil
 	}
 	return c.against(ctx, s)
+}
+
+// left returns the rests of the budgets of the policy in its ledger; nil if there is no ledger, or none that can be read.
+func (c *checkCommand) left(ctx context.Context, p *config.Policy) rests {
+	b := &books{policy: p}
+	if b.shared() && c.Offline {
+		return nil
+	}
+	a, err := b.audit(ctx, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil // of which the check of the budgets tells
+	}
+	left, err := b.left(a.state)
+	if err != nil {
+		return nil
+	}
+	return left
 }
 
 // against checks the policy against the databases.

@@ -34,7 +34,7 @@ func (c *initCommand) Run(ctx context.Context, log *slog.Logger) error {
 	if s.shared() {
 		fmt.Printf("copy the secret to every other proxy of this ledger, and run dpproxy init on none of them\n")
 	}
-	return sayQuestions(c.Policy, s.policy)
+	return sayQuestions(c.Policy, s.policy, nil)
 }
 
 func (s *books) init(ctx context.Context, log *slog.Logger, a again) error {

@@ -17,17 +17,28 @@ import (
 // fewQuestions is the number below which a budget does not last for an afternoon's analysis.
 const fewQuestions = 50
 
-// An endowment is how many statements with the policy's default ε an analyst's budgets allow, all of them
-// fresh, and which budget is exhausted first.
+// An endowment is how many statements with the policy's default ε an analyst's budgets allow, and which budget is exhausted first.
 type endowment struct {
 	analyst   string
 	epsilon   int64 // of the analyst's statements, in 10⁻¹²
 	questions int64
 	by        accountant.Limit
+	rest      dp.Loss // of that budget
+}
+
+// rests are the unspent parts of budgets, by their names in the policy. A budget that is not in it is whole.
+type rests map[accountant.Scope]dp.Loss
+
+// of returns the rest of a budget.
+func (r rests) of(l accountant.Limit) dp.Loss {
+	if left, known := r[l.Scope]; known {
+		return left
+	}
+	return l.Loss
 }
 
 // endowments lists those of the analysts of a policy who may ask about protected tables.
-func endowments(p *config.Policy) ([]endowment, error) {
+func endowments(p *config.Policy, left rests) ([]endowment, error) {
 	limits, err := p.Scopes()
 	if err != nil {
 		return nil, err
@@ -41,8 +52,9 @@ func endowments(p *config.Policy) ([]endowment, error) {
 				l.Scope.Kind == accountant.LocalScope { // of objects, which aggregates do not charge
 				continue
 			}
-			if n := l.Loss.Pico() / typicalCost(e.epsilon, l.Loss.Measure()); e.questions < 0 || n < e.questions {
-				e.questions, e.by = n, l
+			rest := left.of(l)
+			if n := rest.Pico() / typicalCost(e.epsilon, l.Loss.Measure()); e.questions < 0 || n < e.questions {
+				e.questions, e.by, e.rest = n, l, rest
 			}
 		}
 		if len(a.Tables) > 0 {
@@ -81,17 +93,21 @@ func countError(epsilonPico int64, m dp.Measure) float64 {
 	return math.Sqrt2 * math.Erfinv(1-alpha) / e
 }
 
-// questions tells how many questions of which precision each analyst has, and warns where they are few.
-func questions(p *config.Policy) ([]string, error) {
-	all, err := endowments(p)
+// questions tells how many questions of which precision each analyst has left, and warns where they are few.
+func questions(p *config.Policy, left rests) ([]string, error) {
+	all, err := endowments(p, left)
 	if err != nil {
 		return nil, err
 	}
 	var lines []string
 	for _, e := range all {
 		epsilon, measure := e.epsilon, e.by.Loss.Measure()
+		number := counted(e.questions)
+		if e.rest != e.by.Loss {
+			number += " left"
+		}
 		lines = append(lines, fmt.Sprintf("analyst %q: %s at epsilon %s, each like a count of %ss ± %s (95 %%); then %v is exhausted",
-			e.analyst, counted(e.questions), dp.Decimal(epsilon, 12), p.Tables.Unit,
+			e.analyst, number, dp.Decimal(epsilon, 12), p.Tables.Unit,
 			planner.Number(math.Ceil(countError(epsilon, measure))), e.by.Scope))
 		if e.questions >= fewQuestions {
 			continue
@@ -101,9 +117,9 @@ func questions(p *config.Policy) ([]string, error) {
 		if epsilon != p.Defaults.EpsilonPico {
 			key = "dp.epsilon in analysts." + e.analyst + ".settings"
 		}
-		if fit := fittingEpsilon(e.by.Loss); fit > 0 {
+		if fit := fittingEpsilon(e.rest); fit > 0 {
 			advice += fmt.Sprintf(", or set %s to %s: %s, ± %s", key, dp.Decimal(fit, 12),
-				counted(e.by.Loss.Pico()/typicalCost(fit, measure)), planner.Number(math.Ceil(countError(fit, measure))))
+				counted(e.rest.Pico()/typicalCost(fit, measure)), planner.Number(math.Ceil(countError(fit, measure))))
 		}
 		lines = append(lines, advice)
 	}
@@ -111,8 +127,8 @@ func questions(p *config.Policy) ([]string, error) {
 }
 
 // sayQuestions writes them for a policy's file.
-func sayQuestions(file string, p *config.Policy) error {
-	lines, err := questions(p)
+func sayQuestions(file string, p *config.Policy, left rests) error {
+	lines, err := questions(p, left)
 	for _, line := range lines {
 		fmt.Printf("%s: %s\n", file, line)
 	}

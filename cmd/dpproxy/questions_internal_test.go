@@ -40,7 +40,7 @@ func TestQuestions(t *testing.T) {
 		},
 	}
 	p.Tables.Unit, p.Tables.Tables = "patient", append(p.Tables.Tables, policy.TablePolicy{Name: visits})
-	lines, err := questions(p)
+	lines, err := questions(p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,6 +56,29 @@ warning: these are few for an afternoon; raise analysts.z.budget, or set dp.epsi
 		each)
 	if got := strings.Join(lines, "\n"); got != want {
 		t.Errorf("it says\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestQuestionsLeft counts the questions for which the ledger has something left.
+func TestQuestionsLeft(t *testing.T) {
+	whole, err := config.ParseBudget("30", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &config.Policy{
+		Unit: whole, Defaults: config.Defaults{EpsilonPico: dp.PicoPerUnit / 10},
+		Analysts: []config.Analyst{{Name: "ana", Tables: []catalog.Name{{Schema: "public", Name: "visits"}}}},
+	}
+	p.Tables.Unit = "patient"
+	rest, err := dp.NewLoss(dp.PureDP, 2*dp.PicoPerUnit, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := questions(p, rests{{Kind: accountant.UnitScope, Name: "patient"}: rest})
+	const want = `analyst "ana": 20 questions left at epsilon 0.1, each like a count of patients ± 30 (95 %); then unit:patient is exhausted
+warning: these are few for an afternoon; raise privacy_unit.budget, or set defaults.epsilon to 0.02: 100 questions, ± 150`
+	if got := strings.Join(lines, "\n"); err != nil || got != want {
+		t.Errorf("it says\n%s\nwant\n%s: %v", got, want, err)
 	}
 }
 
@@ -93,7 +116,7 @@ func TestPoliciesLast(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		lines, err := questions(p)
+		lines, err := questions(p, nil)
 		if all := strings.Join(lines, "\n"); err != nil || strings.Contains(all, "warning") {
 			t.Errorf("%s: %v\n%s", name, err, all)
 		}

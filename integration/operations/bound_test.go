@@ -178,6 +178,7 @@ func TestMirrorIsBound(t *testing.T) {
 	s := newBoundSite(t, "")
 	r := s.Run(t)
 	t.Run("SIGHUP", func(t *testing.T) { s.bySignal(t, r) })
+	t.Run("a protected table is taken out", func(t *testing.T) { s.takenOut(t, r) })
 	t.Run("another dpproxy", func(t *testing.T) { s.byAnother(t, r) })
 	t.Run("another database", func(t *testing.T) { s.byDatabase(t, r) })
 	r.Stop()
@@ -196,6 +197,22 @@ func TestMirrorIsBound(t *testing.T) {
 			}
 		}
 	})
+}
+
+// takenOut has the policy lose a protected table, which the mirror has until a sync: statements about it say so.
+func (s *boundSite) takenOut(t *testing.T, r *sitetest.Running) {
+	s.taken(t, r, footings[2])
+	ana := sitetest.Dial(t, r.URL("ana"))
+	_, err := ana.Exec(t.Context(), "SELECT query_to_xml('TABLE w', true, true, '')")
+	if hint := sitetest.Fails(t, err, "PB010", "is protected").Hint; strings.Contains(hint, "dpproxy sync") {
+		t.Errorf("of a table that the policy has the hint is %q", hint)
+	}
+	s.stand(t, footings[0])
+	r.HangUp(t, "the policy was reloaded")
+	_, err = ana.Exec(t.Context(), "SELECT count(*) FROM w")
+	if hint := sitetest.Fails(t, err, "PB010", "is protected").Hint; !strings.Contains(hint, "The policy has no such table any more") {
+		t.Errorf("the hint is %q", hint)
+	}
 }
 
 // asEarlier writes the record of the mirror as the version before did, which noted no policy.

@@ -2,6 +2,7 @@ package operations_test
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -133,8 +134,16 @@ func (s *boundSite) replaced(t *testing.T, r *sitetest.Running, data *pgx.Conn, 
 		}
 		sitetest.Exec(t, data, c.undo)
 		s.stand(t, from)
-		r.HangUp(t, "the policy was reloaded")
+		reloads(t, r)
 	}
+}
+
+// reloads has the policy read anew. Meanwhile a look may try the one of the last signal, which does not fit any more.
+func reloads(t *testing.T, r *sitetest.Running) {
+	t.Helper()
+	said := len(r.Log.String())
+	sitetest.Signal(t, syscall.SIGHUP, int32(r.Cmd.Process.Pid))
+	await.That(t, "the policy was reloaded", func() bool { return strings.Contains(r.Log.String()[said:], "the policy was reloaded") })
 }
 
 // replacedAtTheStart starts dpproxy after replacements.
