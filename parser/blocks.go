@@ -344,6 +344,9 @@ func (a *analysis) expr(n *pg.Node, s *scope) {
 			defer func() { a.inside-- }()
 		}
 		children(n, func(n *pg.Node) { a.expr(n, s) })
+		if refused := (valuer{a, s}).report(n); refused != nil {
+			a.refuse(refused)
+		}
 	}
 }
 

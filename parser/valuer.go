@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/pgerr"
 )
 
 // A valuer finds values of expressions at one level of a query.
@@ -69,6 +71,22 @@ func (v valuer) call(n *pg.Node, f *pg.FuncCall) value {
 		return v.rounded(f.Args[0], f.Args[1:])
 	}
 	return v.computed(n)
+}
+
+// report refuses a call of dp.lower and its kin whose argument is computed from released values: on the mirror, where that is done,
+// there is no noise, and the interval would have no width. dp.error has none there. It is nil of anything else.
+func (v valuer) report(n *pg.Node) *pgerr.Error {
+	f := n.GetFuncCall()
+	if f == nil || len(f.GetArgs()) == 0 || v.s.block && isReport(f) {
+		return nil
+	}
+	schema, name := callee(f)
+	if _, ok := reports[name]; !ok || schema != "dp" || name == "error" || !v.any(f.Args...) {
+		return nil
+	}
+	return pgerr.New(pgerr.NotAllowed, "dp.%s is of an aggregate over protected rows, and of nothing that is computed from one", name).
+		At(v.pos(f.Location)).
+		WithHint("Ask for that of the aggregate itself: dp.%s(avg(x)). Of what is computed from it no error is known.", name)
 }
 
 // rounded is the value of a number that is rounded to so many digits, none for a whole number.
