@@ -64,6 +64,8 @@ func (d pathfinder) askWays() {
 			case d.superOf(w) != (catalog.Name{}):
 				q.Reason = refer(d.superOf(w), "of which a "+d.UnitName+" is one kind: it may be of another")
 				q.Short = w.by()
+			case d.partOf(r, w):
+				q.Reason, q.Short = w.by()+" is somebody's part in it", w.by()
 			default:
 				q.Reason, q.Short = w.by()+" may be NULL, and is called otherwise than the key of "+shortName(w.To), w.by()
 			}
@@ -102,10 +104,26 @@ func (d pathfinder) besides(t *Table) {
 // othersRow reports whether a foreign key of a protected table refers to another person, or to a row that is mostly another's: the
 // subject of a reaction.
 func (d pathfinder) othersRow(r *relation, fk catalog.ForeignKey) bool {
-	if d.namesPeople(r, fk) || fk.References == d.Unit.Table && r.Name == d.Unit.Table {
+	if d.namesPeople(r, fk) || fk.References == d.Unit.Table && r.Name == d.Unit.Table || d.byPart(r, fk) {
 		return true
 	}
 	return words.Is(r.row(), words.Reaction) && words.Is(d.rels[fk.References].row(), words.Writing, words.Attachment, words.Reaction)
+}
+
+// byPart reports whether a foreign key leads to a table of people by the part that they have in a row: who has created it.
+func (d pathfinder) byPart(r *relation, fk catalog.ForeignKey) bool {
+	to := d.rels[fk.References]
+	if !to.people.are() || len(fk.Columns) != 1 {
+		return false
+	}
+	f := r.field(fk.Columns[0])
+	return !slices.Contains(r.key(), f.Name) && !f.calls(to, to.field(fk.Target[0])) &&
+		words.Has(f.words, words.Role, words.Owner, words.Pair, words.Staff)
+}
+
+// partOf reports whether a way is by the part that somebody has in a row.
+func (d pathfinder) partOf(r *relation, w Way) bool {
+	return slices.ContainsFunc(r.foreign, func(fk catalog.ForeignKey) bool { return fk.Name == w.Key && d.byPart(r, fk) })
 }
 
 // sameUnit reports whether the row that a foreign key refers to is of the unit of the row that refers to it: they agree in

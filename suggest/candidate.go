@@ -95,8 +95,8 @@ func (c *catalogue) candidatesIn(r *relation) []Candidate {
 	return all
 }
 
-// unitKey returns the column that identifies a row and can identify a unit: the one that most foreign keys
-// refer to, the primary key first; "" if there is none. An address of mail alone identifies nobody.
+// unitKey returns the column that identifies a row and can identify a unit: the one that most tables lead to, the
+// primary key first; "" if there is none. An address of mail alone identifies nobody.
 func (c *catalogue) unitKey(r *relation) string {
 	best, most := "", -1
 	for _, k := range r.Keys { // the primary key is the first
@@ -107,14 +107,7 @@ func (c *catalogue) unitKey(r *relation) string {
 		if f == nil || !f.NotNull || !identifies(f.Column) {
 			continue
 		}
-		n := 0
-		for _, other := range c.referring[r.Name] {
-			for _, fk := range other.foreign {
-				if fk.References == r.Name && slices.Equal(fk.Target, k.Columns) {
-					n++
-				}
-			}
-		}
+		n := len(c.leading(&Candidate{Table: r.Name, Column: f.Name}))
 		if n == 0 && !k.Primary && f.isOf(words.Email) {
 			continue
 		}

@@ -71,6 +71,7 @@ func read(s *introspect.Survey) *catalogue {
 
 func readRelation(t *catalog.Table) *relation {
 	r := &relation{Table: t, words: words.Split(t.Name.Name), foreign: slices.Concat(t.Foreign, t.Loose)}
+	slices.SortStableFunc(r.foreign, func(a, b catalog.ForeignKey) int { return strings.Compare(a.Name, b.Name) })
 	for i := range t.Columns {
 		col := &t.Columns[i]
 		r.fields = append(r.fields, &field{
@@ -135,30 +136,6 @@ func (r *relation) key() []string {
 		return nil
 	}
 	return r.Keys[0].Columns
-}
-
-// numbers reports whether a column numbers something: it is called as an identifier, by its end or its beginning.
-func (f *field) numbers() bool {
-	n := len(f.words)
-	return n > 0 && (words.Is(f.words[n-1], words.Identifier) || f.words[0] == "id")
-}
-
-// stem is the name of a column without the words that make an identifier of it.
-func (f *field) stem() []string { return stem(f.words) }
-
-func stem(all []string) []string {
-	for len(all) > 0 && words.Is(all[len(all)-1], words.Identifier) {
-		all = all[:len(all)-1]
-	}
-	if len(all) > 0 && all[0] == "id" {
-		all = all[1:]
-	}
-	return all
-}
-
-// general reports whether a name fits the columns of any table, such as id, name and code.
-func general(all []string) bool {
-	return !slices.ContainsFunc(all, func(w string) bool { return !words.Is(w, words.Generic, words.Identifier) })
 }
 
 // inKey reports whether a column is part of a key, or numbered by a sequence: it tells rows apart.

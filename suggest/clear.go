@@ -79,12 +79,16 @@ func tablesLead(n int) string {
 // contenders are the candidates that could be meant: the first, and those of its class that come near it, unless they say more of the
 // same people. One contender is clear if there is enough of it.
 func (c *catalogue) contenders(all []Candidate) (near []Candidate, clear bool) {
-	first := all[0]
+	first := c.whole(all)
 	near = append(near, first)
-	for _, a := range all[1:] {
+	for _, a := range all {
+		if a.Table == first.Table && a.Column == first.Column {
+			continue
+		}
 		same := a.Table == first.Table && a.class == first.class
 		rival := a.class == first.class && !a.part && first.score-a.score < nearScore && !c.refersTo(a.Table, first.Table)
-		if (same || rival) && len(near) < shown {
+		above := a.class == unclassed && !a.part && c.refersTo(first.Table, a.Table)
+		if (same || rival || above) && len(near) < shown {
 			near = append(near, a)
 		}
 	}
@@ -97,10 +101,29 @@ func (a *Candidate) rowlessAlone() bool {
 	return a.rowless && a.Leading < clearLeading && len(a.evidence) == 0
 }
 
-// refersTo reports whether a table has a foreign key to another one.
+// whole is the first candidate, or another one near it that its rows say more of: a user is a person.
+func (c *catalogue) whole(all []Candidate) Candidate {
+	first := all[0]
+	for _, a := range all[1:] {
+		near := a.class == first.class && !a.part && first.score-a.score < nearScore
+		if near && c.refersTo(first.Table, a.Table) && !c.refersTo(a.Table, first.Table) {
+			return a
+		}
+	}
+	return first
+}
+
+// refersTo reports whether a table has a foreign key to another one that is called as the other's rows or its key are: who has
+// created a row is no such reference.
 func (c *catalogue) refersTo(from, to catalog.Name) bool {
-	r := c.rels[from]
-	return r != nil && from != to && slices.ContainsFunc(r.foreign, func(fk catalog.ForeignKey) bool { return fk.References == to })
+	r, other := c.rels[from], c.rels[to]
+	return from != to && slices.ContainsFunc(r.foreign, func(fk catalog.ForeignKey) bool {
+		if fk.References != to {
+			return false
+		}
+		f := r.field(fk.Columns[0])
+		return slices.Contains(r.key(), f.Name) || f.calls(other, other.field(fk.Target[0]))
+	})
 }
 
 // unitChosen returns the candidate that somebody names: one of the list, or any other column that can identify somebody.

@@ -87,7 +87,7 @@ func (d sorter) doubt() {
 func (d sorter) doubtOf(r *relation) doubt {
 	var has []string
 	for _, f := range r.fields {
-		if d.doubtful(f) {
+		if d.doubtful(f) || r.isSetting(f) {
 			has = append(has, f.Name)
 		}
 	}
@@ -102,8 +102,7 @@ func (d sorter) doubtOf(r *relation) doubt {
 			return doubt{reason: "its name has the word " + w, short: "its name"}
 		}
 	}
-	if w := words.Find(r.words, words.Transaction, words.Log, words.Job, words.Session, words.Attachment, words.Secret, words.Limit,
-		words.Writing); w != "" && !words.Is(last(r.words), words.Lookup) && !words.Is(r.words[0], words.LeadingLookup) {
+	if w := r.activity(); w != "" {
 		return doubt{reason: "it is called " + w, short: "its name", byName: true}
 	}
 	return doubt{}
@@ -116,13 +115,16 @@ func (d sorter) doubtful(f *field) bool {
 			return true
 		}
 	}
+	if f.isPerson() || f.fam == pgtype.TextFamily && !f.foreign && words.Has(f.words, words.BearerName) {
+		return true
+	}
 	quantity := words.Has(f.words, words.Quantity) && f.fam != pgtype.TextFamily && f.fam != pgtype.UUIDFamily
 	switch {
 	case f.foreign, f.fam == pgtype.BoolFamily, f.times(), quantity:
 		return false
-	case f.fam == pgtype.EnumFamily, words.Is(last(f.words), words.Lookup) && len(f.words) > 1:
+	case f.fam == pgtype.EnumFamily, f.lists():
 		return false
-	case words.Has(f.words, words.Machine, words.Payload, words.AccountNumber, words.PersonNumber):
+	case words.Has(f.words, words.Payload) && !f.numbers(), words.Has(f.words, words.Machine, words.AccountNumber, words.PersonNumber):
 		return true
 	case words.Has(f.words, words.SecretColumn) && !d.isOwn(f) && !d.resolves(f):
 		return true
@@ -130,24 +132,20 @@ func (d sorter) doubtful(f *field) bool {
 		return true
 	case f.numbers() && words.Is(last(f.stem()), words.Served, words.Staff, words.Beside) && !d.isOwn(f):
 		return true
-	case f.fam == d.unit.column.fam && words.Is(last(f.stem()), words.Owner, words.Pair, words.Role) && identifies(f.Column) && !d.isOwn(f):
-		return f.numbers() || f.fam != pgtype.TextFamily || !words.Is(last(f.words), words.Name)
+	case f.fam == d.unit.column.fam && identifies(f.Column) && !d.isOwn(f) && words.Is(last(f.stem()), words.Owner, words.Role),
+		f.fam == d.unit.column.fam && f.numbers() && words.Is(last(f.stem()), words.Pair):
+		return true
 	}
 	return d.leadsNowhere(f)
-}
-
-func last(all []string) string {
-	if len(all) == 0 {
-		return ""
-	}
-	return all[len(all)-1]
 }
 
 // isOwn reports whether a column is part of the table's own key, or refers to a row of the table.
 func (sorter) isOwn(f *field) bool {
 	st := f.stem()
 	switch {
-	case slices.Contains(f.of.key(), f.Name) && len(f.of.key()) == 1:
+	case unique(f.of.Table, []string{f.Name}):
+		return true
+	case general(f.words) && last(f.words) != "uid" && !words.Is(last(f.words), words.SecretColumn):
 		return true
 	case len(st) == 0:
 		return last(f.words) != "key"
@@ -173,18 +171,6 @@ func (d sorter) leadsNowhere(f *field) bool {
 	}
 	return !d.resolves(f)
 }
-
-// identifier reports whether a column is called as one of another row: by an end that says nothing else.
-func (f *field) identifier() bool {
-	if f.fam != pgtype.IntFamily && f.fam != pgtype.TextFamily && f.fam != pgtype.UUIDFamily {
-		return false
-	}
-	end := last(f.words)
-	return len(f.words) > 0 && f.words[0] == "id" || len(f.words) > 1 && slices.Contains(rowWords, end) || f.fam == pgtype.UUIDFamily
-}
-
-// rowWords are ends of names that identify a row of another table; numbers of other kinds (a house's, a page's) have others.
-var rowWords = []string{"id", "uuid", "guid", "uid", "key", "sk", "fk", "ref", "xid", "oid"}
 
 // resolves reports whether a column is called as the key of a table that nobody has doubts about by its place: it is neither protected,
 // nor of other people, nor left out.

@@ -70,12 +70,36 @@ func (d inspector) isPerson(t *Table, f *field) bool {
 	}
 	if slices.ContainsFunc(d.unit.persons(f.of), func(p person) bool {
 		return slices.Contains(p.columns(), f.Name) && slices.Contains(t.NotProtected, f.Name)
-	}) || t.Distance == 0 && slices.Contains(t.NotProtected, f.Name) {
+	}) || t.Distance == 0 && slices.Contains(t.NotProtected, f.Name) || d.refersToPeople(t, f) {
 		return true
 	}
 	end := last(f.stem())
-	return !f.foreign && f.numbers() && !slices.Contains(f.of.key(), f.Name) && end != "" && end != f.of.row() &&
+	if f.foreign || len(f.stem()) == 1 && end == "parent" || d.callsProtected(f) { // a row above in the same table, or of another
+		return false
+	}
+	other := f.fam == d.unit.column.fam && identifies(f.Column) && f.Name != t.Unit && !inKey(f.of.Table, f.Name)
+	if other && !f.lists() && !words.Has(f.words, words.Quantity) {
+		ofUnit := slices.ContainsFunc(f.words, func(w string) bool { return slices.Contains(d.unit.words, w) })
+		if f.fam != pgtype.TextFamily && ofUnit || f.numbers() && words.Is(end, words.Owner, words.Role) || end == "by" {
+			return true
+		}
+	}
+	return f.numbers() && !slices.Contains(f.of.key(), f.Name) && end != "" && end != f.of.row() &&
 		words.Is(end, words.Served, words.Staff, words.Beside)
+}
+
+// callsProtected reports whether a column is called after a protected table, whose rows it may be joined with.
+func (d inspector) callsProtected(f *field) bool {
+	return f.numbers() && slices.ContainsFunc(d.called[last(f.stem())], func(r *relation) bool {
+		return r.Name != d.Unit.Table && d.Table(r.Name) != nil && r != f.of
+	})
+}
+
+// refersToPeople reports whether a column that is not protected refers to a table of people.
+func (d inspector) refersToPeople(t *Table, f *field) bool {
+	return slices.Contains(t.NotProtected, f.Name) && slices.ContainsFunc(f.of.foreign, func(fk catalog.ForeignKey) bool {
+		return slices.Contains(fk.Columns, f.Name) && d.rels[fk.References].people.are()
+	})
 }
 
 // secretDocument is about the types that nothing can be asked of.
@@ -90,7 +114,7 @@ func (inspector) secretDocument(f *field) secrecy {
 func (f *field) secretWords() secrecy {
 	open := words.Has(f.words, words.Open) && !words.Is(last(f.words), words.Name, words.Title)
 	switch {
-	case f.isOf(words.PersonName):
+	case f.isOf(words.PersonName), f.isPerson(), f.fam == pgtype.TextFamily && words.Has(f.words, words.BearerName):
 		return secrecy{ofNames, "a person's name"}
 	case f.isOf(words.Password):
 		return secrecy{ofSecrets, "a password"}
@@ -122,6 +146,9 @@ func (f *field) ownKey() bool { return slices.Equal(f.of.key(), []string{f.Name}
 // numbersRow reports whether the word key or the like only says that a number is one of a row: date_key.
 func (f *field) numbersRow() bool {
 	end := last(f.words)
+	if f.fam == pgtype.TextFamily && end == "key" && !f.foreign {
+		return f.ownKey()
+	}
 	return f.ownKey() || len(f.words) > 1 && words.Is(end, words.Identifier) && words.Find(f.words, words.SecretColumn) == end
 }
 
@@ -142,10 +169,20 @@ func (d inspector) secretText(t *Table, f *field) secrecy {
 		return secrecy{ofFreeText, "free text, or long enough for it"}
 	case words.Has(f.words, words.FreeText, words.Payload) && !words.Is(last(f.words), words.Lookup, words.Title):
 		return secrecy{ofFreeText, "free text"}
+	case f.of.isSetting(f), length == 0 && words.Is(f.of.row(), words.Writing):
+		return secrecy{ofFreeText, "it may hold anything"}
+	case last(f.words) == "identifier", f.identifier() && !inKey(f.of.Table, f.Name) && !d.knownTable(f):
+		return secrecy{ofNumbers, "a number of something that the database does not know of"}
 	case d.uniqueAlone(f):
 		return secrecy{ofNumbers, "no two rows have the same"}
 	}
 	return secrecy{}
+}
+
+// knownTable reports whether a column is called after a table.
+func (d inspector) knownTable(f *field) bool {
+	st := f.stem()
+	return len(st) > 0 && len(d.called[last(st)]) > 0
 }
 
 // length is the most characters of a text, 0 for any number.

@@ -98,7 +98,7 @@ func (d sorter) whyReference(r *relation) string {
 		return "it leads to other people"
 	}
 	for _, f := range r.fields {
-		number := !f.foreign && f.fam != pgtype.BoolFamily && words.Has(f.words, words.AccountNumber, words.Machine)
+		number := !f.foreign && !f.lists() && f.fam != pgtype.BoolFamily && words.Has(f.words, words.AccountNumber, words.Machine)
 		if number || f.isOf(words.Street) || f.isOf(words.Email) {
 			return "it has " + f.Name
 		}

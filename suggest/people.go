@@ -71,7 +71,7 @@ func (r *relation) readPeople() people {
 	}
 	for _, e := range evidence {
 		for _, f := range r.fields {
-			if f.isOf(e.group) {
+			if f.isOf(e.group) && (p.called != "" || !f.namesContact()) {
 				p.points += e.points
 				p.evidence = append(p.evidence, f.Name)
 				break
@@ -115,6 +115,9 @@ func (f *field) isOf(group string) bool {
 		return false
 	}
 	text := f.fam == pgtype.TextFamily || f.fam == pgtype.NoFamily
+	if f.lists() && slices.Contains([]string{words.PersonName, words.Email, words.Login, words.Phone, words.Street, words.Salary}, group) {
+		return false
+	}
 	switch group {
 	case words.PersonName:
 		return text && (words.Has(f.words, group) || f.namesPerson())
@@ -129,7 +132,7 @@ func (f *field) isOf(group string) bool {
 	case words.Phone:
 		return f.fam != pgtype.BoolFamily && !f.times() && words.Has(f.words, group)
 	case words.Salary:
-		return words.Has(f.words, group)
+		return words.Has(f.words, group) && !f.numbers()
 	case words.Origin:
 		return f.fam != pgtype.BoolFamily && words.Has(f.words, group) && !f.numbers()
 	}
@@ -143,7 +146,13 @@ func (f *field) namesPerson() bool {
 		!words.Has(f.words, words.Login)
 }
 
-// times reports whether it is a date or a time.
-func (f *field) times() bool {
-	return slices.Contains([]pgtype.Family{pgtype.DateFamily, pgtype.InstantFamily, pgtype.TimeFamily, pgtype.IntervalFamily}, f.fam)
+// namesContact reports whether a column is the name of somebody beside: the contact of a company, which is nobody itself.
+func (f *field) namesContact() bool {
+	n := len(f.words)
+	return n > 1 && f.namesPerson() && words.Is(f.words[n-2], words.Beside)
+}
+
+// isPerson reports whether a column has no number but the name of somebody, as one that is called clerk or manager.
+func (f *field) isPerson() bool {
+	return f.fam == pgtype.TextFamily && !f.foreign && words.Is(last(f.words), words.Served, words.Staff, words.Beside)
 }

@@ -140,14 +140,28 @@ func (u *unit) named(f *field) (kind, bool) {
 	if f.foreign || f.fam != u.column.fam || !identifies(f.Column) || len(u.held[f.of.Name]) > 0 || u.supers()[f.of.Name] != "" {
 		return 0, false
 	}
-	if slices.Equal(f.words, u.column.words) && !general(f.words) {
+	if u.isCalled(f) {
 		return exact, true
 	}
 	st := f.stem()
+	if i := slices.Index(f.words, "id"); i > 0 && i < len(f.words)-1 && slices.Contains(u.words, f.words[i-1]) {
+		return u.kindOfWords(slices.Concat(f.words[:i], f.words[i+1:])), true // userid_from
+	}
 	if !f.numbers() || len(st) == 0 || !slices.Contains(u.words, st[len(st)-1]) || words.Has(f.words, words.Quantity) {
 		return 0, false
 	}
 	return u.kindOfWords(st), true
+}
+
+// isCalled reports whether a column has the name of the unit's key, with its word before it or without. A user is numbered by a uid.
+func (u *unit) isCalled(f *field) bool {
+	if slices.Equal(f.words, u.column.words) && !general(f.words) {
+		return true
+	}
+	if slices.Equal(f.words, []string{"uid"}) && !unique(f.of.Table, []string{f.Name}) {
+		return slices.Contains(u.words, "user")
+	}
+	return slices.ContainsFunc(u.words, func(w string) bool { return slices.Equal(f.words, append([]string{w}, u.column.words...)) })
 }
 
 // kindOf says whose a way by a foreign key makes the row. The key of a part is that of the whole.
@@ -178,7 +192,7 @@ func (u *unit) kindOfWords(st []string) kind {
 		return exact
 	case rest[len(rest)-1] == "by":
 		return role
-	case some(words.Pair):
+	case all(words.Pair):
 		return paired
 	case all(words.Owner) || all(words.Served):
 		return owning

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"dpproxy/catalog"
+	"dpproxy/planner/pgtype"
 	"dpproxy/suggest/words"
 )
 
@@ -106,7 +107,7 @@ func (d pathfinder) wayAlong(r *relation) (Way, bool) {
 	least := -1
 	for _, fk := range r.foreign {
 		w, ok := d.wayByKey(r, fk)
-		if !ok || d.optional(r, w) {
+		if !ok || d.optional(r, w) || d.byPart(r, fk) {
 			continue
 		}
 		if rank := d.rank(r, w); least < 0 || rank < least {
@@ -116,20 +117,24 @@ func (d pathfinder) wayAlong(r *relation) (Way, bool) {
 	return best, least >= 0
 }
 
-// rank is lower of a better way: without another's role, by the beginning of the primary key, by columns without NULL.
-func (pathfinder) rank(r *relation, w Way) (n int) {
+// rank is lower of a better way: without another's role, by the beginning of the primary key, by columns without NULL, by one that is
+// called as the key that it leads to.
+func (d pathfinder) rank(r *relation, w Way) (n int) {
 	columns := w.columns()
 	if slices.ContainsFunc(columns, func(c string) bool { return words.Has(r.field(c).words, words.Role, words.Pair) }) {
-		n += 8
+		n += 16
 	}
 	if key := r.key(); len(key) < len(columns) || !slices.ContainsFunc(columns, func(c string) bool { return c == key[0] }) {
-		n += 4
+		n += 8
 	}
 	if slices.ContainsFunc(columns, func(c string) bool { return !r.field(c).NotNull }) {
-		n += 2
+		n += 4
 	}
 	if w.Unit == "" {
 		n++
+		if to := d.rels[w.To]; len(columns) == 1 && !r.field(columns[0]).calls(to, to.field(w.At[0])) {
+			n += 2
+		}
 	}
 	return n
 }
@@ -174,12 +179,6 @@ func (d pathfinder) optional(r *relation, w Way) bool {
 	return !f.NotNull && !f.calls(to, at)
 }
 
-// calls reports whether a column is called as another table's key is, or as a row of the table with an identifier.
-func (f *field) calls(to *relation, key *field) bool {
-	st := f.stem()
-	return slices.Equal(f.words, key.words) && !general(f.words) || slices.Equal(st, to.words) || len(st) == 1 && st[0] == to.row()
-}
-
 // wayBy returns the way of a table that somebody has chosen, by its columns: any that it has.
 func (d pathfinder) wayBy(r *relation, by string) (Way, bool) {
 	for _, w := range d.everyWay(r) {
@@ -216,28 +215,39 @@ func (d pathfinder) waysByName(r *relation) []Way {
 	var all []Way
 	for _, t := range d.Tables {
 		to := d.rels[t.Source.Name]
-		key := to.key()
-		if to == d.rels[d.Unit.Table] && d.unit.keyed() || to == r || key == nil || !isKey(t.Source, key) {
+		if to == d.rels[d.Unit.Table] && d.unit.keyed() || to == r {
 			continue
 		}
-		var via []string
-		for _, column := range key {
-			target := to.field(column)
-			i := slices.IndexFunc(r.fields, func(f *field) bool {
-				same := slices.Equal(f.words, target.words) && (!general(f.words) || len(key) > 1)
-				return !f.foreign && f.Type.BaseOID == target.Type.BaseOID && f.Deterministic && target.Deterministic &&
-					(same || len(key) == 1 && f.numbers() && f.calls(to, target))
-			})
-			if i < 0 || slices.Contains(via, r.fields[i].Name) {
+		for _, k := range to.Keys {
+			if w, ok := d.wayByName(r, to, k.Columns); ok {
+				all = append(all, w)
 				break
 			}
-			via = append(via, r.fields[i].Name)
-		}
-		if len(via) == len(key) && !slices.Equal(via, r.key()) {
-			all = append(all, Way{Via: via, To: t.Source.Name, At: key, ByName: true})
 		}
 	}
 	return all
+}
+
+// wayByName is the way by columns that are called as a key of another table.
+func (pathfinder) wayByName(r, to *relation, key []string) (Way, bool) {
+	if !isKey(to.Table, key) {
+		return Way{}, false
+	}
+	var via []string
+	for _, column := range key {
+		target := to.field(column)
+		i := slices.IndexFunc(r.fields, func(f *field) bool {
+			same := slices.Equal(f.words, target.words) && (!general(f.words) || len(key) > 1)
+			bare := f.fam != pgtype.TextFamily && slices.Equal(f.words, []string{to.row()})
+			return !f.foreign && f.Type.BaseOID == target.Type.BaseOID && f.Deterministic && target.Deterministic &&
+				(same || len(key) == 1 && (bare || f.numbers() && f.calls(to, target)))
+		})
+		if i < 0 || slices.Contains(via, r.fields[i].Name) {
+			return Way{}, false
+		}
+		via = append(via, r.fields[i].Name)
+	}
+	return Way{Via: via, To: to.Name, At: key, ByName: true}, !slices.Equal(via, r.key())
 }
 
 // waySuper is the way of a table that refers to a supertype of the unit: by the column that holds the unit if it is a person.

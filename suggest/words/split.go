@@ -84,14 +84,27 @@ func segment(chunk string) []string {
 		return pieces
 	}
 	for n := len(chunk) - shortestRest; n >= shortestEnd; n-- {
-		if l := known.lemmas[strings.TrimSuffix(chunk[len(chunk)-n:], "s")]; l != "" {
-			return []string{Singular(chunk[:len(chunk)-n]), l}
+		if end := ending(chunk[len(chunk)-n:]); end != nil {
+			return append([]string{Singular(chunk[:len(chunk)-n])}, end...)
 		}
-		if l := known.lemmas[chunk[:n]]; l != "" && n >= shortestBeginning {
-			return []string{l, Singular(chunk[n:])}
+		if before := apart(chunk[:n]); before != nil && n >= shortestBeginning {
+			return append(before, Singular(chunk[n:]))
 		}
 	}
 	return []string{Singular(chunk)}
+}
+
+// ending returns the words of a text that a run-together name ends with: one known word, or several of which the last is an identifier
+// or a name. Others are too often parts of longer words.
+func ending(text string) []string {
+	if l := known.lemmas[strings.TrimSuffix(text, "s")]; l != "" {
+		return []string{l}
+	}
+	all := apart(text)
+	if n := len(all); n > 1 && Is(all[n-1], Identifier, Name) {
+		return all
+	}
+	return nil
 }
 
 // longest bounds the names that are taken apart: Postgres's own limit.
@@ -121,7 +134,7 @@ func apart(chunk string) []string {
 // piece returns the word that a part of a run-together name is. Short ones are too often parts of others, as age is at the end of many.
 func piece(text string, first bool) string {
 	if len(text) == 2 {
-		if slices.Contains([]string{"id", "no", "nr", "ip", "by", "is", "of", "sk", "pk", "fk"}, text) {
+		if slices.Contains([]string{"id", "no", "nr", "ip", "by", "to", "is", "of", "sk", "pk", "fk"}, text) {
 			return text
 		}
 		return ""

@@ -64,6 +64,8 @@ const (
 	Coordinates    = "coordinates"
 	Lookup         = "lookup"
 	LeadingLookup  = "leading lookup"
+	Component      = "component"
+	BearerName     = "bearer name"
 )
 
 //go:embed words.yaml
@@ -89,6 +91,14 @@ func load(text []byte) *vocabulary {
 		panic("words.yaml: " + err.Error())
 	}
 	v := &vocabulary{map[string]map[string][]phrase{}, map[string]string{}}
+	for _, languages := range file { // all singulars first: notes, where it stands, is a form of note
+		for _, entries := range languages {
+			for _, entry := range entries {
+				v.learn(entry)
+			}
+		}
+	}
+	v.dropPlurals()
 	var forms [][2]string
 	for group, languages := range file {
 		for _, entries := range languages {
@@ -116,17 +126,35 @@ func (v *vocabulary) know(form, lemma string) {
 	}
 }
 
-// add takes an entry, whose words are known from now on.
+// learn knows the words of an entry from now on.
+func (v *vocabulary) learn(entry string) {
+	for word := range strings.FieldsSeq(strings.Split(entry, "/")[0]) {
+		if w := fold(word); !stop(w) {
+			v.lemmas[w] = w
+			v.know(word, w)
+		}
+	}
+}
+
+// shortestStem is the length of the shortest word that has a plural.
+const shortestStem = 3
+
+// dropPlurals makes forms of the words that are plurals of others.
+func (v *vocabulary) dropPlurals() {
+	for w := range v.lemmas {
+		if stem, ok := strings.CutSuffix(w, "s"); ok && len(stem) >= shortestStem && v.lemmas[stem] == stem && v.lemmas[w] == w {
+			v.lemmas[w] = stem
+		}
+	}
+}
+
+// add takes an entry into a group.
 func (v *vocabulary) add(group, entry string) {
 	var p phrase
 	for word := range strings.FieldsSeq(entry) {
-		w := fold(word)
-		if stop(w) {
-			continue
+		if w := fold(word); !stop(w) {
+			p = append(p, v.lemmas[w])
 		}
-		v.lemmas[w] = w
-		v.know(word, w)
-		p = append(p, w)
 	}
 	if v.groups[group] == nil {
 		v.groups[group] = map[string][]phrase{}
@@ -152,6 +180,9 @@ func Find(words []string, groups ...string) string {
 	}
 	return ""
 }
+
+// Known reports whether a word, as [Split] makes it, is one of any group.
+func Known(word string) bool { return known.lemmas[word] != "" }
 
 // Is reports whether a word by itself is of one of the groups.
 func Is(word string, groups ...string) bool { return Has([]string{word}, groups...) }

@@ -1,0 +1,98 @@
+package suggest
+
+import (
+	"slices"
+
+	"dpproxy/planner/pgtype"
+	"dpproxy/suggest/words"
+)
+
+func last(all []string) string {
+	if len(all) == 0 {
+		return ""
+	}
+	return all[len(all)-1]
+}
+
+// identifier reports whether a column is called as one of another row: by an end that says nothing else.
+func (f *field) identifier() bool {
+	if f.fam != pgtype.IntFamily && f.fam != pgtype.TextFamily && f.fam != pgtype.UUIDFamily {
+		return false
+	}
+	end := last(f.words)
+	return len(f.words) > 0 && f.words[0] == "id" || len(f.words) > 1 && slices.Contains(rowWords, end) || f.fam == pgtype.UUIDFamily
+}
+
+// isSetting reports whether a text is the value of whatever another one names (name and value, meta_key and meta_value): of settings, and
+// of secrets among them.
+func (r *relation) isSetting(f *field) bool {
+	if f.fam != pgtype.TextFamily || f.foreign || last(f.words) != "value" {
+		return false
+	}
+	base := f.words[:len(f.words)-1]
+	return slices.ContainsFunc(r.fields, func(o *field) bool {
+		named := len(o.words) > 0 && slices.Equal(o.words[:len(o.words)-1], base) && words.Is(last(o.words), words.Name, words.Generic)
+		return o.fam == pgtype.TextFamily && (named || len(base) > 0 && slices.Equal(o.words, base))
+	})
+}
+
+// activity is the word in a table's name for something that people do or leave behind; "" if there is none, or the table lists kinds
+// of it, or what else belongs to it: call_center.
+func (r *relation) activity() string {
+	end := last(r.words)
+	if words.Is(end, words.Lookup) || words.Is(r.words[0], words.LeadingLookup) {
+		return ""
+	}
+	if w := words.Find(r.words, words.Log, words.Job, words.Session, words.Secret, words.Limit); w != "" {
+		return w
+	}
+	w := words.Find(r.words, words.Transaction, words.Attachment, words.Writing)
+	if !words.Has([]string{end}, words.Transaction, words.Attachment, words.Writing, words.Component) && words.Known(end) {
+		return ""
+	}
+	return w
+}
+
+// rowWords are ends of names that identify a row of another table; numbers of other kinds (a house's, a page's) have others.
+var rowWords = []string{"id", "uuid", "guid", "uid", "key", "sk", "fk", "ref", "xid", "oid"}
+
+// numbers reports whether a column numbers something: it is called as an identifier, by its end or its beginning.
+func (f *field) numbers() bool {
+	n := len(f.words)
+	return n > 0 && (words.Is(f.words[n-1], words.Identifier) || f.words[0] == "id")
+}
+
+// stem is the name of a column without the words that make an identifier of it.
+func (f *field) stem() []string { return stem(f.words) }
+
+func stem(all []string) []string {
+	for len(all) > 0 && words.Is(all[len(all)-1], words.Identifier) {
+		all = all[:len(all)-1]
+	}
+	if len(all) > 0 && all[0] == "id" {
+		all = all[1:]
+	}
+	return all
+}
+
+// general reports whether a name fits the columns of any table, such as id, name and code.
+func general(all []string) bool {
+	return !slices.ContainsFunc(all, func(w string) bool { return !words.Is(w, words.Generic, words.Identifier) })
+}
+
+// lists reports whether the end of a column's name makes a kind of the rest: email_type, phone_type_id.
+func (f *field) lists() bool {
+	st := f.stem()
+	return len(f.words) > 1 && words.Is(last(f.words), words.Lookup) || len(st) > 1 && words.Is(last(st), words.Lookup)
+}
+
+// times reports whether it is a date or a time.
+func (f *field) times() bool {
+	return slices.Contains([]pgtype.Family{pgtype.DateFamily, pgtype.InstantFamily, pgtype.TimeFamily, pgtype.IntervalFamily}, f.fam)
+}
+
+// calls reports whether a column is called as another table's key is, or as a row of the table with an identifier.
+func (f *field) calls(to *relation, key *field) bool {
+	st := f.stem()
+	return slices.Equal(f.words, key.words) && !general(f.words) || slices.Equal(st, to.words) || len(st) == 1 && st[0] == to.row()
+}
