@@ -83,14 +83,28 @@ func TestState(t *testing.T) {
 	if after := w.spent(t, "unit", "patient"); after != before {
 		t.Errorf("it costs %d", after-before)
 	}
+}
+
+// TestNamesOfBudgets holds that analysts see budgets by the names of the policy, whatever the ledger calls them, and both tables of one
+// that is charged for two.
+func TestNamesOfBudgets(t *testing.T) {
+	w := newWorld(t)
 	w.linkBudgets(t)
+	text := func(c *client, sql string) (s string) {
+		t.Helper()
+		if err := c.QueryRow(t.Context(), sql).Scan(&s); err != nil {
+			return err.Error()
+		}
+		return s
+	}
+	ana, bob := w.client(t, "ana"), w.client(t, "bob")
 	const names = "SELECT string_agg(concat_ws(' ', kind, scope, trim_scale(\"limit\"), spent > 0), '; ' ORDER BY kind, \"limit\") " +
 		"FROM dp.budget"
 	if got, want := text(ana, names), "analyst ana 0.005 f; table public.labs, public.visits 0.001 f; "+
-		"table public.labs, public.visits 0.002 f; table public.patients 0.003 f; unit patient 9000 t"; got != want {
+		"table public.labs, public.visits 0.002 f; table public.patients 0.003 f; unit patient 9000 f"; got != want {
 		t.Errorf("budgets that are linked are %q, want %q", got, want)
 	}
-	if got := text(bob, names); got != "unit patient 9000 t" {
+	if got := text(bob, names); got != "unit patient 9000 f" {
 		t.Errorf("another one sees %q", got)
 	}
 	if _, err := ana.Exec(t.Context(), "SELECT count(*) FROM labs WHERE value > 3"); err == nil ||

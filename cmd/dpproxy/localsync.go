@@ -29,7 +29,7 @@ func (s localSite) showAnswers(ctx context.Context, report func(string)) error {
 	if err != nil {
 		return err
 	}
-	r, err := (budgetSite{s.site}).ruling(ctx)
+	r, err := budgetSite(s).ruling(ctx)
 	if err != nil {
 		return err
 	}
