@@ -208,9 +208,13 @@ func square(u unit) int64 {
 
 // level is the least j with N² ≤ Cⱼ².
 func (u unit) level(g contribution.Grid) int {
+	return u.within(g.Squares()) - g.Below()
+}
+
+// within is the place of the least of some squares that N² is within.
+func (u unit) within(squares []*big.Int) int {
 	s := big.NewInt(square(u))
-	squares := g.Squares()
-	return sort.Search(len(squares), func(j int) bool { return squares[j].Cmp(s) >= 0 }) - g.Below()
+	return sort.Search(len(squares), func(j int) bool { return squares[j].Cmp(s) >= 0 })
 }
 
 // directions are d(u,g) = trunc(x·2^(f+10)/c) with c = ⌈1024·√S⌉ + 1, as SQL computes them.

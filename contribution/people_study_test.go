@@ -74,9 +74,9 @@ type fate struct {
 
 // cells are the numbers of people at each level of a grid.
 func (p people) cells(g contribution.Grid) (units contribution.Cells) {
-	levels := map[int]int64{}
+	levels, squares := map[int]int64{}, g.Squares()
 	for _, x := range p.adds {
-		levels[unit{int64(math.Ceil(p.norm(x)))}.level(g)]++
+		levels[unit{int64(math.Ceil(p.norm(x)))}.within(squares)-g.Below()]++
 	}
 	for l, n := range levels {
 		units.Add([]int{l}, big.NewInt(n), nil)
