@@ -47,13 +47,13 @@ func TestCatalogue(t *testing.T) {
 
 	direct, directLess := sitetest.Dial(t, full.Data.URL("clinic", "ana")), sitetest.Dial(t, less.Data.URL("clinic", "ana"))
 	told := 0
+	const enough = 20
 	for _, q := range questions {
-		if volatile.match(q) == "" && replyTo(t, direct, q) != replyTo(t, directLess, q) {
+		if told < enough && volatile.match(q) == "" && replyTo(t, direct, q) != replyTo(t, directLess, q) {
 			told++
 		}
 	}
-	t.Logf("%d questions tell the real databases apart", told)
-	if told < 20 {
+	if told < enough {
 		t.Errorf("only %d questions tell the real databases apart: these questions see too little", told)
 	}
 }
