@@ -80,6 +80,9 @@ func (c *catalogue) candidatesIn(r *relation) []Candidate {
 		return all
 	}
 	base.Column, base.part = key, c.isPart(r, key)
+	if w := last(r.field(key).stem()); base.called == "" && words.Is(w, words.Served) { // profiles by userid
+		base.class = served
+	}
 	base.doubt = c.doubtOfKey(r, r.field(key))
 	all = append(all, base)
 	if base.doubt == "" || r.people.called == "" {
@@ -197,7 +200,7 @@ func (c *catalogue) rowless() []Candidate {
 		}
 		for _, f := range r.fields {
 			word, ok := f.namesSomebody()
-			if !ok || f.foreign || len(c.called[word]) > 0 || slices.Contains(r.words, word) && unique(r.Table, []string{f.Name}) {
+			if !ok || f.foreign || len(c.called[word]) > 0 || unique(r.Table, []string{f.Name}) {
 				continue
 			}
 			key := strings.Join(f.words, " ")

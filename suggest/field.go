@@ -31,7 +31,7 @@ func (r *relation) isSetting(f *field) bool {
 	}
 	base := f.words[:len(f.words)-1]
 	return slices.ContainsFunc(r.fields, func(o *field) bool {
-		named := len(o.words) > 0 && slices.Equal(o.words[:len(o.words)-1], base) && words.Is(last(o.words), words.Name, words.Generic)
+		named := len(o.words) > 0 && slices.Equal(o.words[:len(o.words)-1], base) && words.Is(last(o.words), words.Name, words.Setting)
 		return o.fam == pgtype.TextFamily && (named || len(base) > 0 && slices.Equal(o.words, base))
 	})
 }

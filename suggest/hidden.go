@@ -158,6 +158,10 @@ func (d inspector) secretText(t *Table, f *field) secrecy {
 	switch {
 	case f.Type.BaseOID == pgtype.Bpchar && length >= shortestHash:
 		return secrecy{ofSecrets, "a text of fixed length, as digests are"}
+	case f.of.people.are() && len(f.words) == 1 && words.Is(f.words[0], words.BareName):
+		return secrecy{ofNames, "a person's name"}
+	case slices.Equal(f.words, []string{"code"}) && words.Has(f.of.words, words.Bearer):
+		return secrecy{ofSecrets, "who has it can use it"}
 	case words.Is(last(f.words), words.Name) && (f.of.people.are() || t.Distance == 0):
 		return secrecy{ofNames, "a name in a table of people"}
 	case words.Has(f.words, words.Open) && !words.Is(last(f.words), words.Title):

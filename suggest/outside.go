@@ -10,11 +10,16 @@ import (
 // otherPeople takes the tables of other people out, and with them the tables that are keyed by them and lead to nobody else.
 func (d sorter) otherPeople() {
 	for _, r := range d.unprotected() {
-		if r.people.are() && r.people.class != celebrity && !d.decided(r.Name) && d.unit.supers()[r.Name] == "" {
+		if r.people.are() && r.people.class != celebrity && !r.ofOthers() && !d.decided(r.Name) && d.unit.supers()[r.Name] == "" {
 			d.Others = append(d.Others, Outside{r.Name, "people of whom nothing is protected here: a policy has one unit"})
 			d.LeftOut[r.Name] = ""
 		}
 	}
+}
+
+// ofOthers reports whether a table has columns of people, and its name says that they are an address's, a booking's, a letter's.
+func (r *relation) ofOthers() bool {
+	return r.people.called == "" && words.Is(r.row(), words.PlaceOrThing, words.Transaction, words.Writing)
 }
 
 // theirs takes the tables out that belong to other people, unless protected rows refer to them. It reports whether there are any.

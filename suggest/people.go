@@ -128,7 +128,7 @@ func (f *field) isOf(group string) bool {
 	case words.NationalNumber:
 		return f.fam != pgtype.BoolFamily && !f.times() && words.Has(f.words, group)
 	case words.Street:
-		return text && words.Has(f.words, group) && !f.numbers() && !words.Has(f.words, words.Machine, words.Email)
+		return text && words.Has(f.words, group) && !f.identifier() && !words.Has(f.words, words.Machine, words.Email)
 	case words.Phone:
 		return f.fam != pgtype.BoolFamily && !f.times() && words.Has(f.words, group)
 	case words.Salary:

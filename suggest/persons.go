@@ -180,7 +180,7 @@ func (u *unit) kindOf(r *relation, w Way) kind {
 
 // kindOfWords reads the words that are left of a name when the identifier and the word for the unit are taken away.
 func (u *unit) kindOfWords(st []string) kind {
-	rest := slices.DeleteFunc(slices.Clone(st), func(w string) bool { return slices.Contains(u.words, w) })
+	rest := slices.DeleteFunc(slices.Clone(st), func(w string) bool { return slices.Contains(u.words, w) || words.Is(w, words.Base) })
 	all := func(groups ...string) bool {
 		return !slices.ContainsFunc(rest, func(w string) bool { return !words.Is(w, groups...) })
 	}

@@ -142,6 +142,9 @@ func TestRules(t *testing.T) {
 		{"a card", []string{"card: card_id, expires date", "bill: id, patient_id -> patient, card_id -> card"}, "card=reference"},
 		{"a kind of card", []string{"card_type: card_type_id, label text", "bill: id, patient_id -> patient, card_type_id -> card_type"},
 			"card_type=public"},
+		{"an address with names is no person", []string{
+			"address: address_id, first_name text, phone text, street text", "bill: id, patient_id -> patient, address_id -> address",
+		}, "address=reference"},
 		{"nobody refers to it", []string{"card: card_id, expires date"}, "card=asked"},
 		{"an email", []string{"shop: shop_id, email text", "bill: id, patient_id -> patient, shop_id -> shop"}, "shop=reference"},
 		// Doubts.
@@ -173,6 +176,12 @@ func TestRules(t *testing.T) {
 		{"the number of a doctor", []string{"doctor: doctor_id, first_name text", "stay: id, patient_id -> patient, doctor_id -> doctor"},
 			"stay.doctor_id=hidden"},
 		{"who has approved it", []string{"stay: id, patient_id -> patient, approved_by"}, "stay.approved_by=hidden"},
+		{"a bare name in a table of people", []string{"guardian: id, patient_id -> patient, last text"}, "guardian.last=hidden"},
+		{"the last of a series", []string{"dose: id, patient_id -> patient, last text"}, "dose.last=open"},
+		{"the code of a voucher", []string{"voucher: id, patient_id -> patient, code text"}, "voucher.code=hidden"},
+		{"the code of a diagnosis", []string{"finding: id, patient_id -> patient, code text"}, "finding.code=open"},
+		{"a house number", []string{"stay: id, patient_id -> patient, street_number text, bed_number text"},
+			"stay.street_number=hidden stay.bed_number=open"},
 		{"a clerk by name", []string{"stay: id, patient_id -> patient, clerk text, clock text"}, "stay.clerk=hidden stay.clock=open"},
 		{"a key of another kind", []string{"stay: id, patient_id -> patient, invite_key text, day_key"},
 			"stay.invite_key=hidden stay.day_key=open"},
@@ -279,6 +288,9 @@ func TestWhom(t *testing.T) {
 			"sale: id, customer_key -> customer_dimension"},
 			"customer_dimension.customer_key"},
 		{"machines", []string{"machine: machine_id, model text", "part: id, machine_id -> machine"}, "none"},
+		{"a profile by the number of a user", []string{
+			"profile: userid, realname text, password text, login text", "bug: id, reporter -> profile", "vote: id, who -> profile",
+		}, "profile.userid"},
 		{"columns alone", []string{"subject_file: id, first_name text, birth_date date, email text",
 			"a: id, subject_file -> subject_file", "b: id, subject_file -> subject_file"},
 			"subject_file.id"},

@@ -30,6 +30,7 @@ const (
 	Salary         = "salary"
 	Identifier     = "identifier"
 	Generic        = "generic"
+	Setting        = "setting"
 	PersonNumber   = "person number"
 	Owner          = "owner"
 	Pair           = "pair"
@@ -66,6 +67,8 @@ const (
 	LeadingLookup  = "leading lookup"
 	Component      = "component"
 	BearerName     = "bearer name"
+	BareName       = "bare name"
+	Bearer         = "bearer"
 )
 
 //go:embed words.yaml

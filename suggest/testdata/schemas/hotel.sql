@@ -2,8 +2,8 @@
 -- person: guest.guest_id
 -- protected: guest, booking, stay, bill, bill_line, feedback, wish, invite, loyalty
 -- reference: address, card, branch
--- others: staff, shift, museum_ticket
--- asked: transfer, log, supplier, voucher
+-- others: staff, shift
+-- asked: transfer, log, supplier, voucher, museum_ticket
 -- public: country, room_type, room, amenity, room_amenity, season
 -- hidden: guest.first_name, guest.last_name, guest.email, guest.phone, guest.password_hash, guest.notes, guest.photo_url, guest.passport_no, feedback.comment, wish.body, bill.card_last_digits_token, stay.signature, invite.invited_by, guest.deleted_by_staff_no
 -- open: guest.birth_date, guest.gender, guest.country_code, guest.language, stay.room_id, stay.checkin, bill.total, bill.currency, booking.channel, loyalty.level, bill_line.what

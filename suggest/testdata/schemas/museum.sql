@@ -2,9 +2,9 @@
 -- person: asked, ticket.visitor_no, member.member_id
 -- unit: member.member_id
 -- protected: member, donation, card_scan
--- asked: audio_guide_use, locker
+-- asked: ticket, audio_guide_use, locker
 -- public: exhibition, hall, artwork, artist, exhibition_artwork, opening_hour
--- others: curator, ticket
+-- others: curator
 -- hidden: member.full_name, member.email, member.card_number, donation.message, card_scan.scanner_ip
 -- open: member.joined, member.kind, donation.amount, card_scan.hall_id
 CREATE TABLE hall (hall_id int PRIMARY KEY, name text, floor int);
