@@ -48,8 +48,8 @@ func (f *Front) Advise(s *wire.Session, code, message string) string {
 			}
 		}
 	case pgerr.Backstop.String():
-		if !names(f.Now(), message) {
-			return "The policy has no such table any more: it goes when the administrator has run dpproxy sync."
+		if takenOut(f.Now(), message) {
+			return "The policy does not have this table: it goes when the administrator has run dpproxy sync."
 		}
 	case syntax:
 		if desk != nil && strings.Contains(message, `"where"`) {
@@ -59,9 +59,10 @@ func (f *Front) Advise(s *wire.Session, code, message string) string {
 	return ""
 }
 
-// names reports whether a message of the backstop names a relation that the policy has.
-func names(p *Proxy, message string) bool {
-	return slices.ContainsFunc(slices.Concat(p.cfg.Catalog.Protected(), p.cfg.Views), func(n catalog.Name) bool {
-		return strings.Contains(message, `"`+n.String()+`"`)
-	})
+// takenOut reports whether a message of the backstop is about a relation, schema and all, that the policy does not have.
+func takenOut(p *Proxy, message string) bool {
+	_, named, _ := strings.Cut(message, `relation "`)
+	named, _, _ = strings.Cut(named, `" is protected`)
+	return strings.Contains(named, ".") && !slices.ContainsFunc(slices.Concat(p.cfg.Catalog.Protected(), p.cfg.Views),
+		func(n catalog.Name) bool { return n.String() == named })
 }

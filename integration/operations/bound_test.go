@@ -210,7 +210,7 @@ func (s *boundSite) takenOut(t *testing.T, r *sitetest.Running) {
 	s.stand(t, footings[0])
 	r.HangUp(t, "the policy was reloaded")
 	_, err = ana.Exec(t.Context(), "SELECT count(*) FROM w")
-	if hint := sitetest.Fails(t, err, "PB010", "is protected").Hint; !strings.Contains(hint, "The policy has no such table any more") {
+	if hint := sitetest.Fails(t, err, "PB010", "is protected").Hint; !strings.Contains(hint, "The policy does not have this table") {
 		t.Errorf("the hint is %q", hint)
 	}
 }
