@@ -74,12 +74,12 @@ type updater struct {
 	edits []Edit
 }
 
-// knows reports whether the policy has a table, or a comment of it.
-func (u *updater) knows(n catalog.Name) bool {
-	if slices.Contains(u.g.Protected, n) || slices.Contains(u.g.Public, n) || slices.Contains(u.g.Others, n) {
+// Mentions reports whether the policy has a table, or a comment of it.
+func (g Given) Mentions(n catalog.Name) bool {
+	if slices.Contains(g.Protected, n) || slices.Contains(g.Public, n) || slices.Contains(g.Others, n) {
 		return true
 	}
-	for line := range strings.Lines(u.g.Text) {
+	for line := range strings.Lines(g.Text) {
 		comment, is := strings.CutPrefix(strings.TrimSpace(line), "#")
 		comment = strings.TrimSpace(comment)
 		if is && (strings.HasPrefix(comment, name(n)+":") || strings.HasPrefix(comment, oneLine(shortName(n))+":")) {
@@ -93,7 +93,7 @@ func (u *updater) knows(n catalog.Name) bool {
 func (u *updater) tables() {
 	only := map[catalog.Name]bool{}
 	for _, n := range u.d.names {
-		if !u.knows(n) {
+		if !u.g.Mentions(n) {
 			only[n] = true
 		}
 	}

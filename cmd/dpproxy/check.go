@@ -122,6 +122,9 @@ func (c *checkCommand) against(ctx context.Context, s *site) error {
 	if err := c.compressed(ctx, conn, s); err != nil {
 		return err
 	}
+	if err := sayUnmentioned(ctx, conn, c.Policy); err != nil {
+		return err
+	}
 	if c.Explain {
 		if err := s.explain(ctx, conn, cat); err != nil {
 			return err

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
+
 	"dpproxy/catalog"
 	"dpproxy/config"
 	"dpproxy/mirror/introspect"
@@ -105,6 +107,36 @@ func (f *policyFile) given() suggest.Given {
 		g.Others = append(g.Others, t.Name)
 	}
 	return g
+}
+
+// shownTables is how many tables are named that a policy does not mention.
+const shownTables = 5
+
+// sayUnmentioned says which tables of the database a policy does not mention, not even in a comment: they may have come since.
+func sayUnmentioned(ctx context.Context, conn *pgx.Conn, path string) error {
+	f, err := openPolicyFile(path)
+	if err != nil {
+		return err
+	}
+	all, err := introspect.Readable(ctx, conn)
+	if err != nil {
+		return err
+	}
+	g := f.given()
+	names := []string{}
+	for _, n := range all {
+		if !g.Mentions(n) {
+			names = append(names, n.String())
+		}
+	}
+	if n := len(names); n > 0 {
+		if n > shownTables {
+			names = append(names[:shownTables:shownTables], "...")
+		}
+		fmt.Printf("%s: it does not mention %d of the database's tables and views (%s); dpproxy suggest --update proposes lines for them\n",
+			path, n, strings.Join(names, ", "))
+	}
+	return nil
 }
 
 // wayOf is the way of a table's policy.

@@ -192,6 +192,8 @@ func TestSuggestLater(t *testing.T) {
 	prepare(t, url, `ALTER TABLE "Students" ADD phone text, ADD hall text; CREATE TABLE fees (id int PRIMARY KEY, student uuid NOT NULL `+
 		`REFERENCES "Students", amount int); CREATE TABLE rooms (id int PRIMARY KEY, floor int); `+
 		`CREATE TABLE club_log (id int PRIMARY KEY)`)
+	s.Says(t, "it does not mention 3 of the database's tables and views (public.club_log, public.fees, public.rooms)",
+		"check", path, "--online")
 	diff, err = exec.CommandContext(t.Context(), sitetest.Program(t), "suggest", "--update", path).Output()
 	if err != nil {
 		t.Fatal(err)

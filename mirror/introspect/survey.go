@@ -38,7 +38,31 @@ func ReadSurvey(ctx context.Context, conn *pgx.Conn) (*Survey, error) {
 }
 
 func (s *Survey) relations(ctx context.Context, tx pgx.Tx, of *Relations) error {
-	rows, err := tx.Query(ctx, `
+	return userRelations(ctx, tx, func(n catalog.Name, view, readable bool) {
+		switch {
+		case !readable:
+			s.Unreadable = append(s.Unreadable, n)
+			return
+		case view:
+			of.Views = append(of.Views, n)
+		}
+		of.Names = append(of.Names, n)
+	})
+}
+
+// Readable returns the tables and views that were made by users and that the role may SELECT from, in the order of their names.
+func Readable(ctx context.Context, conn *pgx.Conn) (names []catalog.Name, err error) {
+	err = userRelations(ctx, conn, func(n catalog.Name, _, readable bool) {
+		if readable {
+			names = append(names, n)
+		}
+	})
+	return names, err
+}
+
+// userRelations lists all tables and views that were made by users.
+func userRelations(ctx context.Context, db querier, each func(n catalog.Name, view, readable bool)) error {
+	rows, err := db.Query(ctx, `
 		SELECT n.nspname, c.relname, c.relkind = 'v',
 			pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
 		FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -53,17 +77,15 @@ func (s *Survey) relations(ctx context.Context, tx pgx.Tx, of *Relations) error 
 	var n catalog.Name
 	var view, readable bool
 	_, err = pgx.ForEachRow(rows, []any{&n.Schema, &n.Name, &view, &readable}, func() error {
-		switch {
-		case !readable:
-			s.Unreadable = append(s.Unreadable, n)
-			return nil
-		case view:
-			of.Views = append(of.Views, n)
-		}
-		of.Names = append(of.Names, n)
+		each(n, view, readable)
 		return nil
 	})
 	return err
+}
+
+// A querier is a connection, or a transaction of one.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
 // checks reads the expressions of CHECK constraints.
