@@ -2,6 +2,10 @@ package sitetest
 
 import (
 	"strings"
+	"sync"
+	"testing"
+
+	"dpproxy/internal/pgtemp"
 )
 
 // ClinicSchema is a small clinic; its numbers are known by heart: 1,000 patients,
@@ -49,3 +53,25 @@ var ShownPolicy = strings.Replace(ClinicPolicy, "name: hidden, ", "", 1)
 
 // CountPatients counts the patients of the clinic.
 const CountPatients = "SELECT count(*) FROM patients"
+
+// clinic has the files of a server with the clinic, for all tests of a package.
+var clinic struct {
+	sync.Mutex
+	files *pgtemp.Saved
+}
+
+func clinicFiles(t testing.TB) *pgtemp.Saved {
+	t.Helper()
+	clinic.Lock()
+	defer clinic.Unlock()
+	if clinic.files == nil {
+		server := StartPostgres(t)
+		Exec(t, Dial(t, server.URL("postgres", pgtemp.Superuser)), ClinicSchema)
+		files, err := server.Save()
+		if err != nil {
+			t.Fatal(err)
+		}
+		clinic.files = files
+	}
+	return clinic.files
+}
