@@ -153,6 +153,9 @@ func (c *catalogue) isPart(r *relation, key string) bool {
 
 // doubtOfKey says why a key may be of something else than of the people of its table; "" if it has a name of its own.
 func (c *catalogue) doubtOfKey(r *relation, key *field) string {
+	if len(r.people.evidence) == 0 && words.Is(r.people.called, words.Ambiguous) {
+		return fmt.Sprintf("no column tells that its %ss are people", r.people.called)
+	}
 	if w := words.Find(key.words, words.Occasion); w != "" {
 		return fmt.Sprintf("its key is called after a %s, of which somebody can have several", w)
 	}

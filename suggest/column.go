@@ -139,6 +139,9 @@ func (d inspector) referred(t *Table, name string) string {
 	return ""
 }
 
+// unbounded begins the note of a column without bounds; the head of the file explains it.
+const unbounded = "bounds: ?"
+
 // number bounds a number as constraints do, or asks.
 func (d inspector) number(t *Table, c *Column, said domain) {
 	if inKey(t.Source, c.Source.Name) {
@@ -155,13 +158,12 @@ func (d inspector) number(t *Table, c *Column, said domain) {
 		c.Policy = fmt.Sprintf("{bounds: [%s, %s]}", said.low, said.high)
 		return
 	}
-	needs := "percentiles, variance, min and max need them"
+	step := ""
 	typ := pgtype.OfColumn(c.Source.Type, catalog.Name{}, true)
 	if typ.Family() == pgtype.FloatFamily || typ.Family() == pgtype.NumericFamily && typ.Scale() < 0 {
-		needs = "sums and averages need them, or a step such as {step: 0.01}; " + needs
+		step = ", or a step such as {step: 0.01}"
 	}
-	c.Note = fmt.Sprintf("bounds: ? between which numbers is %s, of nearly all rows%s? %s",
-		c.Source.Name, d.known(said, lowKnown, highKnown), needs)
+	c.Note = unbounded + " [low, high]" + d.known(said, lowKnown, highKnown) + step
 }
 
 func noInteger(text string) bool {
@@ -188,7 +190,5 @@ func (d inspector) time(c *Column, said domain) {
 		c.Policy = fmt.Sprintf("{bounds: [%s, %s]}", endOf(c.Source, low), endOf(c.Source, high))
 		return
 	}
-	c.Note = fmt.Sprintf("bounds: ? which are the first and the last day of %s that may count%s? "+
-		"{bounds: %s}; groups by time, percentiles, min and max need them",
-		c.Source.Name, d.known(said, lowKnown, highKnown), "[first, last]")
+	c.Note = unbounded + " [first, last]" + d.known(said, lowKnown, highKnown)
 }

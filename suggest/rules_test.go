@@ -291,6 +291,10 @@ func TestWhom(t *testing.T) {
 		{"a profile by the number of a user", []string{
 			"profile: userid, realname text, password text, login text", "bug: id, reporter -> profile", "vote: id, who -> profile",
 		}, "profile.userid"},
+		{"accounts of a ledger", []string{"account: account_id, kind text", "a: id, account_id -> account", "b: id, account_id -> account"},
+			"asked account.account_id"},
+		{"accounts of people", []string{"account: account_id, email text", "a: id, account_id -> account", "b: id, account_id -> account"},
+			"account.account_id"},
 		{"columns alone", []string{"subject_file: id, first_name text, birth_date date, email text",
 			"a: id, subject_file -> subject_file", "b: id, subject_file -> subject_file"},
 			"subject_file.id"},

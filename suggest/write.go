@@ -61,6 +61,11 @@ func (w *writer) head() {
 	w.line(0, "# A first policy for the database %s, from its catalogue alone: dpproxy has read no row. What this file says",
 		oneLine(w.d.Database))
 	w.line(0, "# is what is protected: read it line by line. What is not in it does not exist for analysts.")
+	if w.d.anyUnbounded() {
+		w.line(0, "# bounds: ? is at columns of which nobody has said between which values they are in nearly all rows. Percentiles,")
+		w.line(0, "# variance, min and max need bounds, groups of times as well, and sums and averages of fractions need them or a step:")
+		w.line(0, "# dpproxy suggest --bounds asks.")
+	}
 	w.line(0, "")
 	w.line(0, "listen: %s", scalar(s.Listen))
 	w.line(0, "data: %s", scalar(s.Data))
@@ -73,6 +78,13 @@ func (w *writer) head() {
 	w.line(1, "name: %s", scalar(w.d.UnitName))
 	w.line(1, "# units: ? about how many there are, if everybody may know; say it where they are few")
 	w.line(1, "budget: {epsilon: %s, delta: 1e-6}", w.d.choices.Epsilon)
+}
+
+// anyUnbounded reports whether a column has no bounds that could have some.
+func (d *Draft) anyUnbounded() bool {
+	return slices.ContainsFunc(d.Tables, func(t *Table) bool {
+		return slices.ContainsFunc(t.Columns, func(c Column) bool { return strings.HasPrefix(c.Note, unbounded) })
+	})
 }
 
 func (w *writer) table(t *Table) {

@@ -205,15 +205,24 @@ func (s *suggestion) problems(d *suggest.Draft) ([]policy.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	schema, err := at.mirrorPlan().Read(s.ctx, s.conn)
-	if err != nil {
-		return nil, err
-	}
-	model, problems := at.fit(at.mirrorPlan(), schema)
+	model, problems := at.fit(at.mirrorPlan(), s.schemaOf(at.policy))
 	if len(problems) > 0 {
 		return problems, nil
 	}
 	return nil, mirror.Check(s.ctx, s.conn, at.mirrorPlanOf(model))
+}
+
+// schemaOf is the part of the survey that a policy is about.
+func (s *suggestion) schemaOf(p *config.Policy) *catalog.Schema {
+	schema := *s.survey.Schema
+	schema.Tables, schema.Local = map[catalog.Name]*catalog.Table{}, map[catalog.Name]*catalog.Table{}
+	for _, t := range p.Tables.Tables {
+		schema.Tables[t.Name] = s.survey.Tables[t.Name]
+	}
+	for _, v := range p.Views {
+		schema.Tables[v.Name] = s.survey.Tables[v.Name]
+	}
+	return &schema
 }
 
 func (*suggestion) site(d *suggest.Draft) (*site, error) {

@@ -13,6 +13,7 @@ import (
 // The groups are those of words.yaml, which explains each.
 const (
 	Served         = "served"
+	Ambiguous      = "ambiguous"
 	Staff          = "staff"
 	Celebrity      = "celebrity"
 	Beside         = "beside"
