@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"dpproxy/catalog"
-	"dpproxy/mirror/introspect"
 	"dpproxy/suggest/words"
 )
 
@@ -29,10 +28,8 @@ type Candidate struct {
 	doubt string
 }
 
-// Candidates are all whom a database could be about, the likeliest first: those that it serves before staff, a part behind the whole.
-// It is empty if there are no people.
-func Candidates(s *introspect.Survey) []Candidate { return read(s).candidates() }
-
+// candidates are all whom a database could be about, the likeliest first: those that it serves before staff, a part behind the whole.
+// There are none if there are no people.
 func (c *catalogue) candidates() []Candidate {
 	var all []Candidate
 	for _, n := range c.names {

@@ -78,7 +78,7 @@ func tablesLead(n int) string {
 
 // contenders are the candidates that could be meant: the first, and those of its class that come near it, unless they say more of the
 // same people. One contender is clear if there is enough of it.
-func (c *catalogue) contenders(all []Candidate) (near []Candidate, clear bool) {
+func (c *catalogue) contenders(all []Candidate) (near []Candidate, isClear bool) {
 	first := c.whole(all)
 	near = append(near, first)
 	for _, a := range all {

@@ -108,7 +108,7 @@ func (c *Conversation) effect(of func() string) string {
 
 // unit asks whom to protect, unless there is one candidate alone, and a clear one.
 func (c *Conversation) unit(cat *catalogue, all []Candidate, ch *Choices) {
-	near, clear := cat.contenders(all)
+	near, isClear := cat.contenders(all)
 	for _, a := range all {
 		known := slices.ContainsFunc(near, func(n Candidate) bool { return n.Table == a.Table && n.Column == a.Column })
 		if !known && !a.part && len(near) < shown {
@@ -116,7 +116,7 @@ func (c *Conversation) unit(cat *catalogue, all []Candidate, ch *Choices) {
 		}
 	}
 	chosen := 0
-	if len(near) > 1 || !clear {
+	if len(near) > 1 || !isClear {
 		c.printf("Whom to protect?\n")
 		for i := range near {
 			c.printf("  %d. %s\n", i+1, near[i].Explained())
@@ -210,11 +210,10 @@ func (c *Conversation) several(d *Draft, s *introspect.Survey, ch *Choices) *Dra
 			}
 		}
 		for _, n := range tables {
-			q, what := d.question(n), ""
+			q := d.question(n)
+			what := q.Ways[0].by()
 			if i := slices.IndexFunc(all, func(a answer) bool { return a.table == n }); i >= 0 {
 				what = all[i].what
-			} else {
-				what = q.Ways[0].by()
 			}
 			if problem := q.decide(what, ch); problem != "" {
 				return problem

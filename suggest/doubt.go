@@ -1,6 +1,7 @@
 package suggest
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,7 +27,7 @@ func (d sorter) sortOut() {
 		}
 	}
 	d.otherPeople()
-	pathfinder{d.Draft}.askWays()
+	pathfinder(d).askWays()
 	for again := true; again; again = d.theirs() {
 		d.references()
 	}
@@ -69,9 +70,7 @@ func (d sorter) doubt() {
 				next[r.Name] = why
 			}
 		}
-		for n, why := range next {
-			found[n] = why
-		}
+		maps.Copy(found, next)
 		again = len(next) > 0
 	}
 	for _, r := range open {

@@ -38,8 +38,8 @@ func (c *catalogue) chosenUnit(ch *Choices) (Candidate, error) {
 	if len(all) == 0 {
 		return Candidate{}, ErrNoUnit
 	}
-	near, clear := c.contenders(all)
-	if !clear {
+	near, isClear := c.contenders(all)
+	if !isClear {
 		return Candidate{}, &UnclearError{near}
 	}
 	return near[0], nil

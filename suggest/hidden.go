@@ -207,5 +207,5 @@ func (d inspector) uniqueAlone(f *field) bool {
 		return slices.ContainsFunc(from.foreign, func(fk catalog.ForeignKey) bool {
 			return fk.References == f.of.Name && slices.Contains(fk.Target, f.Name)
 		})
-	}) && !(f.ownKey() && f.numbers())
+	}) && (!f.ownKey() || !f.numbers())
 }

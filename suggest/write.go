@@ -97,7 +97,7 @@ func (w *writer) table(t *Table) {
 	if t.ByName {
 		mark = " # by its name alone"
 	}
-	w.line(2, "unit: %s%s", t.Way.String(), mark)
+	w.line(2, "unit: %s%s", t.String(), mark)
 	if ends := w.d.nobody(t); ends != "" {
 		w.line(2, "# Rows that belong to no %s are left out of every answer: %s.", oneLine(w.d.UnitName), oneLine(ends))
 		if countable(t) {

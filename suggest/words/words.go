@@ -92,7 +92,7 @@ var known = load(source)
 func load(text []byte) *vocabulary {
 	var file map[string]map[string][]string
 	if err := yaml.Unmarshal(text, &file); err != nil {
-		panic("words.yaml: " + err.Error())
+		panic("words.yaml: " + err.Error()) //nolint:forbidigo // the file is part of the program, which cannot start without it
 	}
 	v := &vocabulary{map[string]map[string][]phrase{}, map[string]string{}}
 	for _, languages := range file { // all singulars first: notes, where it stands, is a form of note

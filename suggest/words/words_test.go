@@ -36,14 +36,22 @@ func TestGroups(t *testing.T) {
 		group   string
 		yes, no []string
 	}{
-		{words.Served, []string{"patients", "Kunden", "élèves", "usuarios", "alunos", "klanten"}, []string{"kind", "burger",
-			"subject", "personal"}},
-		{words.Staff, []string{"employees", "Mitarbeiter", "employés", "empleados", "funcionários", "medewerkers"}, []string{"arts",
-			"guide"}},
-		{words.PersonName, []string{"first_name", "Vorname", "prénom", "apellidos", "sobrenome", "achternaam",
-			"lastname"}, []string{"name", "file_name"}},
-		{words.Birth, []string{"date_of_birth", "geburtsdatum", "naissance", "nacimiento", "geboortedatum", "age"}, []string{"stage",
-			"page_count"}},
+		{words.Served, []string{"patients", "Kunden", "élèves", "usuarios", "alunos", "klanten"}, []string{
+			"kind", "burger",
+			"subject", "personal",
+		}},
+		{words.Staff, []string{"employees", "Mitarbeiter", "employés", "empleados", "funcionários", "medewerkers"}, []string{
+			"arts",
+			"guide",
+		}},
+		{words.PersonName, []string{
+			"first_name", "Vorname", "prénom", "apellidos", "sobrenome", "achternaam",
+			"lastname",
+		}, []string{"name", "file_name"}},
+		{words.Birth, []string{"date_of_birth", "geburtsdatum", "naissance", "nacimiento", "geboortedatum", "age"}, []string{
+			"stage",
+			"page_count",
+		}},
 		{words.Password, []string{"password_hash", "Kennwort", "mot_de_passe", "contraseña", "senha"}, []string{"passage", "passing"}},
 		{words.Street, []string{"street", "straße", "STRASSE", "rue", "calle", "straat"}, []string{"strength", "stress"}},
 	} {
