@@ -439,7 +439,7 @@ func TestDocs(t *testing.T) {
 			examples = append(examples, example)
 		}
 	}
-	if len(examples) != 3 {
+	if len(examples) != 4 {
 		t.Fatalf("%d examples", len(examples))
 	}
 	p, err := config.Parse("docs/policy.md", []byte(examples[0]))

@@ -247,6 +247,16 @@ var tableKeys = []key[table]{
 		"Columns that refer to other people, whom this table's rows knowingly do not protect. A foreign key that compares the unit's " +
 			"column with that of the other table refers to nobody else.",
 	},
+	{
+		"refers", "", part(func(v value, t *table) { t.Refers = readReferences(v) }), "none",
+		"References that no foreign key states: `{stay_id: stay}`, to the primary key of a table, or a list of `{via: column, to: " +
+			"table.column}` and `{via: [column, column], to: table}`. [References](#references-to-rows-of-people) says what they are for.",
+	},
+	{
+		"same_unit", "", part(func(v value, t *table) { t.SameUnit = readColumnNames(v) }), "none",
+		"Columns that refer to rows of people beside the way to the unit, of which you know that they are of the same unit: notices " +
+			"need not say any more that joins by them keep only such pairs.",
+	},
 	{"columns", "", part(func(v value, t *table) { t.Columns = readColumns(v) }), "none", "By name, see below."},
 	{
 		"partitions", "", part(func(v value, t *table) { t.partitions = readPartitions(v) }), "none",

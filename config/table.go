@@ -274,6 +274,33 @@ func readVia(v value, w *way) {
 	}
 }
 
+// readReferences reads {column: table}, or a list of ways.
+func readReferences(v value) (list []policy.ReferencePolicy) {
+	if _, ok := v.node.(*ast.SequenceNode); ok {
+		v.list(func(c value) {
+			var t policy.TablePolicy
+			if _, ok := c.node.(ast.MapNode); !ok {
+				c.fail("an element is {via: column, to: table.column}")
+				return
+			}
+			readUnitPath(c, &t)
+			from := t.ViaKey
+			if from == nil {
+				from = []string{t.Via}
+			}
+			list = append(list, policy.ReferencePolicy{From: from, To: t.To})
+		})
+		return list
+	}
+	v.entries(func(column string, c value, place position) {
+		checkColumnName(c.placed(place), column)
+		if s := c.text(); s != "" {
+			list = append(list, policy.ReferencePolicy{From: []string{column}, To: policy.ColumnName{Table: readTableName(c, s)}})
+		}
+	})
+	return list
+}
+
 // readTarget reads [schema.]table.column.
 func readTarget(v value) policy.ColumnName {
 	s := v.textWithout(func(r rune) bool { return r == 0 })

@@ -159,7 +159,7 @@ func (a *analysis) setOperation(sel *pg.SelectStmt, s *scope) result {
 	}
 	for i := range l.columns {
 		l.columns[i].unit = l.columns[i].unit && i < len(r.columns) && r.columns[i].unit
-		l.columns[i].keys = nil
+		l.columns[i].keys, l.columns[i].refers = nil, nil
 		l.columns[i].lacking = l.columns[i].lacking || i < len(r.columns) && r.columns[i].lacking
 		if i < len(r.columns) {
 			l.columns[i].value = l.columns[i].value.or(r.columns[i].value)
@@ -385,7 +385,8 @@ func (a *analysis) columns(sel *pg.SelectStmt, s *scope) (out []column, known bo
 		if !isStar(t.Val) {
 			name, ok := outputName(t)
 			out = append(out, column{
-				name: name, unit: s.isUnit(t.Val), keys: s.keysOf(t.Val), lacking: s.lacks(t.Val), value: valuer{a, s}.of(t.Val),
+				name: name, unit: s.isUnit(t.Val), keys: s.keysOf(t.Val), refers: s.refersTo(t.Val),
+				lacking: s.lacks(t.Val), value: valuer{a, s}.of(t.Val),
 			})
 			known = known && ok
 			continue

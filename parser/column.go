@@ -42,13 +42,14 @@ func (v value) selected(chosen bool) value {
 
 // A column of an item or of a query; unit says that it identifies the privacy unit, lacking that it is
 // computed from an aggregate that a small group has no value of. The
-// keys are those of which it holds values, perhaps with other columns, and that determine the unit. Of a table itself,
+// keys are those of which it holds values, perhaps with other columns, and that determine the unit; it refers to those of rows that
+// are taken for ones of the same unit. Of a table itself,
 // not of a query, it can be unique, and have a parent: a column of another table that always has its value.
 type column struct {
 	name          string
 	unit, lacking bool
 	value         value
-	keys          []ast.KeyPart
+	keys, refers  []ast.KeyPart
 	unique        bool
 	parent        string
 }

@@ -286,7 +286,7 @@ func (q *joinedQuery) groups(sel *pg.SelectStmt, alias string) (of func(*pg.Node
 
 // grouping groups its rows by the ties.
 func (q *joinedQuery) grouping(sel *pg.SelectStmt) {
-	q.out = &ast.Select{From: q.from(sel), At: q.at}
+	q.out = &ast.Select{From: q.from(sel), Tied: true, At: q.at}
 	if where := allOf(q.rest...); where != nil {
 		q.out.Where = exprConverter{q.queryConverter, false}.expr(where)
 	}
@@ -315,6 +315,7 @@ func (q *joinedQuery) all(sel *pg.SelectStmt) {
 		TargetList: sel.TargetList, DistinctClause: sel.DistinctClause, FromClause: sel.FromClause, WhereClause: allOf(q.rest...),
 		GroupClause: sel.GroupClause, HavingClause: sel.HavingClause, GroupDistinct: sel.GroupDistinct,
 	}, selectLocation(sel))
+	q.out.Tied = true
 	q.add(0, q.inner()...)
 	if len(sel.GroupClause) > 0 {
 		q.out.Groups = append(q.out.Groups, q.inner()...)

@@ -46,7 +46,7 @@ func (q queries) correlation(sel *pg.SelectStmt, around *scope) (c correlation, 
 		}
 		c.ties = append(c.ties, t)
 		c.keyed = c.keyed && (!c.own.isUnit(t.inner) || !around.isUnit(t.outer))
-		parts.add(inBoth(c.own.keysOf(t.inner), around.keysOf(t.outer)))
+		parts.add(inBoth(c.own.holdsOf(t.inner), around.holdsOf(t.outer)))
 	}
 	others := slices.Concat(c.rest, sel.FromClause, sel.GroupClause, []*pg.Node{sel.HavingClause})
 	return c, (!c.keyed || parts.whole()) && q.within(c.own, others...)

@@ -330,6 +330,19 @@ func (s *scope) keysOf(n *pg.Node) []ast.KeyPart {
 	return nil
 }
 
+// refersTo returns the keys of rows to which an expression refers.
+func (s *scope) refersTo(n *pg.Node) []ast.KeyPart {
+	if ref := n.GetColumnRef(); ref != nil {
+		if _, c, ok := s.own(ref); ok {
+			return c.refers
+		}
+	}
+	return nil
+}
+
+// holdsOf returns the keys that an expression has values of: those that determine the unit, and those that it refers to.
+func (s *scope) holdsOf(n *pg.Node) []ast.KeyPart { return slices.Concat(s.keysOf(n), s.refersTo(n)) }
+
 // wholeRow returns the item whose whole rows a reference means, and the column of the unit in it, which has a value wherever there is a
 // row of the table; false if it means anything else.
 func (s *scope) wholeRow(ref *pg.ColumnRef) (it *item, unit string, ok bool) {

@@ -90,6 +90,9 @@ func (b *BlockPlan) explain(w *tree, unit string, hidden bool) {
 	for _, s := range leftOutOf(b.block, unit) {
 		w.line(2, "%s", s)
 	}
+	for _, u := range src.United() {
+		w.line(2, "%s", united(u, unit))
+	}
 	if b.Consistent() {
 		w.line(2, "counts and sums: no cell is negative, and they add up (dp.consistent); errors are of the cells before")
 	}

@@ -74,6 +74,31 @@ func (p *Plan) Outside(released [][]*Released) []string {
 	return all
 }
 
+// united says of a reference, between rows that the policy does not prove to be of one unit, what a statement means by it.
+func united(u source.United, unit string) string {
+	if u.Grouped {
+		return fmt.Sprintf("rows of %s with the same %s are grouped by %s as well: the row of %s that they refer to is taken for one of "+
+			"theirs",
+			u.From, u.Columns, unit, u.To)
+	}
+	return fmt.Sprintf("%s and %s are joined by %s.%s only where both rows are of one %s: a row that refers to another %s's has no match",
+		u.From, u.To, u.From, u.Columns, unit, unit)
+}
+
+// UnitsCompared says where the statement compares rows by a reference of which the policy does not say that it stays with one unit: rows
+// that refer to another unit's have no match.
+func (p *Plan) UnitsCompared() []string {
+	var said []string
+	for _, b := range p.Blocks {
+		for _, u := range b.block.source.United() {
+			if s := united(u, p.unit); !u.Said && !slices.Contains(said, s) {
+				said = append(said, s)
+			}
+		}
+	}
+	return said
+}
+
 // cutsOf lists the rows of one unit that are cut before anything is measured. A block that reads nothing cuts none.
 func cutsOf(b *block) []source.Cut {
 	if !b.reads() {

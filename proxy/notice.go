@@ -40,6 +40,9 @@ func leftOut(plan *planner.Plan, released [][]*planner.Released) []string {
 	for _, s := range plan.LeftOut() {
 		said = append(said, strings.ToUpper(s[:1])+s[1:]+". The error does not include what that leaves out.")
 	}
+	for _, s := range plan.UnitsCompared() {
+		said = append(said, strings.ToUpper(s[:1])+s[1:]+".")
+	}
 	said = append(said, plan.Remarks()...)
 	if slices.ContainsFunc(plan.Blocks, (*planner.BlockPlan).Consistent) {
 		said = append(said, "No cell of a count or sum is shown negative, and they add up. Errors are of the cells as they were measured.")

@@ -96,6 +96,12 @@ func withoutUnit(cat *policy.Model) (lines []string) {
 		if counted := policy.Counted(t); counted != "" {
 			lines = append(lines, of+" count ("+counted+")")
 		}
+		for _, s := range policy.Assumed(t, cat.Unit()) {
+			lines = append(lines, fmt.Sprintf("%v: %s", n, s))
+		}
+		if s := policy.Unpromised(t, cat.Unit()); s != "" {
+			lines = append(lines, fmt.Sprintf("%v: %s", n, s))
+		}
 		if warning := policy.Forgetting(t); warning != "" {
 			lines = append(lines, fmt.Sprintf("%v: %s", n, warning))
 		}

@@ -12,6 +12,9 @@ type Relation struct {
 	Columns []string
 	// Keys says of columns, by their names, which keys they hold values of: rows that have the same values of a key are of one unit.
 	Keys map[string][]KeyPart
+	// Refers says likewise of which keys of other tables columns have a value, or NULL: rows that refer to the same row are taken for ones
+	// of its unit, and compared with it.
+	Refers map[string][]KeyPart
 	// Unique are the columns of each of which no two rows have the same value, and none has NULL.
 	Unique []string
 	// Parents says of columns which other one always has their value, and that they are never NULL: "schema.table.column".
@@ -203,7 +206,9 @@ type Select struct {
 	Where  Expr // nil if none
 	Groups []Expr
 	Having Expr // nil if none
-	At     int
+	// Tied says that rows count where they are equal, in columns of the groups or of First, to a row around: none with NULL does.
+	Tied bool
+	At   int
 }
 
 // A Target is one item of a SELECT list: an expression, or all columns of the items of

@@ -40,7 +40,7 @@ func Check(p Policy, s *catalog.Schema) (*Model, []Problem) {
 	}
 	for i := range p.Tables {
 		if t := c.model.tables[p.Tables[i].Name]; t != nil {
-			c.otherPeople(t, &p.Tables[i])
+			c.references(t, &p.Tables[i])
 		}
 	}
 	for i := range p.Tables {
@@ -301,28 +301,6 @@ func isUnique(t *catalog.Table, names []string) bool {
 	return slices.ContainsFunc(t.Keys, func(k catalog.Key) bool {
 		return !slices.ContainsFunc(k.Columns, func(name string) bool { return !slices.Contains(names, name) })
 	})
-}
-
-// otherPeople refuses rows about two people, and public tables that depend on
-// protected ones.
-func (c *checker) otherPeople(t *Table, p *TablePolicy) {
-	for _, fk := range slices.Concat(t.Source.Foreign, t.Source.Loose) {
-		target := c.model.tables[fk.References]
-		if target == nil || target.Public {
-			continue
-		}
-		if t.Public {
-			c.problem(p.Name, "public", "the table references the protected table %s", fk.References)
-			continue
-		}
-		along := len(fk.Columns) == 1 && (fk.Columns[0] == p.UnitColumn || fk.Columns[0] == p.Via) || ofSameUnit(t, fk, target)
-		excused := slices.ContainsFunc(fk.Columns, func(col string) bool { return slices.Contains(p.NotProtected, col) })
-		if !along && !excused {
-			c.problem(p.Name, "unit",
-				"the foreign key %s (%s) is a second way from a row to a unit: a row about two people protects only one of them; "+
-					"name the column under not_protected to accept that", fk.Name, strings.Join(fk.Columns, ", "))
-		}
-	}
 }
 
 // ofSameUnit reports whether every row that a foreign key refers to is of the unit of the row that refers to it. Both have

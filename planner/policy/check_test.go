@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -75,14 +76,6 @@ var spoilt = []struct {
 		day, _ := s.Tables[name("labs")].Column("visit_day")
 		day.Type = text
 	}, "have different types"},
-	{"second person by a key of several columns", func(p *policy.Policy, s *catalog.Schema) {
-		composite(p, s)
-		v := s.Tables[name("visits")]
-		v.Columns = append(v.Columns, column("other_id", int4, true), column("other_day", date, true))
-		v.Foreign = append(v.Foreign, catalog.ForeignKey{
-			Name: "other", Columns: []string{"other_id", "other_day"}, References: name("visits"), Target: []string{"id", "day"},
-		})
-	}, "second way"},
 	{"second person by a key that has the unit's column in another place", func(_ *policy.Policy, s *catalog.Schema) {
 		v := s.Tables[name("visits")]
 		v.Foreign = append(v.Foreign, catalog.ForeignKey{
@@ -298,6 +291,91 @@ func TestKeysThatHoldTheUnit(t *testing.T) {
 	if _, problems := policy.Check(p, s); problems != nil {
 		t.Error(problems)
 	}
+}
+
+// TestReferences holds that a foreign key to a row of people beside the way is taken for a row of the same unit, until the policy says
+// otherwise, and that the policy can state one where no foreign key does.
+func TestReferences(t *testing.T) {
+	var warned string
+	for _, c := range []struct {
+		name  string
+		edit  func(p *policy.Policy, s *catalog.Schema)
+		said  string // the references of labs
+		wrong string // the problem
+	}{
+		{name: "foreign key", edit: func(*policy.Policy, *catalog.Schema) {}, said: "[order_id] orders [id] false; "},
+		{name: "said", edit: func(p *policy.Policy, _ *catalog.Schema) {
+			p.Tables[2].SameUnit = []string{"order_id"}
+		}, said: "[order_id] orders [id] true; "},
+		{name: "excused", edit: func(p *policy.Policy, _ *catalog.Schema) { p.Tables[2].NotProtected = []string{"order_id"} }},
+		{name: "excused and said", edit: func(p *policy.Policy, _ *catalog.Schema) {
+			p.Tables[2].NotProtected, p.Tables[2].SameUnit = []string{"order_id"}, []string{"order_id"}
+		}, wrong: `"order_id" is no reference`},
+		{name: "promised alone", edit: func(p *policy.Policy, s *catalog.Schema) {
+			s.Tables[name("labs")].Foreign = nil
+			p.Tables[2].Refers = refers("order_id", "orders", "")
+		}, said: "[order_id] orders [id] false; "},
+		{name: "promised of the way", edit: func(p *policy.Policy, s *catalog.Schema) {
+			s.Tables[name("labs")].Foreign = nil
+			p.Tables[2].Refers = refers("visit_id", "visits", "id")
+		}},
+		{name: "no key there", edit: func(p *policy.Policy, _ *catalog.Schema) {
+			p.Tables[2].Refers = refers("order_id", "orders", "patient_id")
+		}, wrong: "has no key"},
+		{name: "another person", edit: func(p *policy.Policy, _ *catalog.Schema) {
+			p.Tables[2].Refers = refers("order_id", "patients", "")
+		}, wrong: "another patient"},
+		{name: "other type", edit: func(p *policy.Policy, _ *catalog.Schema) {
+			p.Tables[2].Refers = refers("value", "orders", "")
+		}, wrong: "different types"},
+		{name: "nothing", edit: func(p *policy.Policy, _ *catalog.Schema) {
+			p.Tables[2].SameUnit = []string{"value"}
+		}, wrong: "is no reference"},
+	} {
+		p, s := clinicPolicy(), clinicSchema()
+		withOrders(&p, s)
+		c.edit(&p, s)
+		m, problems := policy.Check(p, s)
+		if c.wrong != "" {
+			if len(problems) != 1 || !strings.Contains(problems[0].Message, c.wrong) {
+				t.Errorf("%s: %v", c.name, problems)
+			}
+			continue
+		}
+		if problems != nil {
+			t.Errorf("%s: %v", c.name, problems)
+			continue
+		}
+		said := ""
+		for _, r := range m.Table(name("labs")).References {
+			said += fmt.Sprintln(r.From, r.To.Name.Name, r.Key, r.Said)
+		}
+		if said = strings.ReplaceAll(said, "\n", "; "); said != c.said {
+			t.Errorf("%s: %q", c.name, said)
+		}
+		warned += strings.Join(policy.Assumed(m.Table(name("labs")), "patient"), "\n") + policy.Unpromised(m.Table(name("labs")), "patient")
+	}
+	if strings.Count(warned, "order_id refers to orders, taken for a row of the same patient") != 2 ||
+		strings.Count(warned, "no foreign key says that visit_id refers to visits") != 1 {
+		t.Error(warned)
+	}
+}
+
+// refers is the reference of a column that a policy states.
+func refers(column, table, key string) []policy.ReferencePolicy {
+	return []policy.ReferencePolicy{{From: []string{column}, To: policy.ColumnName{Table: name(table), Column: key}}}
+}
+
+// withOrders adds orders, of whom labs tell which they were made for.
+func withOrders(p *policy.Policy, s *catalog.Schema) {
+	s.Tables[name("orders")] = &catalog.Table{
+		Name: name("orders"), Kind: 'r', Columns: []catalog.Column{column("id", int4, true), column("patient_id", int4, true)},
+		Keys: []catalog.Key{{Name: "pkey", Columns: []string{"id"}, Primary: true}},
+	}
+	labs := s.Tables[name("labs")]
+	labs.Columns = append(labs.Columns, column("order_id", int4, false))
+	labs.Foreign = append(labs.Foreign, references("order_id", "orders"))
+	p.Tables = append(p.Tables, policy.TablePolicy{Name: name("orders"), UnitColumn: "patient_id"})
 }
 
 func TestSecondPersonMayBeExcused(t *testing.T) {

@@ -41,7 +41,9 @@ type Table struct {
 	// Unit is the path from a row to its privacy unit.
 	Unit Path
 	// Counting says how rows without a unit count; nil if they are left out, or if there are none.
-	Counting      *Counting
+	Counting *Counting
+	// References lead to rows of the same unit, as is assumed, beside the way.
+	References    []Reference
 	MaxRows       int64
 	MaxPartitions int64
 	AutoRows      int64
@@ -50,6 +52,8 @@ type Table struct {
 	sorted []catalog.Index
 	// identifiers are the columns by which rows are told to be a unit's.
 	identifiers map[string]bool
+	// promises are the references that the policy states.
+	promises []Step
 }
 
 // A Column is a column with its policy.
@@ -174,12 +178,13 @@ func (m *Model) Relation(schema, name string) (ast.Relation, bool) {
 			r.Columns = append(r.Columns, t.Columns[i].Name)
 		}
 	}
-	r.Keys = t.unitKeys()
+	r.Keys, r.Refers = t.unitKeys()
 	r.Unique, r.Parents = t.lookups()
 	return r, true
 }
 
-// lookups returns the columns that tell a row of the table, and those by which a row of another table is always found.
+// lookups returns the columns that tell a row of the table, and those by which a row of another table is always found: none where the
+// units are compared as well.
 func (t *Table) lookups() (unique []string, parents map[string]string) {
 	if !t.Source.KeysHold() {
 		return nil, nil
@@ -191,7 +196,7 @@ func (t *Table) lookups() (unique []string, parents map[string]string) {
 	}
 	parents = map[string]string{}
 	for _, fk := range t.Source.Foreign {
-		if len(fk.Columns) != 1 || t.Hides(fk.Columns[0]) {
+		if len(fk.Columns) != 1 || t.Hides(fk.Columns[0]) || comparesUnits(t, fk) {
 			continue
 		}
 		if c, ok := t.Source.Column(fk.Columns[0]); ok && c.NotNull {
@@ -201,13 +206,14 @@ func (t *Table) lookups() (unique []string, parents map[string]string) {
 	return unique, parents
 }
 
-// unitKeys returns of each column the keys that tell whose a row is: those of the table, and the one that a path compares with.
-func (t *Table) unitKeys() map[string][]ast.KeyPart {
+// unitKeys returns of each column the keys that tell whose a row is: those of the table, and the one that a path compares with; and
+// those that it refers to, which are among the first if they are never NULL.
+func (t *Table) unitKeys() (keys, refers map[string][]ast.KeyPart) {
 	if t.Public {
-		return nil
+		return nil, nil
 	}
-	keys := map[string][]ast.KeyPart{}
-	note := func(columns []string, of *Table, key []string) {
+	keys, refers = map[string][]ast.KeyPart{}, map[string][]ast.KeyPart{}
+	note := func(keys map[string][]ast.KeyPart, columns []string, of *Table, key []string) {
 		if !of.Source.KeysHold() || !hasKey(of.Source, key) || slices.ContainsFunc(columns, t.Hides) {
 			return
 		}
@@ -219,12 +225,17 @@ func (t *Table) unitKeys() map[string][]ast.KeyPart {
 		}
 	}
 	for _, k := range t.Source.Keys {
-		note(k.Columns, t, k.Columns)
+		note(keys, k.Columns, t, k.Columns)
 	}
 	if len(t.Unit.Steps) > 0 {
-		note(t.Unit.Steps[0].From, t.Unit.Steps[0].To, t.Unit.Steps[0].Key)
+		note(keys, t.Unit.Steps[0].From, t.Unit.Steps[0].To, t.Unit.Steps[0].Key)
 	}
-	return keys
+	for _, r := range t.References {
+		if note(refers, r.From, r.To, r.Key); !nullable(t, r.From) {
+			note(keys, r.From, r.To, r.Key)
+		}
+	}
+	return keys, refers
 }
 
 // view returns a view of the policy.

@@ -47,7 +47,10 @@ type TablePolicy struct {
 	// NotProtected names foreign-key columns to protected tables whose other
 	// person is knowingly not protected by this table's rows.
 	NotProtected []string
-	Columns      map[string]ColumnPolicy
+	// Refers are references that no foreign key states, SameUnit columns of references that lead to rows of the same unit.
+	Refers   []ReferencePolicy `json:",omitzero"`
+	SameUnit []string          `json:",omitzero"`
+	Columns  map[string]ColumnPolicy
 }
 
 // A ColumnName is a column of a table.

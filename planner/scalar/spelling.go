@@ -100,7 +100,7 @@ type grouping struct {
 // Grouped returns the SQL of grouping expressions, each once, and a writer of expressions
 // over the groups: it writes a grouping expression as that SQL wherever it occurs.
 func (w *Writer) Grouped(keys []Expr) (*Writer, []string, error) {
-	inner := &Writer{Env: w.Env, Fold: w.Fold, Query: w.Query, Own: w.Own}
+	inner := &Writer{Env: w.Env, Fold: w.Fold, Query: w.Query, Own: w.Own, Renamed: w.Renamed}
 	var list []string
 	for _, k := range keys {
 		if len(k.Columns()) == 0 {

@@ -20,6 +20,8 @@ type Writer struct {
 	Fold func(i int) string
 	// Query writes a sub-select of a condition; nil where there is none.
 	Query func(w *Writer, q *Query) (string, error)
+	// Renamed are columns that are called otherwise where the expression is written.
+	Renamed map[*Column]*Column
 	// Own tells the rows of window functions apart; nil where there is none.
 	Own Own
 
@@ -194,7 +196,7 @@ func (w *Writer) convertTo(f fragment, t pgtype.Type, at int) (string, error) {
 // Columns and constants.
 
 func (w *Writer) column(e *Ref, m mode) (fragment, error) {
-	c := e.Column
+	c := w.Called(e.Column)
 	f := fragment{sql: c.Read(), typ: c.Type}
 	if c.derived() {
 		f.typ = w.Env.physical(e)
@@ -209,6 +211,14 @@ func (w *Writer) column(e *Ref, m mode) (fragment, error) {
 		return f, nil
 	}
 	return w.bring(e, f, w.Env.declared(c.Base()))
+}
+
+// Called returns the column as it is called where the expression is written.
+func (w *Writer) Called(c *Column) *Column {
+	for w.Renamed[c] != nil {
+		c = w.Renamed[c]
+	}
+	return c
 }
 
 // bring brings a column of a table into bounds, if there are some. NaN is above all numbers, as in

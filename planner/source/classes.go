@@ -44,6 +44,9 @@ func newClasses(equal []pair, rs []*relation, f paths) *classes {
 	c := &classes{map[*scalar.Column]*scalar.Column{}}
 	var scans []*relation
 	for _, r := range rs {
+		if f[r] != nil {
+			equal = append(slices.Clip(equal), pair{r.unit, f.unit(r)})
+		}
 		found, below := f.witnesses(r)
 		scans, equal = append(scans, found...), slices.Concat(equal, below)
 	}

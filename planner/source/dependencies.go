@@ -90,6 +90,13 @@ func (f *funcDeps) gather(n node, follows paths, g *outerJoinDeps) {
 		f.relations = append(append(f.relations, n), follows.hops(n)...)
 		f.nullable[n] = g != nil
 		f.equal = append(f.equal, identical(follows.holds(n))...)
+		if follows[n] != nil {
+			own := &f.equal
+			if g != nil { // a row without a match has NULL
+				own = &g.equal
+			}
+			*own = append(*own, identical([]pair{{n.unit, follows.unit(n)}})...)
+		}
 		for _, of := range append([]*relation{n}, follows.hops(n)...) {
 			f.implied = append(f.implied, identifiers(of)...)
 		}
@@ -107,7 +114,7 @@ func (f *funcDeps) gather(n node, follows paths, g *outerJoinDeps) {
 		kept := relationsOf(n.left)
 		for _, c := range n.on {
 			for _, col := range c.x.Columns() {
-				if slices.ContainsFunc(kept, func(r *relation) bool { return slices.Contains(r.columns, col) }) {
+				if slices.ContainsFunc(kept, func(r *relation) bool { return r.unit == col || slices.Contains(r.columns, col) }) {
 					inner.needs = append(inner.needs, col)
 				}
 			}
@@ -335,6 +342,9 @@ func (b *branch) leavesOneRow(k *closure) bool {
 	}
 	if b.source.leavesOneRow(k) {
 		return true
+	}
+	if b.united != nil && !k.has(b.source.unit()) {
+		return false
 	}
 	return b.grouped && k.determines(b.keys) || b.distinct && !b.grouped && k.determines(b.targets) ||
 		len(b.first) > 0 && k.determines(b.first)

@@ -120,7 +120,7 @@ func (b *shared) branch(at place, sel *ast.Select) (*branch, []outputColumn, err
 	}
 	r := sc.Resolver()
 	if br.grouped {
-		if br.keys, br.groupRows, err = unitGroup(sc.proved, sel, r); err != nil {
+		if br.keys, br.groupRows, err = br.unitGroup(sc.proved, sel, r); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -167,7 +167,7 @@ const castHint = "Cast it to a type whose equal values look the same, such as nu
 
 // unitGroup resolves the keys of a GROUP BY that contains the unit, and returns how many rows of a
 // unit count in a group, 0 if all do. From then on the resolver is one of expressions over groups.
-func unitGroup(rows *bounded, sel *ast.Select, r *scalar.Resolver) (keys []scalar.Expr, cut int64, err error) {
+func (b *branch) unitGroup(rows *bounded, sel *ast.Select, r *scalar.Resolver) (keys []scalar.Expr, cut int64, err error) {
 	unit := rows.model.Unit()
 	keyed := false
 	for _, g := range sel.Groups {
@@ -182,6 +182,9 @@ func unitGroup(rows *bounded, sel *ast.Select, r *scalar.Resolver) (keys []scala
 		keys = append(keys, x)
 	}
 	if !keyed && !rows.OneUnit(keys) {
+		b.united = refersBy(rows.proof, keys, sel.Tied)
+	}
+	if !keyed && b.united == nil && !rows.OneUnit(keys) {
 		return nil, 0, pgerr.New(pgerr.Ownership, "a group of a sub-select on protected rows can hold rows of more than one %s", unit).
 			At(sel.At).WithHint("%s", cmp.Or(hintOfNobody(rows.proof, keys...),
 			"Group by the column that identifies the "+unit+" as well."))

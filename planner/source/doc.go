@@ -30,6 +30,8 @@
 //   - Rows of two protected relations are joined only on their units: by equalities that hold on
 //     every row (classes.go, ownership.go). A unit that is equal is the same unit, by the equality
 //     that joins and GROUP BY use as well.
+//   - Where rows are joined along a reference and the statement does not compare their units, that is added (references.go, united.go):
+//     the statement is then one that compares them.
 //   - A derived table keeps the unit in a hidden column. Its groups and its different rows have the
 //     unit among their keys, and all branches of a UNION ALL have one (derived.go).
 //   - Window functions and DISTINCT ON stand over rows of one unit, in an order that depends on these

@@ -80,7 +80,7 @@ func joinConditions(n node) []condition {
 // look writes a sub-select that is looked up.
 func (l *level) look(w *scalar.Writer, j *semijoin) (*sqltext.Look, error) {
 	in := j.inner
-	p := &sourceWriter{level: in, w: in.writer(w)}
+	p := &sourceWriter{level: in, w: in.writer(l.writer(w))}
 	r, by := in.relations[0], in.finding()
 	other, err := p.w.Expr(&scalar.Ref{Column: by.b})
 	if err != nil {

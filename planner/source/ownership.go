@@ -96,7 +96,7 @@ func (f paths) with(g paths) paths {
 // then the unit of the row is that of the relation that it is joined with.
 func (f paths) add(rs, among []*relation, c *classes) {
 	for _, r := range rs {
-		if len(r.hops) == 0 {
+		if len(r.hops) == 0 || r.alone {
 			continue
 		}
 		st := r.table.Unit.Steps[0]
@@ -151,7 +151,7 @@ func (p *proof) ownerBelow(n node, c *classes) (*relation, error) {
 	case left == nil:
 		return right, nil
 	case right != nil && !c.same(p.follows.unit(left), p.follows.unit(right)):
-		return nil, p.errDifferentUnits(left, right)
+		return nil, errApart(p, j, c, left, right)
 	}
 	return left, nil
 }

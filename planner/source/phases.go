@@ -45,6 +45,8 @@ type resolved struct {
 	unmatched bool
 	// alike says that INTERSECT or EXCEPT compares columns on both sides of which there may be a NULL, for it one value.
 	alike bool
+	// united are the references along which units are compared as well, though the statement does not.
+	united []reference
 }
 
 // proof tells whose the rows of a resolved level are. Nothing is decided about rows before all

@@ -352,6 +352,7 @@ func checkProofs(t *testing.T, conn *pgx.Conn, st readStatement) {
 		} else if s.RowsWith[i] > 0 && int64(n) > s.RowsWith[i] {
 			t.Errorf("%s\na unit has %d rows with one value of column %d, but at most %d by what is public", sql, n, i+1, s.RowsWith[i])
 		}
+		unitOf := map[string]string{}
 		values1, domain := map[string]string{}, map[string]bool{"NULL": true}
 		if s.Domains[i] != "" {
 			for _, r := range query(t, conn, s.Domains[i], values) {
@@ -362,6 +363,10 @@ func checkProofs(t *testing.T, conn *pgx.Conn, st readStatement) {
 			if first, ok := values1[r.unit()]; s.PerUnit[i] && ok && first != column(r) {
 				t.Errorf("%s\ncolumn %d has one value for each unit, but %s has %s and %s", sql, i+1, r.unit(), first, column(r))
 			}
+			if first, ok := unitOf[column(r)]; s.OneUnit[i] && ok && first != r.unit() {
+				t.Errorf("%s\ncolumn %d tells the unit, but %s is of %s and %s", sql, i+1, column(r), first, r.unit())
+			}
+			unitOf[column(r)] = r.unit()
 			values1[r.unit()] = column(r)
 			if s.NeverNull[i] && column(r) == "NULL" {
 				t.Errorf("%s\ncolumn %d is never NULL, but is", sql, i+1)
@@ -430,11 +435,17 @@ func sourceMeaning(t *testing.T, conn *pgx.Conn, cat *policy.Model, statements [
 type sourceMaker struct {
 	*rand.Rand
 	aliases int
+	tables  []string // that relations are taken from
 }
 
 // randomSources makes statements, the same in every run.
 func randomSources(n int) []string {
-	m := &sourceMaker{Rand: rand.New(rand.NewChaCha8([32]byte{7}))}
+	return randomOver(n, "customers", "orders", "orders", "items", "items", "profiles", "emails", "cards", "logins", "parts", "makers")
+}
+
+// randomOver makes statements over some of the tables.
+func randomOver(n int, tables ...string) []string {
+	m := &sourceMaker{Rand: rand.New(rand.NewChaCha8([32]byte{7})), tables: tables}
 	all := make([]string, n)
 	for i := range all {
 		all[i] = m.statement()
@@ -452,13 +463,16 @@ var shopColumns = map[string][]string{
 	"customers": {"id", "email", "region", "vip", "joined"}, "orders": {"id", "customer_id", "day", "total", "status", "labels"},
 	"items": {"order_id", "line", "part_id", "qty", "u"}, "profiles": {"customer_id", "score", "level"},
 	"emails": {"customer_id", "address"}, "cards": {"customer_id", "kind"},
+	"payments": {"customer_id", "order_id", "id", "refund_of", "amount"}, "repairs": {"id", "payment_id", "order_id", "hours"},
 	"logins": {"customer_id", "day"}, "parts": {"id", "kind", "maker_id", "price"}, "makers": {"id", "country"},
 }
 
 // joinable are the columns that joins compare, by what they mean.
 var joinable = [][]string{
-	{"customers.id", "orders.customer_id", "profiles.customer_id", "emails.customer_id", "logins.customer_id", "cards.customer_id"},
-	{"orders.id", "items.order_id"},
+	{"customers.id", "orders.customer_id", "profiles.customer_id", "emails.customer_id", "logins.customer_id", "cards.customer_id",
+		"payments.customer_id"},
+	{"orders.id", "items.order_id", "payments.order_id", "repairs.order_id"},
+	{"payments.id", "repairs.payment_id", "payments.refund_of"},
 	{"items.part_id", "parts.id"},
 	{"parts.maker_id", "makers.id", "profiles.level"},
 	{"customers.region", "makers.country"},
@@ -512,7 +526,7 @@ func (m *sourceMaker) relation() (string, aliased) {
 	m.aliases++
 	alias := "r" + strconv.Itoa(m.aliases)
 	if m.IntN(4) > 0 {
-		table := m.pick("customers", "orders", "orders", "items", "items", "profiles", "emails", "cards", "logins", "parts", "makers")
+		table := m.pick(m.tables...)
 		return table + " " + alias, aliased{alias + "", shopColumns[table]}.of(table)
 	}
 	switch m.IntN(8) {

@@ -119,7 +119,7 @@ func (sc scope) resolveLevel(from ast.From, where ast.Expr) (scope, error) {
 
 // prove ends the resolution of FROM and WHERE.
 func (d *draft) prove() error {
-	p, err := prove(d.resolved)
+	p, err := proveUnited(d)
 	if err != nil {
 		return err
 	}

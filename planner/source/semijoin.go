@@ -27,7 +27,7 @@ func (p *proof) ofSameUnit(j *semijoin) (*semijoin, error) {
 	}
 	// NOT IN is NULL for every row as soon as the sub-select has one NULL, whosever it is: it takes
 	// units alone, which are never NULL.
-	if j.not && !p.comparesUnits(j) {
+	if j.not && !p.comparesUnits(j) && !j.valued {
 		return nil, notHere(j.at, "Use NOT EXISTS with an equality, or IN.",
 			"NOT IN (SELECT ...) on protected data takes columns that identify the %s on both sides", unit)
 	}
@@ -45,6 +45,9 @@ func (p *proof) ofSameUnit(j *semijoin) (*semijoin, error) {
 			WithHint("%s", hint)
 	}
 	follows.add(region(inner.root), region(p.root), c)
+	if !reachesUnits(p, inner) {
+		return nil, errUnitBeyond(inner.united[0].from)
+	}
 	return j.along(follows), nil
 }
 

@@ -143,7 +143,9 @@ type ReadSource struct {
 	// Proofs: of the rows, of the rows with one value of a column, of a column.
 	Unique                    bool
 	Fixes, PerUnit, NeverNull []bool
-	OneSpelling               []bool
+	// OneUnit says that rows with one value of the column are of one unit.
+	OneUnit     []bool
+	OneSpelling []bool
 	// Domains select the values of public columns; "" for others.
 	Domains  []string
 	Declares bool
@@ -153,6 +155,8 @@ type ReadSource struct {
 	// that is not known. Multiplicity bounds how many rows public relations make of one.
 	Rows, Multiplicity int64
 	RowsWith           []int64
+	// United are the joins to which the equality of units was added.
+	United []United
 }
 
 // ReadBlock resolves FROM and WHERE of a block and writes its SQL.
@@ -182,6 +186,7 @@ func ReadBlock(cat *policy.Model, b *ast.Block, values func([]scalar.Fold) []sca
 		out.Rows = n
 	}
 	out.Multiplicity, _ = s.Multiplicity(nil, limits)
+	out.United = s.United()
 	w := &scalar.Writer{
 		Env:   &scalar.Env{Values: values(constants.Folds()), TimeZones: cat.TimeZones(), UTF8: true, Before14: cat.Before14()},
 		Fold:  func(i int) string { return fmt.Sprintf("$%d", i+1) },
@@ -217,6 +222,7 @@ func (r *ReadSource) column(s *Source, w *scalar.Writer, x scalar.Expr) error {
 	r.Columns, r.Domains = append(r.Columns, sql), append(r.Domains, domain)
 	r.Fixes = append(r.Fixes, s.Fixes([]scalar.Expr{x}))
 	r.PerUnit = append(r.PerUnit, s.PerUnit(x))
+	r.OneUnit = append(r.OneUnit, s.OneUnit([]scalar.Expr{x}))
 	r.OneSpelling = append(r.OneSpelling, scalar.OneSpelling(x))
 	r.NeverNull = append(r.NeverNull, scalar.NeverNull(s.Conjuncts(), x))
 	return err

@@ -92,8 +92,24 @@ func shop(t *testing.T) *policy.Model {
 // shopOf is the shop with this catalogue; a join takes joinRows rows of a unit. Orders without a customer are left out, or count.
 func shopOf(t *testing.T, s *catalog.Schema, joinRows int64, orders ...policy.Nobody) *policy.Model {
 	t.Helper()
+	return checkedShop(t, shopPolicy(joinRows, orders...), s)
+}
+
+func checkedShop(t *testing.T, p policy.Policy, s *catalog.Schema) *policy.Model {
+	t.Helper()
+	c, problems := policy.Check(p, s)
+	for _, p := range problems {
+		t.Errorf("%v", p)
+	}
+	if c == nil {
+		t.FailNow()
+	}
+	return c
+}
+
+func shopPolicy(joinRows int64, orders ...policy.Nobody) policy.Policy {
 	hidden := policy.ColumnPolicy{Hidden: true}
-	c, problems := policy.Check(policy.Policy{Unit: "customer", JoinRows: joinRows, Tables: []policy.TablePolicy{
+	return policy.Policy{Unit: "customer", JoinRows: joinRows, Tables: []policy.TablePolicy{
 		{Name: name("customers"), UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{"name": hidden}},
 		{
 			Name: name("orders"), UnitColumn: "customer_id", MaxRows: 10, MaxPartitions: 3, Nobody: append(orders, "")[0],
@@ -114,14 +130,7 @@ func shopOf(t *testing.T, s *catalog.Schema, joinRows int64, orders ...policy.No
 		{Name: name("makers"), Public: true, Columns: map[string]policy.ColumnPolicy{"secret": hidden}},
 		{Name: name("rates"), Public: true},
 		{Name: name("old_parts"), Public: true},
-	}}, s)
-	for _, p := range problems {
-		t.Errorf("%v", p)
-	}
-	if c == nil {
-		t.FailNow()
-	}
-	return c
+	}}
 }
 
 // TestSources draws what is proved of FROM and WHERE of a block, or the refusal. Commands:

@@ -50,7 +50,7 @@ func (sc scope) resolveExists(e *ast.Exists) (scalar.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := inner.prove(); err != nil {
+	if err := proveWithin(inner, sc); err != nil {
 		return nil, err
 	}
 	for _, t := range sel.Targets {
@@ -100,7 +100,7 @@ func (sc scope) inQuery(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := inner.prove(); err != nil {
+	if err := proveWithin(inner, sc); err != nil {
 		return nil, err
 	}
 	if inner.resolved.unmatched && sc.resolved.inside { // it is written twice

@@ -55,6 +55,8 @@ type relation struct {
 	listed bool
 	// hops are the tables on the path to the unit, in order.
 	hops []*relation
+	// alone says that it has its own way to the unit, though the statement joins the first step.
+	alone bool
 	// Of a derived table:
 	rows *derived
 }
@@ -74,6 +76,8 @@ type branch struct {
 	keys    []scalar.Expr
 	having  scalar.Expr // nil if none
 	grouped bool
+	// united is the reference in keys, or in first, whose rows are taken for ones of one unit; nil if the unit is among them, or follows.
+	united *United
 	// groupRows are how many rows of a unit count in a group, or for a window function; 0 if all do, by proof.
 	groupRows int64
 	// distinct rows have the unit among the targets.
@@ -162,6 +166,17 @@ func outerJoins(n node) []*joined {
 		return append(below, j)
 	}
 	return below
+}
+
+// innerJoins returns the joins of a node that are none.
+func innerJoins(n node) (list []*joined) {
+	if j, ok := n.(*joined); ok {
+		list = append(innerJoins(j.left), innerJoins(j.right)...)
+		if !j.outer {
+			list = append(list, j)
+		}
+	}
+	return list
 }
 
 // conditionsOf returns the conditions of joins that hold on every row of a node, if rows that only

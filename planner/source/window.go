@@ -84,6 +84,9 @@ func (b *branch) firstRows(rows *bounded, sel *ast.Select, out []outputColumn, r
 		b.first = append(b.first, x)
 	}
 	if !slices.ContainsFunc(b.first, rows.IsUnit) && !rows.OneUnit(b.first) {
+		b.united = refersBy(rows.proof, b.first, sel.Tied)
+	}
+	if !slices.ContainsFunc(b.first, rows.IsUnit) && b.united == nil && !rows.OneUnit(b.first) {
 		return pgerr.New(pgerr.Ownership, "a row of a SELECT DISTINCT ON protected rows can be the first of more than one %s", unit).
 			At(sel.At).WithHint("%s", cmp.Or(hintOfNobody(rows.proof, b.first...),
 			"Write the column that identifies the "+unit+" into DISTINCT ON as well."))

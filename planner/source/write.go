@@ -35,7 +35,10 @@ func (l *level) Write(w *scalar.Writer, keyed Keyed) (*sqltext.Select, error) {
 // writer writes expressions over the rows of the level.
 func (l *level) writer(w *scalar.Writer) *scalar.Writer {
 	own := *w
-	own.Query, own.Own = l.WriteQuery, l
+	own.Query, own.Own, own.Renamed = l.WriteQuery, l, renamed(l)
+	for c, as := range w.Renamed {
+		own.Renamed[c] = as
+	}
 	return &own
 }
 

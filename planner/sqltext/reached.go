@@ -178,7 +178,7 @@ func (r *reach) join(j *Join) held {
 			r.deny("the right side of an outer join")
 		}
 	case Inner:
-		of.surely = left.surely && right.surely && slices.ContainsFunc(j.Links, Link.leads) && !slices.ContainsFunc(j.Links, Link.null)
+		of.surely = left.surely && right.surely && len(j.On) == 1 && len(j.Links) == 1 && j.Links[0].leads() && !j.Links[0].null()
 		if of.protected && !unlinked && (!left.surely || !right.surely) {
 			r.deny("a side of an inner join")
 		}

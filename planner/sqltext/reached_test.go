@@ -66,10 +66,15 @@ func TestUnreadFaults(t *testing.T) {
 		Kind: sqltext.Left, Left: visits("x"), On: []string{"p.id = x.patient", "p.smoker"}, Links: links("p.id = x.patient"),
 		Right: tied(sqltext.Left, patients("p"), visits("v")),
 	}
+	led := foreign(foreign(visits("v"), patients("p"), "p.id = v.patient"), hospitals("h"), "h.id = p.x")
+	compared := foreign(foreign(visits("v"), patients("p"), "p.id = v.patient"), hospitals("h"), "h.id = p.x")
+	compared.Left.(*sqltext.Join).On = append(compared.Left.(*sqltext.Join).On, "p.unit = v.unit")
 	for name, c := range map[string]struct {
 		q      *sqltext.Select
 		proved bool
 	}{
+		"inner joins by foreign keys":           {&sqltext.Select{From: led}, true},
+		"one by more than its foreign key":      {&sqltext.Select{From: compared}, false},
 		"a chain":                               {chain(), true},
 		"a look-up":                             {asking(look.SQL()), true},
 		"a query with joins":                    {around(fenced), true},

@@ -1,0 +1,128 @@
+package privacy_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"dpproxy/internal/pgtemp"
+	"dpproxy/internal/sitetest"
+)
+
+// In the hotel a meal and a bill are of a guest, and refer to a stay; an order, which has no guest of its own, is of a bill, and
+// refers to a meal. Of every tenth row the reference leads to another guest's.
+const (
+	hotelSchema = `
+CREATE TABLE guests (id int PRIMARY KEY, city text NOT NULL);
+CREATE TABLE stays (id int PRIMARY KEY, guest_id int NOT NULL REFERENCES guests, nights int NOT NULL);
+CREATE TABLE meals (id int PRIMARY KEY, guest_id int NOT NULL REFERENCES guests, stay_id int REFERENCES stays, price int NOT NULL);
+CREATE TABLE bills (id int PRIMARY KEY, guest_id int NOT NULL REFERENCES guests, stay_id int NOT NULL REFERENCES stays, total int NOT NULL);
+CREATE TABLE orders (id int PRIMARY KEY, bill_id int NOT NULL REFERENCES bills, meal_id int NOT NULL, amount int NOT NULL);
+INSERT INTO guests SELECT g, 'c' || g % 4 FROM generate_series(1, 3000) g;
+INSERT INTO stays SELECT g, (g + 1) / 2, g % 5 + 1 FROM generate_series(1, 6000) g;
+INSERT INTO meals SELECT g, (g + 1) / 2, CASE WHEN g % 7 = 0 THEN NULL WHEN g % 10 = 0 THEN g % 6000 + 1 ELSE g END, g % 30
+  FROM generate_series(1, 6000) g;
+INSERT INTO bills SELECT g, (g + 1) / 2, CASE WHEN g % 10 = 0 THEN g % 6000 + 1 ELSE g END, g % 90 FROM generate_series(1, 6000) g;
+INSERT INTO orders SELECT g, g, CASE WHEN g % 10 = 0 THEN g % 6000 + 1 ELSE g END, g % 9 FROM generate_series(1, 6000) g;
+ANALYZE;`
+	hotelPolicy = `
+privacy_unit: {name: guest, budget: {epsilon: 9000, delta: 0.0001}}
+tables:
+  guests: {unit: id, columns: {city: {values: [c0, c1, c2, c3]}}}
+  stays: {unit: guest_id, max_rows_per_group: 2, max_groups_contributed: 2, columns: {nights: {bounds: [1, 5]}}}
+  meals: {unit: guest_id, max_rows_per_group: 2, max_groups_contributed: 2, columns: {price: {bounds: [0, 30]}}}
+  bills: {unit: guest_id, max_rows_per_group: 2, max_groups_contributed: 2, same_unit: [stay_id], columns: {total: {bounds: [0, 90]}}}
+  orders:
+    unit: {via: bill_id, to: bills.id}
+    max_rows_per_group: 2
+    max_groups_contributed: 2
+    refers: {meal_id: meals}
+    columns: {amount: {bounds: [0, 9]}}
+analysts:
+  ana: {password: "VERIFIER", tables: [guests, stays, meals, bills, orders]}
+limits: {reply_grid: 0}
+defaults: {epsilon: 5, max_epsilon: 1000}
+`
+)
+
+// ofGuest and ofBill compare the guests of the two rows.
+const (
+	ofGuest = "AND s.guest_id = m.guest_id"
+	ofBill  = "AND m.guest_id = (SELECT guest_id FROM bills c WHERE c.id = o.bill_id)"
+)
+
+// byReference are statements that join rows along references, each with what they mean: the same with the units compared.
+var byReference = [][2]string{
+	{"SELECT count(*) FROM meals m JOIN stays s ON s.id = m.stay_id", ofGuest},
+	{"SELECT sum(s.nights) FROM meals m, stays s WHERE m.stay_id = s.id AND m.price > 3", ofGuest},
+	{"SELECT count(s.id) FROM meals m LEFT JOIN stays s ON s.id = m.stay_id", ofGuest},
+	{"SELECT count(*) FROM meals m LEFT JOIN stays s ON s.id = m.stay_id %s WHERE s.id IS NULL", ofGuest},
+	{"SELECT count(m.id) FROM stays s LEFT JOIN meals m ON m.stay_id = s.id AND m.price > 3", ofGuest},
+	{"SELECT sum(b.total) FROM bills b JOIN stays s ON s.id = b.stay_id JOIN guests g ON g.id = s.guest_id", "AND " +
+		"s.guest_id = b.guest_id"},
+	{"SELECT count(*) FROM meals m WHERE EXISTS (SELECT 1 FROM stays s WHERE s.id = m.stay_id AND s.nights > 1 %s)", ofGuest},
+	{"SELECT count(*) FROM bills m WHERE NOT EXISTS (SELECT 1 FROM stays s WHERE s.id = m.stay_id %s)", ofGuest},
+	{"SELECT count(*) FROM meals m WHERE m.stay_id IN (SELECT id FROM stays s WHERE nights > 1 %s)", ofGuest},
+	{"SELECT count(*) FROM bills m WHERE m.stay_id NOT IN (SELECT id FROM stays s WHERE nights > 1 %s)", ofGuest},
+	{"SELECT count(*) FROM bills m WHERE m.stay_id <> ALL (SELECT id FROM stays s WHERE nights > 1 %s)", ofGuest},
+	{"SELECT count(*) FILTER (WHERE m.stay_id IN (SELECT id FROM stays s WHERE nights > 1 %s)) FROM bills m", ofGuest},
+	{"SELECT count(*) FROM stays s WHERE (SELECT count(*) FROM meals m WHERE m.stay_id = s.id %s) > 0", ofGuest},
+	{"SELECT count(*) FROM meals m WHERE coalesce((SELECT s.nights FROM stays s WHERE s.id = m.stay_id %s), 9) > 5", ofGuest},
+	{"SELECT count(*) FROM bills m WHERE (SELECT s.nights FROM stays s WHERE s.id = m.stay_id %s) IS NULL", ofGuest},
+	{"SELECT count(*) FROM stays s, LATERAL (SELECT max(price) AS p FROM meals m WHERE m.stay_id = s.id %s) x WHERE x.p >= 0", ofGuest},
+	{"SELECT sum(o.amount) FROM orders o JOIN meals m ON m.id = o.meal_id", ofBill},
+	{"SELECT count(m.id) FROM orders o LEFT JOIN meals m ON m.id = o.meal_id %s JOIN bills b ON b.id = o.bill_id", ofBill},
+	{"SELECT count(*) FROM orders o JOIN meals m ON m.id = o.meal_id %s JOIN stays s ON s.id = m.stay_id AND s.guest_id " +
+		"= m.guest_id", ofBill},
+	{"SELECT avg(n) FROM (SELECT stay_id, count(*) AS n FROM bills GROUP BY stay_id %s) t", ", guest_id"},
+}
+
+// TestReferences asks them, and compares answers with what they mean. The administrator and the analyst are told what is compared.
+func TestReferences(t *testing.T) {
+	s := sitetest.New(t, hotelSchema, hotelPolicy)
+	plain := sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser))
+	var notice *pgconn.Notice
+	ana := sitetest.DialTold(t, s.Run(t).URL("ana"), func(n *pgconn.Notice) { notice = n })
+	value := func(conn *pgx.Conn, sql string) float64 {
+		t.Helper()
+		var x float64
+		if err := conn.QueryRow(t.Context(), sql, pgx.QueryExecModeSimpleProtocol).Scan(&x); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
+		return x
+	}
+	for _, q := range byReference {
+		asked, meant := strings.Replace(q[0], " %s", "", 1), strings.Replace(q[0], "%s", q[1], 1)
+		if !strings.Contains(q[0], "%s") {
+			meant = q[0] + " " + q[1]
+		}
+		got, want := value(ana, asked), value(plain, meant)
+		if math.Abs(got-want) > 30+0.01*math.Abs(want) {
+			t.Errorf("%s: %v, not %v", asked, got, want)
+		}
+		if without := value(plain, asked); math.Abs(want-without) < 60 && !strings.Contains(asked, "avg(") {
+			t.Errorf("%s: %v with the units compared, and %v without, tell nothing", asked, want, without)
+		}
+	}
+	value(ana, byReference[0][0])
+	const told = "Meals and stays are joined by meals.stay_id only where both rows are of one guest"
+	if notice == nil || !strings.Contains(notice.Detail, told) {
+		t.Errorf("the notice says %v", notice)
+	}
+	value(ana, byReference[5][0])
+	if notice == nil || strings.Contains(notice.Detail, "are joined by") {
+		t.Errorf("the notice says %v", notice)
+	}
+	rows, err := ana.Query(t.Context(), "EXPLAIN "+byReference[5][0], pgx.QueryExecModeSimpleProtocol)
+	lines, err2 := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || err2 != nil || !strings.Contains(strings.Join(lines, "\n"), "bills and stays are joined by bills.stay_id only") {
+		t.Errorf("%v, %v: %s", err, err2, strings.Join(lines, "\n"))
+	}
+	s.Says(t, "public.meals: stay_id refers to stays, taken for a row of the same guest", "check", s.Policy, "--online")
+	if out := s.Command(t, "check", s.Policy, "--online"); strings.Contains(out, "public.bills: stay_id refers") {
+		t.Errorf("check says %s", out)
+	}
+}

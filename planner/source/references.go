@@ -1,0 +1,189 @@
+package source
+
+import (
+	"slices"
+
+	"dpproxy/parser/ast"
+	"dpproxy/planner/policy"
+	"dpproxy/planner/scalar"
+)
+
+// A United is a join to which dpproxy has added the equality of units, or a grouping to which it has added the unit.
+type United struct {
+	// From and To name the tables, Columns those that refer.
+	From, To string
+	Columns  string
+	// Said says that the policy knows that both rows are of one unit.
+	Said bool
+	// Grouped says that rows are grouped by the columns, and not joined.
+	Grouped bool
+}
+
+// An apart is the error of relations whose units are not compared. A reference by which rows of a join are joined may say that they can be.
+type apart struct {
+	error
+	join *joined
+	by   *reference
+}
+
+// Unwrap returns the refusal.
+func (a *apart) Unwrap() error { return a.error }
+
+// A reference is one between two relations that stand beside each other.
+type reference struct {
+	from, to *relation
+	said     United
+}
+
+// condition is the equality of the two units.
+func (r *reference) condition() (condition, error) {
+	sides := map[string]*scalar.Column{"from": r.from.unit, "to": r.to.unit}
+	resolver := &scalar.Resolver{
+		Constants: &scalar.Constants{}, Column: func(c *ast.Column) (*scalar.Column, error) { return sides[c.Name], nil },
+	}
+	at := r.from.at
+	x, err := resolver.Boolean(&ast.Op{Name: "=", Left: &ast.Column{Name: "from", At: at}, Right: &ast.Column{Name: "to", At: at}, At: at})
+	return condition{x: x}, err
+}
+
+// referring returns a reference by which rows of one relation are joined with those of another, as the equalities say; nil if there is
+// none. Units of which one can be of no person are not compared.
+func referring(c *classes, m *policy.Model, a, b *relation) *reference {
+	if !a.protected() || !b.protected() || a.tagged != b.tagged {
+		return nil
+	}
+	for _, two := range [][2]*relation{{a, b}, {b, a}} {
+		from, to := two[0], two[1]
+		for _, f := range protectedTables(from) {
+			for _, t := range protectedTables(to) {
+				if ref := refersAlong(c, m, f, t); ref != nil {
+					return &reference{from, to, United{
+						From: m.Whole(f.table).Name.Name, To: m.Whole(t.table).Name.Name,
+						Columns: f.table.ShownList(ref.From), Said: ref.Said,
+					}}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// refersAlong returns the reference of the first table to the second whose columns are all equal to those of the key.
+func refersAlong(c *classes, m *policy.Model, from, to *relation) *policy.Reference {
+	refs := m.Whole(from.table).References
+	i := slices.IndexFunc(refs, func(r policy.Reference) bool {
+		return m.Whole(to.table) == r.To && !slices.ContainsFunc(r.From, func(name string) bool {
+			f, k := from.column(name), to.column(r.Key[slices.Index(r.From, name)])
+			return f == nil || k == nil || !c.same(f, k)
+		})
+	})
+	if i < 0 {
+		return nil
+	}
+	return &refs[i]
+}
+
+// protectedTables are the protected tables whose columns a relation can have: itself, or those of a derived table.
+func protectedTables(r *relation) (list []*relation) {
+	if r.rows == nil {
+		return []*relation{r}
+	}
+	for _, b := range r.rows.branches {
+		for _, in := range b.source.relations {
+			if in.protected() {
+				list = append(list, protectedTables(in)...)
+			}
+		}
+	}
+	return list
+}
+
+// errApart returns the error of a join of relations whose units are not compared, as far as equalities say. The reference may be between
+// others that inner joins put beside them.
+func errApart(p *proof, j *joined, c *classes, left, right *relation) error {
+	for _, at := range append([]*joined{j}, innerJoins(p.root)...) {
+		if by := between(p, at, c); by != nil {
+			return &apart{p.errDifferentUnits(left, right), at, by}
+		}
+	}
+	return p.errDifferentUnits(left, right)
+}
+
+// between returns a reference between the sides of a join whose units are not compared; nil if there is none.
+func between(p *proof, j *joined, c *classes) *reference {
+	for _, l := range relationsOf(j.left) {
+		for _, r := range relationsOf(j.right) {
+			if ref := referring(c, p.model, l, r); ref != nil && !c.same(l.unit, r.unit) {
+				return ref
+			}
+		}
+	}
+	return nil
+}
+
+// unitsBeyond are the relations of which the unit is that of a relation outside of a join that compares it: there they need their own way.
+func unitsBeyond(p *proof) (list []*relation) {
+	for _, j := range slices.Concat(innerJoins(p.root), outerJoins(p.root)) {
+		below := relationsOf(j)
+		for _, u := range p.united {
+			if !slices.ContainsFunc(j.on, u.writtenAs) {
+				continue
+			}
+			for _, r := range []*relation{u.from, u.to} {
+				if !slices.Contains(below, p.follows.end(r)) {
+					list = append(list, r)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// reachesUnits reports whether the level around a sub-select can write the units that the sub-select is compared with.
+func reachesUnits(p *proof, inner *level) bool {
+	return !slices.ContainsFunc(inner.united, func(u reference) bool {
+		return slices.ContainsFunc([]*relation{u.from, u.to}, func(r *relation) bool {
+			return p.follows[r] != nil && !slices.Contains(region(p.root), r)
+		})
+	})
+}
+
+// refersBy returns the reference whose columns are all among expressions: rows that refer to the same row are taken for ones of one unit,
+// and grouped by their unit as well. Rows with NULL refer to none: where their groups count, there must be none. It is nil if there is no
+// reference.
+func refersBy(p *proof, keys []scalar.Expr, tied bool) *United {
+	has := func(c *scalar.Column) bool {
+		return slices.ContainsFunc(keys, func(x scalar.Expr) bool {
+			k, plain := scalar.PlainColumn(x)
+			return plain && c != nil && k.Base() == c.Base() && (tied || scalar.NeverNull(p.Conjuncts(), x))
+		})
+	}
+	for _, r := range p.relations {
+		if !r.protected() {
+			continue
+		}
+		for _, t := range protectedTables(r) {
+			for _, ref := range p.model.Whole(t.table).References {
+				if !slices.ContainsFunc(ref.From, func(name string) bool { return !has(t.column(name)) }) {
+					return &United{
+						From: p.model.Whole(t.table).Name.Name, To: ref.To.Name.Name, Columns: t.table.ShownList(ref.From),
+						Said: ref.Said, Grouped: true,
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// errUnitBeyond refuses a comparison of units of which one is not at hand where the join is.
+func errUnitBeyond(r *relation) error {
+	return notHere(r.at, "Compare the columns that identify the unit in the condition of the join.",
+		"the rows of %q lead to their unit by a relation outside of the join in which they refer to another row", r.name)
+}
+
+// writtenAs reports whether a condition is that of the reference.
+func (r *reference) writtenAs(c condition) bool {
+	a, b, ok := scalar.Equality(c.x)
+	return ok && a == r.from.unit && b == r.to.unit
+}
