@@ -104,6 +104,11 @@ func (d pathfinder) besides(t *Table) {
 // othersRow reports whether a foreign key of a protected table refers to another person, or to a row that is mostly another's: the
 // subject of a reaction.
 func (d pathfinder) othersRow(r *relation, fk catalog.ForeignKey) bool {
+	to := d.Table(fk.References)
+	names := slices.ContainsFunc(d.unitNames(to), func(c string) bool { return slices.Contains(fk.Target, c) })
+	if to.OnePerUnit || names { // a person, by another name
+		return true
+	}
 	if d.namesPeople(r, fk) || fk.References == d.Unit.Table && r.Name == d.Unit.Table || d.byPart(r, fk) {
 		return true
 	}

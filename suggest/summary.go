@@ -33,7 +33,7 @@ func (d summary) text(next string) string {
 		line("By name", "%s: no foreign key", strings.Join(all, ", "))
 	}
 	if all := d.columnsOf(func(t *Table) []string { return t.SamePerson }); all != nil {
-		line("Same person", "%s: it is assumed that these are rows of one %s", strings.Join(all, ", "), oneLine(d.UnitName))
+		line("Same person", "%s: joins keep only pairs of one %s", strings.Join(all, ", "), oneLine(d.UnitName))
 	}
 	if all := d.columnsOf(func(t *Table) []string { return t.NotProtected }); all != nil {
 		line("Unprotected", "%s", strings.Join(all, ", "))

@@ -126,22 +126,16 @@ func (w *writer) column(c *Column) {
 	w.line(3, "%s: %s%s", scalar(c.Source.Name), c.Policy, note)
 }
 
-// besides writes the columns that refer to others, or to rows that are assumed to be of the same person. The policy has one word for
-// both: it says that this row does not protect whoever is behind.
+// besides writes the columns that refer to others, and those that are taken for references to rows of the same person.
 func (w *writer) besides(t *Table) {
-	all := slices.Concat(t.NotProtected, t.SamePerson)
-	if len(all) == 0 {
-		return
-	}
-	var said []string
 	if len(t.NotProtected) > 0 {
-		said = append(said, "a row protects one "+oneLine(w.d.UnitName)+", and not who is behind "+list(slices.Clone(t.NotProtected)))
+		w.line(2, "not_protected: [%s] # a row protects one %s, and not who is behind %s", strings.Join(quoted(t.NotProtected), ", "),
+			oneLine(w.d.UnitName), list(slices.Clone(t.NotProtected)))
 	}
 	if len(t.SamePerson) > 0 {
-		said = append(said, "it is assumed, and nothing rests on it, that "+list(slices.Clone(t.SamePerson))+" refers to rows of the same "+
-			oneLine(w.d.UnitName))
+		w.line(2, "# Joins by %s keep only pairs of one %s. If you know that there are no others: same_unit: [%s]",
+			list(slices.Clone(t.SamePerson)), oneLine(w.d.UnitName), oneLine(strings.Join(quoted(t.SamePerson), ", ")))
 	}
-	w.line(2, "not_protected: [%s] # %s", strings.Join(quoted(all), ", "), strings.Join(said, "; "))
 }
 
 // String writes a way as a policy has it.
