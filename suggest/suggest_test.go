@@ -2,6 +2,7 @@ package suggest_test
 
 import (
 	"bufio"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -286,6 +287,24 @@ func TestScalars(t *testing.T) {
 	} {
 		if got := suggest.Scalar(text); got != want {
 			t.Errorf("%s is written %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestManyDoubts groups more than twelve doubtful tables by their reasons.
+func TestManyDoubts(t *testing.T) {
+	for _, n := range []int{12, 13} {
+		lines := slices.Clone(people)
+		for i := range n {
+			lines = append(lines, fmt.Sprintf("shop_%d: id, phone text", i))
+		}
+		var out strings.Builder
+		c := &suggest.Conversation{In: bufio.NewReader(strings.NewReader("\n\n")), Out: &out}
+		if _, err := c.Hold(parse(t, lines...), suggest.NewChoices(suggest.Service{})); err != nil {
+			t.Fatal(err)
+		}
+		if grouped := strings.Contains(out.String(), "phone: shop_0, shop_1, "); grouped != (n > 12) {
+			t.Errorf("%d tables are grouped: %v\n%s", n, grouped, out.String())
 		}
 	}
 }
