@@ -63,7 +63,7 @@ func (s *Schema) ofCrowd(t *table, c column, f Filling, units int) string {
 		return crowded(c.typ, units)
 	case c.name == shard:
 		return "0"
-	case c.name == "id" || c.name == "pid" || c.name == "event" || t == s.places && c.kind == integer:
+	case c.name == "id" || c.name == "pid" || c.name == "event" || c.name == prior || t == s.places && c.kind == integer:
 		return "100000 + g"
 	case t == s.places:
 		return "'zone ' || g"

@@ -17,9 +17,10 @@ type filler struct {
 	dice
 	schema *Schema
 	honest bool
-	finite bool // no infinite numerics
-	ids    int  // of the last event
-	pids   int  // of the last part
+	finite bool        // no infinite numerics
+	ids    int         // of the last event
+	pids   int         // of the last part
+	last   map[int]int // the last event of each unit
 }
 
 // fill makes the rows.
@@ -141,6 +142,10 @@ func (f *filler) event(u int, m manner, group int) {
 			row = append(row, strconv.Itoa(f.ids%shards))
 			continue
 		}
+		if c.name == prior {
+			row = append(row, f.priorOf(u))
+			continue
+		}
 		v := f.value(c, m, group)
 		switch {
 		case c.name == "kind":
@@ -156,6 +161,20 @@ func (f *filler) event(u int, m manner, group int) {
 	for range f.r.IntN(3) {
 		f.part(m, group)
 	}
+}
+
+// priorOf is the event that the last one refers to, without a choice of its own: other schemas stay as they are. Of honest units it is one
+// of the same unit, or none.
+func (f *filler) priorOf(u int) string {
+	before, known := f.last[u]
+	f.last[u] = f.ids
+	switch {
+	case known && u != noUnit && (f.honest || f.ids%3 == 0):
+		return strconv.Itoa(before)
+	case f.honest || f.ids%4 == 0:
+		return "NULL"
+	}
+	return strconv.Itoa(f.ids*5%(f.ids+3) + 1)
 }
 
 // shards is how many events have one id, where a key has two columns.

@@ -95,7 +95,8 @@ func (g *Generator) Schema(p Profile) *Schema {
 		s.parts.columns = append(s.parts.columns, column{name: shard, kind: integer, typ: "int", notNull: p == Honest})
 	}
 	s.partitioned = len(s.indexes)%2 == 1
-	f := &filler{dice: g.dice, schema: s, honest: p == Honest, finite: g.FiniteNumerics}
+	s.events.columns = append(s.events.columns, column{name: prior, kind: integer, typ: "int"})
+	f := &filler{dice: g.dice, schema: s, honest: p == Honest, finite: g.FiniteNumerics, last: map[int]int{}}
 	f.fill()
 	return s
 }
@@ -164,6 +165,8 @@ func (s *Schema) Policy() string {
 			b.WriteString("    unit: {via: [event, shard], to: events}\n")
 		case t == s.parts:
 			b.WriteString("    unit: {via: event, to: events.id}\n")
+		case t == s.events && !s.composite:
+			b.WriteString("    unit: uid\n    refers: {" + prior + ": events}\n")
 		default:
 			b.WriteString("    unit: uid\n")
 		}

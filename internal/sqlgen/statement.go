@@ -104,6 +104,13 @@ func (g statementGenerator) statement() Statement {
 	groups := st.groupBy(g.dice, keys)
 	threshold, feature := g.threshold(src, strings.Join(targets, ", ")+src.from+strings.Join(where, ""))
 	value, also := g.value(src, strings.Join(targets, ", ")+src.from+strings.Join(where, ""))
+	from, refers := src.from, ""
+	if !g.schema.composite && len(src.units) > 0 {
+		from, refers = referring(src.from, strings.Join(targets, ", ")+src.from+strings.Join(where, ""))
+	}
+	if refers != "" || from != src.from {
+		st.Features = append(st.Features, Referring)
+	}
 	inside, filters := g.inside(src, strings.Join(targets, ", ")+src.from+strings.Join(where, ""))
 	if inside != "" {
 		st.Features = append(st.Features, Inside)
@@ -112,13 +119,13 @@ func (g statementGenerator) statement() Statement {
 		targets, st.Outputs = append(targets, "count(*) FILTER (WHERE "+inside+")"), append(st.Outputs, Count)
 		inside = ""
 	}
-	where = append(where, threshold, value, inside)
+	where = append(where, threshold, value, inside, refers)
 	for _, f := range []string{feature, also} {
 		if f != "" {
 			st.Features = append(st.Features, f)
 		}
 	}
-	st.SQL = src.with + "SELECT " + strings.Join(targets, ", ") + " FROM " + src.from + src.whereClause(where...) + groups
+	st.SQL = src.with + "SELECT " + strings.Join(targets, ", ") + " FROM " + from + src.whereClause(where...) + groups
 	return st
 }
 

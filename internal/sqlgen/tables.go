@@ -130,3 +130,6 @@ func (g tableGenerator) indexes() (list []string) {
 	}
 	return list
 }
+
+// prior is the column of events that refers to another of them. Its name ends as those of columns that no statement computes with.
+const prior = "priorid"
