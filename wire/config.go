@@ -48,11 +48,11 @@ type Limits struct {
 	Connections        int           // logged-in sessions; default 200
 	UserConnections    int           // sessions of one user; default as Connections
 	AddressConnections int           // sessions from one address; default as Connections
-	Logins             int           // connections not yet logged in; default 200
-	AddressLogins      int           // of these, from one address; default 100
+	Logins             int           // connections not yet logged in; default 400
+	AddressLogins      int           // of these, from one address; default 200
 	FailedLogins       int           // wrong proofs, and proofs that did not come, of one user from one address in FailedTime; default 20
 	FailedTime         time.Duration // default 1 min
-	LoginTime          time.Duration // from accept to the end of log-in; default 10 s
+	LoginTime          time.Duration // from accept to the end of log-in, half of it at most for one stage; default 10 s
 	DialTime           time.Duration // for opening the mirror session; default 10 s
 	DrainTime          time.Duration // for sessions at work when the server stops; default 30 s
 	IdleTime           time.Duration // a session without a statement; default 24 h
@@ -64,6 +64,9 @@ type Limits struct {
 	Pipeline           int           // requests sent ahead of their replies; default 10000
 	PrivateBytes       int           // the replies to one private query; default 64 MiB
 }
+
+// stageTime is how long a client may take for one stage of its log-in: it cannot have the whole time at one.
+func (l Limits) stageTime() time.Duration { return l.LoginTime / 2 }
 
 // defaultIterations is Postgres's own number of SCRAM iterations.
 const defaultIterations = 4096
@@ -82,8 +85,8 @@ func (l Limits) withDefaults() Limits {
 	number(&l.Connections, 200)
 	number(&l.UserConnections, l.Connections)
 	number(&l.AddressConnections, l.Connections)
-	number(&l.Logins, 200)
-	number(&l.AddressLogins, 100)
+	number(&l.Logins, 400)
+	number(&l.AddressLogins, 200)
 	number(&l.FailedLogins, 20)
 	duration(&l.FailedTime, time.Minute)
 	duration(&l.LoginTime, 10*time.Second)

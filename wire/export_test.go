@@ -26,3 +26,15 @@ func (v *Server) Owed() int {
 
 // Sessions returns the number of sessions.
 func (v *Server) Sessions() int { return len(v.sessions.all()) }
+
+// Encrypted returns how many connections have exchanged keys and not said who they are.
+func (v *Server) Encrypted() (n int) {
+	v.lobby.mu.Lock()
+	defer v.lobby.mu.Unlock()
+	for _, g := range v.lobby.guests {
+		if g.stage == encrypted {
+			n++
+		}
+	}
+	return n
+}

@@ -179,11 +179,11 @@ func (v *Server) checkPassword(ctx context.Context, c *connection, p *peer) erro
 // answers the right proof. A client that sees a challenge and does not prove anything counts as one
 // that was wrong; that verifiers cannot be read, or that others need its place, is not the client's fault.
 func (v *Server) prove(ctx context.Context, c *connection, p *peer, first string) (signature string, err error) {
-	v.lobby.heard(c.guest)
 	of := attemptOf(c.address, c.user)
 	if err := v.attempts.prove(ctx, of, c.config.Limits); err != nil {
 		return "", err
 	}
+	c.reached(answered)
 	failed := true
 	defer func() { v.attempts.settle(of, failed && !turnedAway(ctx), c.config.Limits) }()
 	denied := fatal(pgerr.InvalidPassword, "password authentication failed for user %q", c.user)

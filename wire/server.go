@@ -112,6 +112,7 @@ func (v *Server) accept(ctx, running context.Context, l net.Listener, all *sync.
 		c := &connection{conn: frugal.Direct(conn), config: v.config.Load(), moment: moment, address: addressOf(conn)}
 		logIn, stop := context.WithCancelCause(ctx)
 		c.guest = &guest{address: c.address, turn: stop}
+		c.reached = func(s stage) { v.lobby.reached(c.guest, s) }
 		v.lobby.enter(c.guest, c.config.Limits)
 		all.Go(func() { v.handle(logIn, ctx, running, c) })
 	}
@@ -180,6 +181,7 @@ func (v *Server) login(ctx context.Context, c *connection) (*relay, error) {
 		return nil, errNoRoom
 	}
 	if f, ok := errors.AsType[*fatalError](err); ok {
+		c.reached(refused)
 		v.log.Info("a log-in failed", "user", c.user[:min(len(c.user), longestName)], "remote", remote(conn), "code", f.told.Code.String())
 		c.refuse(conn, f, lingerTime)
 	}
@@ -213,7 +215,7 @@ func (v *Server) tryLogin(ctx context.Context, c *connection) (*relay, error) {
 		}
 		return nil, errDone
 	}
-	v.lobby.heard(c.guest)
+	c.reached(started)
 	c.user = start.user()
 	p := newPeer(c.conn, loginMessageBytes)
 	if n := start.negotiation(); n != nil {

@@ -190,6 +190,7 @@ type connection struct {
 	address string // whom admission counts it with
 	tls     bool
 	guest   *guest            // in the lobby, until it has logged in
+	reached func(stage)       // tells the lobby how far it is
 	user    string            // as it says
 	shown   *x509.Certificate // the client's, signed by an authority of the policy; nil if none
 	binding channelBinding

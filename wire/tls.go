@@ -37,6 +37,7 @@ func (c *connection) directTLS(ctx context.Context) error {
 	if _, err := io.ReadFull(c.conn, first[:]); err != nil {
 		return errDone
 	}
+	c.reached(begun)
 	plain := c.conn
 	c.conn = &unread{Conn: plain, bytes: first[:]}
 	if first[0] != tlsHandshake || c.config.TLS == nil {
@@ -82,6 +83,7 @@ func (c *connection) startTLS(ctx context.Context) error {
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return errDone
 	}
+	c.reached(encrypted)
 	c.conn, c.tls = conn, true
 	c.binding = endpointBinding(shown)
 	if chains := conn.ConnectionState().VerifiedChains; len(chains) > 0 {

@@ -41,6 +41,7 @@ type soak struct {
 
 	// turned counts log-ins whose place the crowd took, which a slow machine can have.
 	relayed, answered, canceled, late, left, turned atomic.Int64
+	slowest                                         atomic.Int64 // log-in, in nanoseconds, with those that were turned away
 	// asked are the protected statements that were sent: answered ones, and ones whose
 	// client gave up, which may be charged or not.
 	asked atomic.Int64
@@ -51,7 +52,7 @@ type soak struct {
 // nor goroutines nor connections grow.
 func TestSoak(t *testing.T) {
 	t.Parallel()
-	clients, strangers, long := 30, 300, 15*time.Second
+	clients, strangers, long := 30, 800, 15*time.Second // more strangers than places
 	if *soakTime > 0 {
 		clients, strangers, long = 200, 1000, *soakTime
 	}
@@ -79,8 +80,9 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	t.Logf("%d clients beside %d at the door, which came %d times, %v: %d relayed, %d protected answers, %d cancelled, "+
-		"%d cancel requests too late, %d clients left in the middle, %d log-ins were turned away", clients, strangers, crowd.tried.Load(),
-		long, k.relayed.Load(), k.answered.Load(), k.canceled.Load(), k.late.Load(), k.left.Load(), k.turned.Load())
+		"%d cancel requests too late, %d clients left in the middle, %d log-ins were turned away, the slowest took %v",
+		clients, strangers, crowd.tried.Load(), long, k.relayed.Load(), k.answered.Load(), k.canceled.Load(), k.late.Load(),
+		k.left.Load(), k.turned.Load(), time.Duration(k.slowest.Load()).Round(time.Millisecond))
 	meter.report(t)
 	k.checkLedger(t, s)
 	k.checkGoroutines(t, s)
@@ -126,6 +128,7 @@ func (k *soak) client(ctx context.Context, t *testing.T, user string, seed uint6
 func (k *soak) connect(ctx context.Context, user string) (*pgx.Conn, error) {
 	k.door <- struct{}{}
 	defer func() { <-k.door }()
+	began := time.Now()
 	conn, err := pgx.Connect(ctx, k.run.URL(user))
 	for until := time.Now().Add(30 * time.Second); sitetest.SQLState(err) == "53300" && time.Now().Before(until); {
 		k.turned.Add(1)
@@ -133,6 +136,9 @@ func (k *soak) connect(ctx context.Context, user string) (*pgx.Conn, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	for took, most := int64(time.Since(began)), k.slowest.Load(); took > most && !k.slowest.CompareAndSwap(most, took); {
+		most = k.slowest.Load()
 	}
 	_, err = conn.Exec(ctx, "SET dp.epsilon = '"+dp.Decimal(soakEpsilon, 12)+"'; SET dp.notice = off")
 	return conn, err
