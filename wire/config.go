@@ -48,8 +48,8 @@ type Limits struct {
 	Connections        int           // logged-in sessions; default 200
 	UserConnections    int           // sessions of one user; default as Connections
 	AddressConnections int           // sessions from one address; default as Connections
-	Logins             int           // connections not yet logged in; default 400
-	AddressLogins      int           // of these, from one address; default 200
+	Logins             int           // connections not yet logged in; default 200
+	AddressLogins      int           // of these, from one address; default 100
 	FailedLogins       int           // wrong proofs, and proofs that did not come, of one user from one address in FailedTime; default 20
 	FailedTime         time.Duration // default 1 min
 	LoginTime          time.Duration // from accept to the end of log-in, half of it at most for one stage; default 10 s
@@ -85,8 +85,8 @@ func (l Limits) withDefaults() Limits {
 	number(&l.Connections, 200)
 	number(&l.UserConnections, l.Connections)
 	number(&l.AddressConnections, l.Connections)
-	number(&l.Logins, 400)
-	number(&l.AddressLogins, 200)
+	number(&l.Logins, 200)
+	number(&l.AddressLogins, 100)
 	number(&l.FailedLogins, 20)
 	duration(&l.FailedTime, time.Minute)
 	duration(&l.LoginTime, 10*time.Second)

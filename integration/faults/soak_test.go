@@ -52,7 +52,7 @@ type soak struct {
 // nor goroutines nor connections grow.
 func TestSoak(t *testing.T) {
 	t.Parallel()
-	clients, strangers, long := 30, 800, 15*time.Second // more strangers than places
+	clients, strangers, long := 30, 300, 15*time.Second // more strangers than places
 	if *soakTime > 0 {
 		clients, strangers, long = 200, 1000, *soakTime
 	}
