@@ -45,7 +45,6 @@ func TestSave(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := func(s *pgtemp.Server, sql string) string { // the last statement
-
 		t.Helper()
 		conn, err := pgx.Connect(t.Context(), s.URL("postgres", pgtemp.Superuser))
 		if err != nil {

@@ -469,8 +469,10 @@ var shopColumns = map[string][]string{
 
 // joinable are the columns that joins compare, by what they mean.
 var joinable = [][]string{
-	{"customers.id", "orders.customer_id", "profiles.customer_id", "emails.customer_id", "logins.customer_id", "cards.customer_id",
-		"payments.customer_id"},
+	{
+		"customers.id", "orders.customer_id", "profiles.customer_id", "emails.customer_id", "logins.customer_id", "cards.customer_id",
+		"payments.customer_id",
+	},
 	{"orders.id", "items.order_id", "payments.order_id", "repairs.order_id"},
 	{"payments.id", "repairs.payment_id", "payments.refund_of"},
 	{"items.part_id", "parts.id"},

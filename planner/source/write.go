@@ -1,6 +1,7 @@
 package source
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,9 +37,7 @@ func (l *level) Write(w *scalar.Writer, keyed Keyed) (*sqltext.Select, error) {
 func (l *level) writer(w *scalar.Writer) *scalar.Writer {
 	own := *w
 	own.Query, own.Own, own.Renamed = l.WriteQuery, l, renamed(l)
-	for c, as := range w.Renamed {
-		own.Renamed[c] = as
-	}
+	maps.Copy(own.Renamed, w.Renamed)
 	return &own
 }
 
