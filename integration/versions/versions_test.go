@@ -73,6 +73,7 @@ var elsewhere = map[string]string{
 	"internal/pgtemp":        "the servers themselves",
 	"internal/sqlgen":        "statements of the suite properties",
 	"internal/tpch":          "data of a benchmark",
+	"suggest":                "catalogues of example schemas, as the suite mirror reads them",
 }
 
 const root = "../.."
