@@ -2,6 +2,7 @@ package privacy_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,13 +28,16 @@ INSERT INTO meals SELECT g, (g + 1) / 2, CASE WHEN g % 7 = 0 THEN NULL WHEN g % 
   FROM generate_series(1, 6000) g;
 INSERT INTO bills SELECT g, (g + 1) / 2, CASE WHEN g % 10 = 0 THEN g % 6000 + 1 ELSE g END, g % 90 FROM generate_series(1, 6000) g;
 INSERT INTO orders SELECT g, g, CASE WHEN g % 10 = 0 THEN g % 6000 + 1 ELSE g END, g % 9 FROM generate_series(1, 6000) g;
+CREATE VIEW eaten AS SELECT stay_id AS during, price FROM meals;
+CREATE VIEW spent AS SELECT stay_id AS during, count(*) AS n FROM bills GROUP BY stay_id;
 ANALYZE;`
 	hotelPolicy = `
 privacy_unit: {name: guest, budget: {epsilon: 9000, delta: 0.0001}}
 tables:
   guests: {unit: id, columns: {city: {values: [c0, c1, c2, c3]}}}
   stays: {unit: guest_id, max_rows_per_group: 2, max_groups_contributed: 2, columns: {nights: {bounds: [1, 5]}}}
-  meals: {unit: guest_id, max_rows_per_group: 2, max_groups_contributed: 2, columns: {price: {bounds: [0, 30]}}}
+  meals: {unit: guest_id, max_rows_per_group: 2, max_groups_contributed: 2, 
+    columns: {price: {bounds: [0, 30]}, guest_id: {bounds: [1, 10]}}}
   bills: {unit: guest_id, max_rows_per_group: 2, max_groups_contributed: 2, same_unit: [stay_id], columns: {total: {bounds: [0, 90]}}}
   orders:
     unit: {via: bill_id, to: bills.id}
@@ -41,8 +45,10 @@ tables:
     max_groups_contributed: 2
     refers: {meal_id: meals}
     columns: {amount: {bounds: [0, 9]}}
+  eaten: {view: true}
+  spent: {view: true}
 analysts:
-  ana: {password: "VERIFIER", tables: [guests, stays, meals, bills, orders]}
+  ana: {password: "VERIFIER", tables: [guests, stays, meals, bills, orders, eaten, spent]}
 limits: {reply_grid: 0}
 defaults: {epsilon: 5, max_epsilon: 1000}
 `
@@ -120,6 +126,20 @@ func TestReferences(t *testing.T) {
 	lines, err2 := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil || err2 != nil || !strings.Contains(strings.Join(lines, "\n"), "bills and stays are joined by bills.stay_id only") {
 		t.Errorf("%v, %v: %s", err, err2, strings.Join(lines, "\n"))
+	}
+	for _, sql := range []string{ // no analyst sees which tables the views read
+		"SELECT count(*) FROM eaten e JOIN stays s ON s.id = e.during",
+		"SELECT count(*) FROM stays s WHERE s.id IN (SELECT during FROM eaten)",
+		"SELECT avg(n) FROM spent", "SELECT avg(p.n) FROM spent p JOIN stays s ON s.id = p.during",
+	} {
+		value(ana, sql)
+		rows, err := ana.Query(t.Context(), "EXPLAIN "+sql, pgx.QueryExecModeSimpleProtocol)
+		lines, err2 := pgx.CollectRows(rows, pgx.RowTo[string])
+		told := strings.Join(lines, "\n") + notice.Message + notice.Detail
+		shown := slices.ContainsFunc([]string{"meals", "bills", "stay_id"}, func(name string) bool { return strings.Contains(told, name) })
+		if err != nil || err2 != nil || shown {
+			t.Errorf("%s: %v, %v: %s", sql, err, err2, told)
+		}
 	}
 	s.Says(t, "public.meals: stay_id refers to stays, taken for a row of the same guest", "check", s.Policy, "--online")
 	if out := s.Command(t, "check", s.Policy, "--online"); strings.Contains(out, "public.bills: stay_id refers") {

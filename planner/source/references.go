@@ -48,19 +48,18 @@ func (r *reference) condition() (condition, error) {
 
 // referring returns a reference by which rows of one relation are joined with those of another, as the equalities say; nil if there is
 // none. Units of which one can be of no person are not compared.
-func referring(c *classes, m *policy.Model, a, b *relation) *reference {
+func referring(c *classes, at *resolved, a, b *relation) *reference {
+	m, view := at.model, at.view
 	if !a.protected() || !b.protected() || a.tagged != b.tagged {
 		return nil
 	}
 	for _, two := range [][2]*relation{{a, b}, {b, a}} {
 		from, to := two[0], two[1]
-		for _, f := range protectedTables(from) {
-			for _, t := range protectedTables(to) {
-				if ref := refersAlong(c, m, f, t); ref != nil {
-					return &reference{from, to, United{
-						From: m.Whole(f.table).Name.Name, To: m.Whole(t.table).Name.Name,
-						Columns: f.table.ShownList(ref.From), Said: ref.Said,
-					}}
+		for _, f := range protectedTables(from, view) {
+			for _, t := range protectedTables(to, view) {
+				if ref := refersAlong(c, m, f.relation, t.relation); ref != nil {
+					said := United{From: f.name(m), To: t.name(m), Columns: f.columns(ref.From), Said: ref.Said}
+					return &reference{from, to, said}
 				}
 			}
 		}
@@ -83,15 +82,34 @@ func refersAlong(c *classes, m *policy.Model, from, to *relation) *policy.Refere
 	return &refs[i]
 }
 
+// A tableBelow is a table whose columns a relation can have.
+type tableBelow struct {
+	*relation
+
+	view string // in whose query it is, if no analyst may see that
+}
+
+// shown is a name for people: none of what is in the query of such a view.
+func (t tableBelow) shown(name string) string {
+	if t.view != "" {
+		return scalar.Ellipsis
+	}
+	return name
+}
+
+func (t tableBelow) name(m *policy.Model) string { return t.shown(m.Whole(t.table).Name.Name) }
+
+func (t tableBelow) columns(names []string) string { return t.shown(t.table.ShownList(names)) }
+
 // protectedTables are the protected tables whose columns a relation can have: itself, or those of a derived table.
-func protectedTables(r *relation) (list []*relation) {
+func protectedTables(r *relation, view string) (list []tableBelow) {
 	if r.rows == nil {
-		return []*relation{r}
+		return []tableBelow{{r, view}}
 	}
 	for _, b := range r.rows.branches {
 		for _, in := range b.source.relations {
 			if in.protected() {
-				list = append(list, protectedTables(in)...)
+				list = append(list, protectedTables(in, b.source.view)...)
 			}
 		}
 	}
@@ -113,7 +131,7 @@ func errApart(p *proof, j *joined, c *classes, left, right *relation) error {
 func between(p *proof, j *joined, c *classes) *reference {
 	for _, l := range relationsOf(j.left) {
 		for _, r := range relationsOf(j.right) {
-			if ref := referring(c, p.model, l, r); ref != nil && !c.same(l.unit, r.unit) {
+			if ref := referring(c, p.resolved, l, r); ref != nil && !c.same(l.unit, r.unit) {
 				return ref
 			}
 		}
@@ -162,12 +180,11 @@ func refersBy(p *proof, keys []scalar.Expr, tied bool) *United {
 		if !r.protected() {
 			continue
 		}
-		for _, t := range protectedTables(r) {
+		for _, t := range protectedTables(r, p.view) {
 			for _, ref := range p.model.Whole(t.table).References {
 				if !slices.ContainsFunc(ref.From, func(name string) bool { return !has(t.column(name)) }) {
 					return &United{
-						From: p.model.Whole(t.table).Name.Name, To: ref.To.Name.Name, Columns: t.table.ShownList(ref.From),
-						Said: ref.Said, Grouped: true,
+						From: t.name(p.model), To: t.shown(ref.To.Name.Name), Columns: t.columns(ref.From), Said: ref.Said, Grouped: true,
 					}
 				}
 			}

@@ -83,7 +83,7 @@ func uniteWith(sc, around scope) error {
 	}
 	for _, in := range relationsOf(p.root) {
 		for _, out := range relationsOf(around.resolved.root) {
-			by := referring(c, p.model, in, out)
+			by := referring(c, p.resolved, in, out)
 			if by == nil {
 				continue
 			}

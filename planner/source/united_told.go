@@ -20,23 +20,17 @@ func (s *Source) United() []United {
 }
 
 func addedUnits(l *level) (joins, groupings []United) {
-	told := func(u United) United {
-		if l.view != "" {
-			u.From, u.To, u.Columns = scalar.Ellipsis, scalar.Ellipsis, scalar.Ellipsis
-		}
-		return u
-	}
 	add := func(below *level) {
 		more, also := addedUnits(below)
 		joins, groupings = append(joins, more...), append(groupings, also...)
 	}
 	for _, u := range l.united {
-		joins = append(joins, told(u.said))
+		joins = append(joins, u.said)
 	}
 	for _, r := range l.relations {
 		for _, b := range r.branches() {
 			if b.united != nil {
-				groupings = append(groupings, told(*b.united))
+				groupings = append(groupings, *b.united)
 			}
 			add(b.source)
 		}
