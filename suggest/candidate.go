@@ -95,10 +95,11 @@ func (c *catalogue) candidatesIn(r *relation) []Candidate {
 	return all
 }
 
-// unitKey returns the column that identifies a row and can identify a unit: the one that most tables lead to, the
-// primary key first; "" if there is none. An address of mail alone identifies nobody.
+// unitKey returns the column that identifies a row and can identify a unit: the one that most foreign keys refer to, then the one that
+// most tables name, the primary key first; "" if there is none. An address of mail, a login or a phone identifies nobody, unless foreign
+// keys refer to it or it is the primary key.
 func (c *catalogue) unitKey(r *relation) string {
-	best, most := "", -1
+	best, mostKeys, mostNames := "", -1, -1
 	for _, k := range r.Keys { // the primary key is the first
 		if len(k.Columns) != 1 {
 			continue
@@ -107,15 +108,28 @@ func (c *catalogue) unitKey(r *relation) string {
 		if f == nil || !f.NotNull || !identifies(f.Column) {
 			continue
 		}
-		n := len(c.leading(&Candidate{Table: r.Name, Column: f.Name}))
-		if n == 0 && !k.Primary && f.isOf(words.Email) {
+		keys := c.keysTo(r, f.Name)
+		if keys == 0 && !k.Primary && (f.isOf(words.Email) || f.isOf(words.Login) || f.isOf(words.Phone)) {
 			continue
 		}
-		if n > most {
-			best, most = f.Name, n
+		names := len(c.leading(&Candidate{Table: r.Name, Column: f.Name}))
+		if keys > mostKeys || keys == mostKeys && names > mostNames {
+			best, mostKeys, mostNames = f.Name, keys, names
 		}
 	}
 	return best
+}
+
+// keysTo are how many foreign keys of other tables refer to a column.
+func (c *catalogue) keysTo(r *relation, column string) (n int) {
+	for _, from := range c.referring[r.Name] {
+		for _, fk := range from.foreign {
+			if from != r && fk.References == r.Name && slices.Contains(fk.Target, column) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // ownNumber is the column of a table that is called as it is, with an identifier; nil if there is none.

@@ -52,8 +52,11 @@ func (d inspector) secret(t *Table, f *field) secrecy {
 	if s := f.secretWords(); s.kind != "" {
 		return s
 	}
-	if f.fam == pgtype.TextFamily {
+	switch {
+	case f.fam == pgtype.TextFamily:
 		return d.secretText(t, f)
+	case f.fam == pgtype.UUIDFamily && f.of.people.are() && !f.ownKey() && d.keysTo(f.of, f.Name) == 0:
+		return secrecy{ofNumbers, "no two rows have the same"}
 	}
 	return secrecy{}
 }
@@ -162,7 +165,7 @@ func (d inspector) secretText(t *Table, f *field) secrecy {
 		return secrecy{ofNames, "a person's name"}
 	case slices.Equal(f.words, []string{"code"}) && words.Has(f.of.words, words.Bearer):
 		return secrecy{ofSecrets, "who has it can use it"}
-	case words.Is(last(f.words), words.Name) && (f.of.people.are() || t.Distance == 0):
+	case words.Is(last(f.words), words.Name) && (t.Distance == 0 || f.of.people.are() || f.of.namesPeople()):
 		return secrecy{ofNames, "a name in a table of people"}
 	case words.Has(f.words, words.Open) && !words.Is(last(f.words), words.Title):
 		return secrecy{}
@@ -175,7 +178,9 @@ func (d inspector) secretText(t *Table, f *field) secrecy {
 		return secrecy{ofFreeText, "free text"}
 	case f.of.isSetting(f), length == 0 && words.Is(f.of.row(), words.Writing):
 		return secrecy{ofFreeText, "it may hold anything"}
-	case last(f.words) == "identifier", f.identifier() && !inKey(f.of.Table, f.Name) && !d.knownTable(f):
+	case f.isQuoted():
+		return secrecy{ofNumbers, "a number that somebody knows the row by"}
+	case last(f.words) == "identifier", f.identifier() && !slices.Contains(f.of.key(), f.Name) && !d.knownTable(f):
 		return secrecy{ofNumbers, "a number of something that the database does not know of"}
 	case d.uniqueAlone(f):
 		return secrecy{ofNumbers, "no two rows have the same"}
@@ -183,10 +188,24 @@ func (d inspector) secretText(t *Table, f *field) secrecy {
 	return secrecy{}
 }
 
-// knownTable reports whether a column is called after a table.
+// isQuoted reports whether a text is what people quote a booking or an invoice by: number, reference.
+func (f *field) isQuoted() bool {
+	bare := len(f.words) == 1 && (words.Is(f.words[0], words.Identifier) || f.words[0] == "reference")
+	return bare && !slices.Contains(f.of.key(), f.Name)
+}
+
+// namesPeople reports whether a table is one of people's names, as user_name_changes is.
+func (r *relation) namesPeople() bool {
+	return words.Has(r.words, words.Served) && words.Has(r.words, words.Name)
+}
+
+// knownTable reports whether a column is called after a table that has a key of its kind.
 func (d inspector) knownTable(f *field) bool {
 	st := f.stem()
-	return len(st) > 0 && len(d.called[last(st)]) > 0
+	return len(st) > 0 && slices.ContainsFunc(d.called[last(st)], func(r *relation) bool {
+		key := r.key()
+		return len(key) == 1 && r.field(key[0]).fam == f.fam
+	})
 }
 
 // length is the most characters of a text, 0 for any number.

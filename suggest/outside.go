@@ -10,7 +10,8 @@ import (
 // otherPeople takes the tables of other people out, and with them the tables that are keyed by them and lead to nobody else.
 func (d sorter) otherPeople() {
 	for _, r := range d.unprotected() {
-		if r.people.are() && r.people.class != celebrity && !r.ofOthers() && !d.decided(r.Name) && d.unit.supers()[r.Name] == "" {
+		of := r.HasRows() && r.people.are() && r.people.class != celebrity && !r.ofOthers()
+		if of && !d.decided(r.Name) && d.unit.supers()[r.Name] == "" {
 			d.Others = append(d.Others, Outside{r.Name, "people of whom nothing is protected here: a policy has one unit"})
 			d.LeftOut[r.Name] = ""
 		}

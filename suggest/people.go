@@ -25,6 +25,8 @@ type people struct {
 	evidence []string
 	// called is the word for people that the table is called by, alone or at the end; "" if there is none.
 	called string
+	// firm says that it is called as companies are, and that nobody in it is born or logs in.
+	firm bool
 }
 
 // Points of a table's name.
@@ -60,7 +62,7 @@ func (p people) are() bool {
 	if p.called != "" {
 		return p.points >= calledPeople
 	}
-	return p.points >= otherPeople
+	return p.points >= otherPeople && !p.firm
 }
 
 // readPeople gives points to a table.
@@ -78,6 +80,9 @@ func (r *relation) readPeople() people {
 			}
 		}
 	}
+	p.firm = words.Is(r.row(), words.Tenant) && !slices.ContainsFunc(r.fields, func(f *field) bool {
+		return f.isOf(words.Birth) || f.isOf(words.Gender) || f.isOf(words.Password)
+	})
 	return p
 }
 

@@ -15,7 +15,8 @@ import (
 )
 
 // parse makes a survey of lines "table: column, column text, column -> table, column? -> table"; the first column is the key unless
-// it has a *, ? is one that may be NULL, text, date, uuid and char32 are types, and others are integers.
+// it has a *, ! is a key beside it, ? a column that may be NULL, text, date, uuid and char32 are types, and others are integers. A foreign
+// key refers to the first column, or to TABLE.COLUMN.
 func parse(t *testing.T, lines ...string) *introspect.Survey {
 	t.Helper()
 	tables := map[string]*catalog.Table{}
@@ -24,15 +25,19 @@ func parse(t *testing.T, lines ...string) *introspect.Survey {
 	for _, line := range lines {
 		of, rest, _ := strings.Cut(line, ": ")
 		var columns []catalog.Column
+		var keys []catalog.Key
 		keyless := false
 		for spec := range strings.SplitSeq(rest, ", ") {
 			spec, to, refers := strings.Cut(spec, " -> ")
 			name, typ, _ := strings.Cut(spec, " ")
-			plain := strings.TrimRight(name, "?*")
+			plain := strings.TrimRight(name, "?*!")
 			c := typed(plain, typ)
 			c.NotNull = !strings.Contains(name, "?")
 			keyless = keyless || strings.Contains(name, "*")
 			columns = append(columns, c)
+			if strings.Contains(name, "!") {
+				keys = append(keys, catalog.Key{Name: of + "_" + plain, Columns: []string{plain}})
+			}
 			if refers {
 				references = append(references, [3]string{of, plain, to})
 			}
@@ -41,11 +46,16 @@ func parse(t *testing.T, lines ...string) *introspect.Survey {
 		if keyless {
 			made.Keys = nil
 		}
+		made.Keys = append(made.Keys, keys...)
 		tables[of] = made
 		all = append(all, made)
 	}
 	for _, r := range references {
-		refers(tables[r[0]], r[1], tables[r[2]])
+		to, target, other := strings.Cut(r[2], ".")
+		made := refers(tables[r[0]], r[1], tables[to])
+		if other {
+			made.Foreign[len(made.Foreign)-1].Target = []string{target}
+		}
 	}
 	return survey(all...)
 }
@@ -236,6 +246,36 @@ var rules = []struct {
 	},
 	{"a clerk by name", []string{"stay: id, patient_id -> patient, clerk text, clock text"}, "stay.clerk=hidden stay.clock=open"},
 	{
+		"a setting",
+		[]string{"liking: id, patient_id -> patient, k text, v text"},
+		"liking.k=open liking.v=hidden",
+	},
+	{
+		"a number that is quoted",
+		[]string{"invoice: id, patient_id -> patient, number text, kind text"},
+		"invoice.number=hidden invoice.kind=open",
+	},
+	{
+		"a number of elsewhere, called as a table that has none of its kind",
+		[]string{"source: id, name text", "stay: id, patient_id -> patient, source_id text, other_source_id"},
+		"stay.source_id=hidden stay.other_source_id=open",
+	},
+	{
+		"a number of a person by chance",
+		[]string{"guardian: id, patient_id -> patient, first_name text, mark uuid"},
+		"guardian.mark=hidden",
+	},
+	{
+		"names that changed",
+		[]string{"patient_name_change: id, patient_id -> patient, desired_name text, state text"},
+		"patient_name_change.desired_name=hidden patient_name_change.state=open",
+	},
+	{
+		"where messages go",
+		[]string{"push: id, patient_id -> patient, endpoint text, p256dh text, auth text, browser_kind text"},
+		"push.endpoint=hidden push.p256dh=hidden push.auth=hidden",
+	},
+	{
 		"a key of another kind",
 		[]string{"stay: id, patient_id -> patient, invite_key text, day_key"},
 		"stay.invite_key=hidden stay.day_key=open",
@@ -372,6 +412,17 @@ var whom = []struct {
 		},
 		"customer_dimension.customer_key",
 	},
+	{"the key that others refer to", []string{
+		"patient: row_id, subject_id!, gender text, birth_date date", "a: id, subject_id -> patient.subject_id",
+		"b: id, subject_id -> patient.subject_id",
+	}, "patient.subject_id"},
+	{"never by a unique email beside its key", []string{
+		"user: id, email! text, first_name text, password text", "shop: id, email text", "a: id, user_id -> user", "b: id, email text",
+	}, "user.id"},
+	{"the firm of its customers", []string{
+		"client: client_id, first_name text, email text, organization_id -> organization", "a: id, client_id -> client",
+		"organization: organization_id, legal_name text, email text, street text", "b: id, client_id -> client",
+	}, "client.client_id"},
 	{"machines", []string{"machine: machine_id, model text", "part: id, machine_id -> machine"}, "none"},
 	{"a profile by the number of a user", []string{
 		"profile: userid, realname text, password text, login text", "bug: id, reporter -> profile", "vote: id, who -> profile",

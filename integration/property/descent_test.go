@@ -114,8 +114,8 @@ func (c cliff) String() string {
 }
 
 // keepStatistics has autovacuum, which would have the statements planned anew, wait for the end of the transaction.
-const keepStatistics = `DO $$ BEGIN EXECUTE (SELECT 'LOCK TABLE ' || string_agg(oid::regclass::text, ', ') || ' IN SHARE UPDATE EXCLUSIVE MODE'
-	FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace); END $$`
+const keepStatistics = `DO $$ BEGIN EXECUTE (SELECT 'LOCK TABLE ' || string_agg(oid::regclass::text, ', ') ||
+	' IN SHARE UPDATE EXCLUSIVE MODE' FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace); END $$`
 
 // from compares a database, which is the session's by now, with its neighbours, each of which is what a change makes
 // of it. It is in a transaction. Where Postgres knows the rows, plans of all methods are compared.
