@@ -96,6 +96,8 @@ func (d *decoder) checkPath(p *Policy, t *policy.TablePolicy) {
 			problem = next.Name.String() + " is a partition: the path leads through its table"
 		case next.Public:
 			problem = "the table " + next.Name.String() + " is public and leads to no unit"
+		case next.Reference:
+			problem = "the table " + next.Name.String() + " is a reference table and leads to no unit"
 		case seen[next.Name]:
 			problem = "the path to the unit goes in a circle"
 		}

@@ -126,6 +126,10 @@ func TestTables(t *testing.T) {
 		{Name: labs, Via: "visit_id", To: policy.ColumnName{Table: public("visits"), Column: "id"}},
 		{Name: catalog.Name{Schema: "lab", Name: "parts"}, Via: "lab_id", To: policy.ColumnName{Table: labs, Column: "id"}, AutoRows: 40},
 		{Name: public("hospitals"), Public: true},
+		{
+			Name: public("wards"), Reference: true, NotProtected: []string{"head"},
+			Columns: map[string]policy.ColumnPolicy{"phone": {Hidden: true}, "city": {}},
+		},
 	}}
 	archive := catalog.Name{Schema: "archive", Name: "sales_2023"}
 	for _, name := range []catalog.Name{public("sales"), public("sales_2024"), archive} {
@@ -370,8 +374,8 @@ func TestAnnotate(t *testing.T) {
 		{"nowhere", `testdata/clinic.good.yaml:1:1: nowhere: wrong
     1 | # Every key that a policy can have.
         ^`},
-		{"analysts/ana/password", `testdata/clinic.good.yaml:61:15: analysts.ana.password: wrong
-   61 | (this line is not shown: it may hold a secret)`},
+		{"analysts/ana/password", `testdata/clinic.good.yaml:62:15: analysts.ana.password: wrong
+   62 | (this line is not shown: it may hold a secret)`},
 	} {
 		if got := p.Annotate(strings.Split(test.path, "/"), "wrong").Error(); got != test.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", test.path, got, test.want)
@@ -439,7 +443,7 @@ func TestDocs(t *testing.T) {
 			examples = append(examples, example)
 		}
 	}
-	if len(examples) != 4 {
+	if len(examples) != 5 {
 		t.Fatalf("%d examples", len(examples))
 	}
 	p, err := config.Parse("docs/policy.md", []byte(examples[0]))

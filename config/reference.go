@@ -248,6 +248,12 @@ var tableKeys = []key[table]{
 			"column with that of the other table refers to nobody else.",
 	},
 	{
+		"reference", "", toggle(func(t *table, b bool) { t.Reference = b }), "`false`",
+		"Rows of the policy refer to the table's, which are nobody's in particular, such as addresses: they are looked up and never " +
+			"listed. Such a table has `columns`, `refers` and `not_protected` alone. [Reference tables](#reference-tables) says what is " +
+			"protected of them.",
+	},
+	{
 		"refers", "", part(func(v value, t *table) { t.Refers = readReferences(v) }), "none",
 		"References that no foreign key states: `{stay_id: stay}`, to the primary key of a table, or a list of `{via: column, to: " +
 			"table.column}` and `{via: [column, column], to: table}`. [References](#references-to-rows-of-people) says what they are for.",

@@ -176,14 +176,26 @@ func readTable(v value) (t table) {
 		v.fail("definition is for a view, and view: true is missing")
 	case t.Public && len(protected) > 0:
 		v.fail("a public table has no %s", protected[0])
+	case t.Reference:
+		ofReference(v, stated)
 	case isMapping && !t.Public && !t.view && !slices.Contains(protected, "unit"):
-		v.fail("unit is missing (or public: true, or view: true)")
+		v.fail("unit is missing (or public: true, reference: true, or view: true)")
 	}
 	if i := slices.IndexFunc(stated, namesPartitions); t.auto && i >= 0 {
 		v.d.complain("a limit that is chosen (auto) is one of all groups together: leave this out, or state a number of rows",
 			slices.Concat(v.path, stated[i:i+1])...)
 	}
 	return t
+}
+
+// ofReference refuses keys that a reference table cannot have.
+func ofReference(v value, stated []string) {
+	for _, name := range stated {
+		if !slices.Contains([]string{"reference", "columns", "refers", "not_protected"}, name) {
+			v.fail("a reference table has no %s: its rows are nobody's in particular", name)
+			return
+		}
+	}
 }
 
 // namesPartitions reports whether a key limits the groups of a unit.

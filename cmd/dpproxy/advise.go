@@ -59,7 +59,7 @@ func (c *adviseCommand) Run(ctx context.Context) error {
 func advised(policy *config.Policy) []advice.Table {
 	var tables []advice.Table
 	for _, t := range policy.Tables.Tables {
-		if _, partition := policy.PartitionOf[t.Name]; t.Public || partition {
+		if _, partition := policy.PartitionOf[t.Name]; t.Public || t.Reference || partition {
 			continue
 		}
 		a := advice.Table{Name: t.Name, Unit: t.UnitColumn, Via: t.Via, To: t.To.Table, Key: t.To.Column, OneRow: t.MaxRows == 1}

@@ -38,6 +38,9 @@ func fewRows(ctx context.Context, conn *pgx.Conn, cat *policy.Model) (map[catalo
 	rows := map[catalog.Name]int64{}
 	for _, n := range cat.Protected() {
 		t, count := cat.Table(n), int64(0)
+		if t.Reference { // its limits are those of the rows that refer to it
+			continue
+		}
 		sql := "SELECT count(*) FROM (SELECT FROM " + t.Source.Only() + t.SQL() + " LIMIT $1) AS r"
 		if err := tx.QueryRow(ctx, sql, policy.FewUnits).Scan(&count); err != nil {
 			return nil, fmt.Errorf("counting whether %v has few rows: %w", n, err)
@@ -56,8 +59,13 @@ func (s *site) explainEffects(cat *policy.Model) error {
 		if _, partition := s.policy.PartitionOf[n]; partition {
 			continue
 		}
-		rows := e.rows(cat.Table(n))
 		fmt.Printf("\n%v\n", n)
+		if cat.Table(n).Reference {
+			by := strings.Join(policy.LookedUpBy(cat, cat.Table(n)), ", ")
+			fmt.Printf("a reference table: its rows count as those that refer to them, by %s\n", by)
+			continue
+		}
+		rows := e.rows(cat.Table(n))
 		if ends := cat.Table(n).LeftOut(); ends != "" {
 			fmt.Printf("without rows that belong to no %s: %s\n", cat.Unit(), ends)
 		}
@@ -95,6 +103,9 @@ func withoutUnit(cat *policy.Model) (lines []string) {
 		}
 		if counted := policy.Counted(t); counted != "" {
 			lines = append(lines, of+" count ("+counted+")")
+		}
+		for _, s := range policy.Remarks(cat, t) {
+			lines = append(lines, fmt.Sprintf("%v: %s", n, s))
 		}
 		for _, s := range policy.Assumed(t, cat.Unit()) {
 			lines = append(lines, fmt.Sprintf("%v: %s", n, s))

@@ -87,7 +87,7 @@ func (f *policyFile) given() suggest.Given {
 	for _, t := range f.policy.Tables.Tables {
 		_, partition := f.policy.PartitionOf[t.Name]
 		switch {
-		case partition:
+		case partition, t.Reference:
 			g.Others = append(g.Others, t.Name)
 		case t.Public:
 			g.Public = append(g.Public, t.Name)

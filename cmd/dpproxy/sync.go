@@ -126,7 +126,11 @@ func (s *site) mirrorPlanOf(cat *policy.Model) mirror.Plan {
 // protected describes a table to analysts: \d+ shows these texts.
 func (s *site) protected(t policy.TablePolicy) mirror.Protected {
 	parts := []string{"protected: aggregates only; privacy unit " + s.policy.Tables.Unit + s.unitOf(t)}
-	parts = append(parts, limitsOf(t, s.policy.Tables.Unit)...)
+	if t.Reference {
+		parts = []string{"a reference table: rows are looked up by those that refer to them; aggregates only"}
+	} else {
+		parts = append(parts, limitsOf(t, s.policy.Tables.Unit)...)
+	}
 	table := t.Name
 	if parent, ok := s.policy.PartitionOf[t.Name]; ok {
 		table = parent

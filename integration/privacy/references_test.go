@@ -18,12 +18,17 @@ import (
 const (
 	hotelSchema = `
 CREATE TABLE guests (id int PRIMARY KEY, city text NOT NULL);
-CREATE TABLE stays (id int PRIMARY KEY, guest_id int NOT NULL REFERENCES guests, nights int NOT NULL);
+CREATE TABLE houses (id int PRIMARY KEY, country text NOT NULL, head_id int NOT NULL REFERENCES guests);
+CREATE TABLE rooms (house_id int REFERENCES houses, number int, floor int NOT NULL, code text, PRIMARY KEY (house_id, number));
+CREATE TABLE stays (id int PRIMARY KEY, guest_id int NOT NULL REFERENCES guests, nights int NOT NULL,
+  house_id int NOT NULL REFERENCES houses, room int, FOREIGN KEY (house_id, room) REFERENCES rooms);
 CREATE TABLE meals (id int PRIMARY KEY, guest_id int NOT NULL REFERENCES guests, stay_id int REFERENCES stays, price int NOT NULL);
 CREATE TABLE bills (id int PRIMARY KEY, guest_id int NOT NULL REFERENCES guests, stay_id int NOT NULL REFERENCES stays, total int NOT NULL);
 CREATE TABLE orders (id int PRIMARY KEY, bill_id int NOT NULL REFERENCES bills, meal_id int NOT NULL, amount int NOT NULL);
 INSERT INTO guests SELECT g, 'c' || g % 4 FROM generate_series(1, 3000) g;
-INSERT INTO stays SELECT g, (g + 1) / 2, g % 5 + 1 FROM generate_series(1, 6000) g;
+INSERT INTO houses SELECT g, (ARRAY['fr', 'it'])[g % 2 + 1], g FROM generate_series(1, 8) g;
+INSERT INTO rooms SELECT (g - 1) % 8 + 1, g, g % 6, 'r' || g FROM generate_series(1, 80) g;
+INSERT INTO stays SELECT g, (g + 1) / 2, g % 5 + 1, g % 8 + 1, CASE WHEN g % 9 > 0 THEN g % 40 + 1 END FROM generate_series(1, 6000) g;
 INSERT INTO meals SELECT g, (g + 1) / 2, CASE WHEN g % 7 = 0 THEN NULL WHEN g % 10 = 0 THEN g % 6000 + 1 ELSE g END, g % 30
   FROM generate_series(1, 6000) g;
 INSERT INTO bills SELECT g, (g + 1) / 2, CASE WHEN g % 10 = 0 THEN g % 6000 + 1 ELSE g END, g % 90 FROM generate_series(1, 6000) g;
@@ -35,6 +40,8 @@ ANALYZE;`
 privacy_unit: {name: guest, budget: {epsilon: 9000, delta: 0.0001}}
 tables:
   guests: {unit: id, columns: {city: {values: [c0, c1, c2, c3]}}}
+  houses: {reference: true, not_protected: [head_id]}
+  rooms: {reference: true, columns: {floor: {bounds: [0, 5]}, code: hidden}}
   stays: {unit: guest_id, max_rows_per_group: 2, max_groups_contributed: 2, columns: {nights: {bounds: [1, 5]}}}
   meals: {unit: guest_id, max_rows_per_group: 2, max_groups_contributed: 2, 
     columns: {price: {bounds: [0, 30]}, guest_id: {bounds: [1, 10]}}}
@@ -48,7 +55,7 @@ tables:
   eaten: {view: true}
   spent: {view: true}
 analysts:
-  ana: {password: "VERIFIER", tables: [guests, stays, meals, bills, orders, eaten, spent]}
+  ana: {password: "VERIFIER", tables: [houses, rooms, guests, stays, meals, bills, orders, eaten, spent]}
 limits: {reply_grid: 0}
 defaults: {epsilon: 5, max_epsilon: 1000}
 `
@@ -141,6 +148,7 @@ func TestReferences(t *testing.T) {
 			t.Errorf("%s: %v, %v: %s", sql, err, err2, told)
 		}
 	}
+	lookUps(t, s, ana, value, func(sql string) float64 { return value(plain, sql) })
 	s.Says(t, "public.meals: stay_id refers to stays, taken for a row of the same guest", "check", s.Policy, "--online")
 	if out := s.Command(t, "check", s.Policy, "--online"); strings.Contains(out, "public.bills: stay_id refers") {
 		t.Errorf("check says %s", out)

@@ -18,7 +18,7 @@ const FewUnits = 2000
 func (m *Model) Advice(rows map[catalog.Name]int64) []Problem {
 	a := &adviser{model: m}
 	for _, n := range m.Protected() {
-		if t := m.tables[n]; m.Whole(t) == t && !t.onePerUnit() {
+		if t := m.tables[n]; m.Whole(t) == t && ofPeople(t) && !t.onePerUnit() {
 			a.limits(t)
 			a.columns(t)
 			a.few(t, rows)

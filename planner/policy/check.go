@@ -34,7 +34,7 @@ func Check(p Policy, s *catalog.Schema) (*Model, []Problem) {
 	}
 	c.views()
 	for i := range p.Tables {
-		if t := c.model.tables[p.Tables[i].Name]; t != nil && !t.Public {
+		if t := c.model.tables[p.Tables[i].Name]; t != nil && ofPeople(t) {
 			c.path(t, &p.Tables[i], 0)
 		}
 	}
@@ -44,7 +44,7 @@ func Check(p Policy, s *catalog.Schema) (*Model, []Problem) {
 		}
 	}
 	for i := range p.Tables {
-		if t := c.model.tables[p.Tables[i].Name]; t != nil && !t.Public && t.Unit.Column != "" {
+		if t := c.model.tables[p.Tables[i].Name]; t != nil && ofPeople(t) && t.Unit.Column != "" {
 			c.nobody(t, &p.Tables[i])
 		}
 	}
@@ -78,14 +78,15 @@ func (c *checker) table(p *TablePolicy) {
 		return
 	}
 	t := &Table{
-		Name: p.Name, Public: p.Public, MaxRows: p.MaxRows, MaxPartitions: p.MaxPartitions, AutoRows: p.AutoRows, Source: src,
-		identifiers: map[string]bool{},
+		Name: p.Name, Public: p.Public, Reference: p.Reference, MaxRows: p.MaxRows, MaxPartitions: p.MaxPartitions, AutoRows: p.AutoRows,
+		Source: src, identifiers: map[string]bool{},
 	}
 	if c.schema.ServerVersion >= indexVersion {
 		t.sorted = src.Sorted
 	}
 	if !p.Public {
 		c.protectable(p, src)
+		apart(c, p, src)
 	}
 	c.storage(p, src)
 	for _, col := range src.Columns {
@@ -193,7 +194,7 @@ func (c *checker) step(t *Table, p *TablePolicy) (s Step, ok bool) {
 			return s, false
 		}
 	}
-	if s.To == nil || s.To.Public {
+	if s.To == nil || !ofPeople(s.To) {
 		c.problem(p.Name, "unit.to", "%s is not a protected table of the policy", p.To.Table)
 		return s, false
 	}
@@ -359,7 +360,7 @@ func (c *checker) sameUnit() {
 	}
 }
 
-// identifiers notes the columns of the paths to the unit.
+// identifiers notes the columns of the paths to the unit, and of references that are looked up.
 func (c *checker) identifiers() {
 	for _, t := range c.model.tables {
 		last := t
@@ -370,6 +371,11 @@ func (c *checker) identifiers() {
 			last = st.To
 		}
 		last.identifiers[t.Unit.Column] = true
+		for _, s := range t.Lookups {
+			for i := range s.From {
+				t.identifiers[s.From[i]], s.To.identifiers[s.Key[i]] = true, true
+			}
+		}
 	}
 }
 

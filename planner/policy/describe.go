@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -10,7 +11,8 @@ import (
 // A TableDescription is the policy of a protected table as analysts may know it.
 type TableDescription struct {
 	Name catalog.Name
-	// Unit is how a row reaches its privacy unit, e.g. "id" or "visit_id -> visits -> id".
+	// Unit is how a row reaches its privacy unit, e.g. "id" or "visit_id -> visits -> id"; of a reference table, by which rows it is
+	// looked up, e.g. "looked up by patients.address_id".
 	// A column that the policy hides is written as an ellipsis.
 	Unit string
 	// MaxRows and MaxPartitions are numbers of the policy. Without a number of rows a limit is
@@ -31,7 +33,7 @@ func (m *Model) Describe() []TableDescription {
 	var out []TableDescription
 	for _, name := range m.Protected() {
 		t := m.tables[name]
-		d := TableDescription{Name: name, Unit: t.path(), MaxRows: t.MaxRows, MaxPartitions: t.MaxPartitions, AutoRows: t.AutoRows}
+		d := TableDescription{Name: name, Unit: m.way(t), MaxRows: t.MaxRows, MaxPartitions: t.MaxPartitions, AutoRows: t.AutoRows}
 		for _, col := range t.Columns {
 			if !col.Hidden {
 				d.Columns = append(d.Columns, ColumnDescription{
@@ -43,6 +45,14 @@ func (m *Model) Describe() []TableDescription {
 	}
 	slices.SortFunc(out, func(a, b TableDescription) int { return a.Name.Compare(b.Name) })
 	return out
+}
+
+// way writes how a row of a table is found to be a unit's.
+func (m *Model) way(t *Table) string {
+	if !t.Reference {
+		return t.path()
+	}
+	return "looked up by " + cmp.Or(strings.Join(LookedUpBy(m, t), ", "), "no row")
 }
 
 // path writes the path to the unit as "visit_id -> visits -> patient_id".

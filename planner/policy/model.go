@@ -38,6 +38,10 @@ type Table struct {
 	Name    catalog.Name
 	Public  bool
 	Columns []Column
+	// Reference says that the rows are nobody's in particular, and are looked up.
+	Reference bool
+	// Lookups lead to rows of reference tables.
+	Lookups []Step
 	// Unit is the path from a row to its privacy unit.
 	Unit Path
 	// Counting says how rows without a unit count; nil if they are left out, or if there are none.
@@ -55,6 +59,9 @@ type Table struct {
 	// promises are the references that the policy states.
 	promises []Step
 }
+
+// ofPeople reports whether rows of the table belong to privacy units.
+func ofPeople(t *Table) bool { return !t.Public && !t.Reference }
 
 // A Column is a column with its policy.
 type Column struct {
@@ -209,7 +216,7 @@ func (t *Table) lookups() (unique []string, parents map[string]string) {
 // unitKeys returns of each column the keys that tell whose a row is: those of the table, and the one that a path compares with; and
 // those that it refers to, which are among the first if they are never NULL.
 func (t *Table) unitKeys() (keys, refers map[string][]ast.KeyPart) {
-	if t.Public {
+	if !ofPeople(t) {
 		return nil, nil
 	}
 	keys, refers = map[string][]ast.KeyPart{}, map[string][]ast.KeyPart{}

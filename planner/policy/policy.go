@@ -28,9 +28,11 @@ const DefaultJoinRows = 1000
 type TablePolicy struct {
 	Name   catalog.Name
 	Public bool
+	// Reference says that rows of the policy refer to those of the table, which are nobody's in particular: they are looked up.
+	Reference bool `json:",omitzero"`
 
 	// UnitColumn is the table's own column that identifies the unit. If it is
-	// empty, Via references To.
+	// empty, Via references To, but for public and reference tables.
 	UnitColumn string
 	Via        string
 	To         ColumnName

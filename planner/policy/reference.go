@@ -33,6 +33,10 @@ func (c *checker) references(t *Table, p *TablePolicy) {
 		case target == nil || target.Public:
 		case t.Public:
 			c.problem(p.Name, "public", "the table references the protected table %s", fk.References)
+		case target.Reference:
+			looksUp(t, Step{From: fk.Columns, To: target, Key: fk.Target})
+		case t.Reference:
+			leadsBack(c, t, fk, excused)
 		case alongWay(t, fk, target) || slices.ContainsFunc(fk.Columns, excused):
 		case target.onePerUnit() || namesUnit(target, fk.Target):
 			c.problem(p.Name, "unit",
@@ -44,6 +48,9 @@ func (c *checker) references(t *Table, p *TablePolicy) {
 	}
 	for _, r := range p.Refers {
 		c.promised(t, r)
+	}
+	if t.Reference {
+		t.Source = withoutPeople(c.model, t.Source)
 	}
 	c.sameUnitAs(t, p)
 }
@@ -96,19 +103,24 @@ func (c *checker) promised(t *Table, r ReferencePolicy) {
 		c.problem(t.Name, where, "%s has no key over NOT NULL columns that (%s) could refer to: write {via: column, to: table.column}",
 			r.To.Table, columnList(r.From))
 		return
-	case !to.Public && (to.onePerUnit() || namesUnit(to, s.Key)) && !alongWay(t, catalog.ForeignKey{Columns: s.From, Target: s.Key}, to):
+	case t.Reference && ofPeople(to):
+		c.problem(t.Name, where, "%s has rows of people: a reference table leads to reference tables alone", r.To.Table)
+		return
+	case ofPeople(to) && (to.onePerUnit() || namesUnit(to, s.Key)) && !alongWay(t, catalog.ForeignKey{Columns: s.From, Target: s.Key}, to):
 		c.problem(t.Name, where, "it refers to another %s: a row about two people protects only one of them; "+
 			"name the column under not_protected to accept that", c.model.unit)
 		return
 	}
 	for i := range s.From {
-		if problem := unlike(t, s, i); problem != "" {
+		if problem := unlike(t, s, i); problem != "" && (!to.Reference || !alike(t, s, i)) {
 			c.problem(t.Name, where, "%s and %s.%s %s", s.From[i], to.Name, s.Key[i], problem)
 			return
 		}
 	}
 	t.promises = append(t.promises, s)
-	if !to.Public && !firstStep(t, s) && !slices.ContainsFunc(t.References, func(r Reference) bool { return r.is(s) }) {
+	if to.Reference {
+		looksUp(t, s)
+	} else if !to.Public && !firstStep(t, s) && !slices.ContainsFunc(t.References, func(r Reference) bool { return r.is(s) }) {
 		t.References = append(t.References, Reference{From: s.From, To: to, Key: s.Key})
 	}
 }
@@ -159,7 +171,7 @@ func Assumed(t *Table, unit string) []string {
 
 // Unpromised says of which step of the table's own way no foreign key says where it leads, nor the policy; "" if there is none.
 func Unpromised(t *Table, unit string) string {
-	if t.Public || len(t.Unit.Steps) == 0 {
+	if !ofPeople(t) || len(t.Unit.Steps) == 0 {
 		return ""
 	}
 	s := t.Unit.Steps[0]

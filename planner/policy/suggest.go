@@ -79,6 +79,9 @@ func (m *Model) suggested(schema, name string) (*Table, *pgerr.Error) {
 	case t.Public:
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "table %s is public", t.Name).
 			WithHint("SELECT min(x), max(x) FROM %s costs nothing.", t.Name)
+	case t.Reference:
+		return nil, pgerr.New(pgerr.NotAllowed, "table %s is a reference table, of which no bounds are suggested", t.Name).
+			WithHint("Ask for percentile_disc of the column in a join with rows that refer to it.")
 	}
 	return t, nil
 }

@@ -172,7 +172,7 @@ func keptTable(f ast.From, alias string) *ast.Table {
 // some, or if they are not in the table.
 func rowKey(model *policy.Model, f *ast.Table) []string {
 	t := model.Table(catalog.Name{Schema: f.Ref.Resolved.Schema, Name: f.Ref.Resolved.Name})
-	if t == nil || t.Public || len(t.Unit.Steps) > 0 {
+	if t == nil || t.Public || t.Reference || len(t.Unit.Steps) > 0 {
 		return nil
 	}
 	for _, key := range (&relation{table: t}).keys() {

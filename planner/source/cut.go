@@ -42,7 +42,7 @@ func (p *proof) manyRows() []*relation {
 	k := p.perUnitClosure(nil)
 	for _, r := range p.relations {
 		switch {
-		case !r.protected() || k.rows[r]:
+		case !r.protected() || ofReference(r) || k.rows[r]:
 		case p.deps.nullable[r]:
 			nullable = append(nullable, r)
 		default:
@@ -105,7 +105,7 @@ func (p *proof) stating() []*relation {
 	if many := p.manyRows(); len(many) > 0 {
 		return many
 	}
-	return p.relations
+	return slices.DeleteFunc(slices.Clone(p.relations), ofReference)
 }
 
 // MaxRows returns the largest max_rows of those that are stated, 0 where one of them has none: its limit is

@@ -369,9 +369,9 @@ func (p *proof) Unique() bool {
 	return p.Protected() && !p.Tagged() && p.leavesOneRow(p.perUnitClosure(nil))
 }
 
-// leavesOneRow reports whether rows that agree in the closure are one.
+// leavesOneRow reports whether rows that agree in the closure are one. Rows that are looked up follow.
 func (p *proof) leavesOneRow(k *closure) bool {
-	return !slices.ContainsFunc(p.relations, func(r *relation) bool { return !k.rows[r] })
+	return !slices.ContainsFunc(p.relations, func(r *relation) bool { return !ofReference(r) && !k.rows[r] })
 }
 
 // Fixes reports whether a unit has at most one row with the same values of the keys.

@@ -32,6 +32,8 @@
 //     that joins and GROUP BY use as well.
 //   - Where rows are joined along a reference and the statement does not compare their units, that is added (references.go, united.go):
 //     the statement is then one that compares them.
+//   - A row of a reference table is of the row that looks it up by its whole key, whose columns refer to it: the relation follows that
+//     one (lookedup.go). It is one row at most, and the same whoever is removed.
 //   - A derived table keeps the unit in a hidden column. Its groups and its different rows have the
 //     unit among their keys, and all branches of a UNION ALL have one (derived.go).
 //   - Window functions and DISTINCT ON stand over rows of one unit, in an order that depends on these

@@ -77,8 +77,8 @@ func (u *usedColumns) items(model *policy.Model, f ast.From) bool {
 func (u *usedColumns) repeats() bool { return slices.ContainsFunc(u.tables, u.repeated) }
 
 func (u *usedColumns) repeated(t *usedTable) bool {
-	return !t.table.Public && len(t.table.Unit.Steps) == 0 && !t.table.Hides(t.table.Unit.Column) && t.table.Counting == nil &&
-		slices.ContainsFunc(u.tables, func(o *usedTable) bool { return o != t && o.table == t.table })
+	return !t.table.Public && !t.table.Reference && len(t.table.Unit.Steps) == 0 && !t.table.Hides(t.table.Unit.Column) &&
+		t.table.Counting == nil && slices.ContainsFunc(u.tables, func(o *usedTable) bool { return o != t && o.table == t.table })
 }
 
 // expressions notes the columns of expressions, and of the joins; false if some cannot be told, or are in a sub-select.

@@ -187,6 +187,9 @@ func expandedBranch(b *shared, at place, f ast.From, e *expansion) (*branch, *it
 	if err := sc.prove(); err != nil {
 		return nil, nil, err
 	}
+	if r := sc.proved.follows.unlooked(sc.resolved.relations); r != nil {
+		return nil, nil, errUnlooked(sc.resolved, r)
+	}
 	switch {
 	case sc.proved.declares || len(sc.frame.items) != 1:
 		return nil, nil, errNoArray(e.of)

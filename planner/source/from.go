@@ -147,7 +147,11 @@ func (d *draft) table(t *policy.Table, name string, at int) (*relation, error) {
 
 // path adds the tables on the path to the unit, as hidden relations.
 func (d *draft) path(r *relation) error {
-	if r.table.Public {
+	switch {
+	case r.table.Public:
+		return nil
+	case r.table.Reference:
+		r.unit = unitOfReference()
 		return nil
 	}
 	last := r

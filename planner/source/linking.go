@@ -107,7 +107,10 @@ func (p *sourceWriter) presence(n node) (column string) {
 		case !r.protected():
 		case !p.followed(r):
 			return p.writtenUnit(r).Read()
-		case column == "":
+		case column != "":
+		case ofReference(r):
+			column = keyOf(r)
+		default:
 			column = r.sql(r.table.Unit.Steps[0].From[0])
 		}
 	}

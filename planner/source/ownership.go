@@ -38,6 +38,7 @@ func (p *proof) findOwner() (err error) {
 	rs := region(p.root)
 	p.classes = newClasses(p.equal, rs, p.follows)
 	p.follows.add(rs, rs, p.classes)
+	p.follows.lookUp(rs, p.follows.joinable(p.root, p.classes), p.resolved, p.classes)
 	p.owner, err = p.ownerBelow(p.root, p.classes)
 	return err
 }
@@ -140,6 +141,7 @@ func (p *proof) ownerBelow(n node, c *classes) (*relation, error) {
 		on := slices.Concat(p.follows.holds(j.left), p.follows.holds(j.right), equalities(j.on))
 		c = newClasses(p.withMatches(on, j.left, j.right), both, p.follows)
 		p.follows.add(region(j.right), both, c)
+		p.follows.lookUp(region(j.right), relationsOf(j), p.resolved, c)
 	}
 	right, err := p.ownerBelow(j.right, c)
 	switch {
@@ -150,8 +152,14 @@ func (p *proof) ownerBelow(n node, c *classes) (*relation, error) {
 			"an outer join that shows public keys is on the nullable side of another outer join")
 	case left == nil:
 		return right, nil
-	case right != nil && !c.same(p.follows.unit(left), p.follows.unit(right)):
+	case right == nil || c.same(p.follows.unit(left), p.follows.unit(right)):
+	case p.follows.unlooked([]*relation{left, right}) != nil:
+		return nil, errUnlooked(p.resolved, p.follows.unlooked([]*relation{left, right}))
+	default:
 		return nil, errApart(p, j, c, left, right)
+	}
+	if right != nil && !j.outer && ofReference(left) {
+		return right, nil
 	}
 	return left, nil
 }
@@ -178,7 +186,7 @@ func (p *proof) errDifferentUnits(l, r *relation) error {
 // unitName writes the column that a statement can name as the unit; "" if there is none.
 func unitName(r *relation) string {
 	if r.rows == nil {
-		if len(r.table.Unit.Steps) > 0 || r.table.Hides(r.table.Unit.Column) {
+		if ofReference(r) || len(r.table.Unit.Steps) > 0 || r.table.Hides(r.table.Unit.Column) {
 			return ""
 		}
 		return r.name + "." + r.table.Unit.Column

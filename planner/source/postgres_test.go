@@ -465,17 +465,26 @@ var shopColumns = map[string][]string{
 	"emails": {"customer_id", "address"}, "cards": {"customer_id", "kind"},
 	"payments": {"customer_id", "order_id", "id", "refund_of", "amount"}, "repairs": {"id", "payment_id", "order_id", "hours"},
 	"logins": {"customer_id", "day"}, "parts": {"id", "kind", "maker_id", "price"}, "makers": {"id", "country"},
+	"deliveries": {"id", "customer_id", "address_id", "back_id", "store", "till", "weight"}, "cities": {"id", "country", "part_id"},
+	"parcels": {"id", "delivery_id", "address_id", "size"}, "addresses": {"id", "city_id", "near_id", "kind", "floor", "code"},
+	"counters": {"store", "till", "height"},
 }
 
 // joinable are the columns that joins compare, by what they mean.
 var joinable = [][]string{
 	{
 		"customers.id", "orders.customer_id", "profiles.customer_id", "emails.customer_id", "logins.customer_id", "cards.customer_id",
-		"payments.customer_id",
+		"payments.customer_id", "deliveries.customer_id",
 	},
 	{"orders.id", "items.order_id", "payments.order_id", "repairs.order_id"},
 	{"payments.id", "repairs.payment_id", "payments.refund_of"},
-	{"items.part_id", "parts.id"},
+	{"items.part_id", "parts.id", "cities.part_id"},
+	{"deliveries.id", "parcels.delivery_id"},
+	{"deliveries.address_id", "deliveries.back_id", "parcels.address_id", "addresses.near_id", "addresses.id"},
+	{"deliveries.address_id", "addresses.id"},
+	{"parcels.address_id", "addresses.id"},
+	{"addresses.city_id", "cities.id"},
+	{"deliveries.till", "counters.till"},
 	{"parts.maker_id", "makers.id", "profiles.level"},
 	{"customers.region", "makers.country"},
 }

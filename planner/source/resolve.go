@@ -114,7 +114,13 @@ func (sc scope) resolveLevel(from ast.From, where ast.Expr) (scope, error) {
 	if err := sc.resolveWhere(where); err != nil {
 		return sc, err
 	}
-	return sc, sc.prove()
+	if err := sc.prove(); err != nil {
+		return sc, err
+	}
+	if r := sc.proved.follows.unlooked(sc.resolved.relations); r != nil {
+		return sc, errUnlooked(sc.resolved, r)
+	}
+	return sc, nil
 }
 
 // prove ends the resolution of FROM and WHERE.

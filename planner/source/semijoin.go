@@ -36,7 +36,11 @@ func (p *proof) ofSameUnit(j *semijoin) (*semijoin, error) {
 	follows := inner.follows.with(p.follows)
 	both := slices.Concat(region(inner.root), region(p.root))
 	c := newClasses(slices.Concat(inner.equal, p.equal), both, follows)
-	if !c.same(inner.unit(), p.unit()) {
+	follows.lookUp(inner.relations, p.follows.joinable(p.root, p.classes), p.resolved, c)
+	if r := follows.unlooked(inner.relations); r != nil && r != follows.end(p.owner) {
+		return nil, errUnlooked(inner.resolved, r)
+	}
+	if !c.same(follows.unit(inner.owner), p.unit()) {
 		hint := "Compare the columns that identify the " + unit + " on both sides."
 		if inner.unmatched && (p.Tagged() || inner.Tagged()) { // one NULL among the rows of anybody decides
 			hint = "Use EXISTS with an equality of the columns that identify the " + unit + ": IN can be NULL here."

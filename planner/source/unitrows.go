@@ -40,7 +40,7 @@ func (b *bounded) product(keys []scalar.Expr, adds func(*relation, *closure) int
 	n = 1
 	var joined []*relation
 	for _, r := range b.protectedFirst() {
-		if k := b.perUnitClosure(identifiable(keys), joined...); !k.rows[r] {
+		if k := b.perUnitClosure(identifiable(keys), joined...); !ofReference(r) && !k.rows[r] {
 			n = saturating(n, adds(r, k))
 		}
 		joined = append(joined, r)
