@@ -153,15 +153,15 @@ func starts(t *testing.T, c net.Conn) {
 func TestLobbyAfterTheProof(t *testing.T) {
 	authority := newAuthority(t)
 	var dialled atomic.Bool
-	var p *proxy
-	p = start(t, func(c *wire.Config) {
+	var running atomic.Pointer[proxy]
+	p := start(t, func(c *wire.Config) {
 		c.Limits.AddressLogins = 2
 		c.TLS = &tls.Config{
 			Certificates: []tls.Certificate{certificate(t)}, ClientCAs: authority.pool, ClientAuth: tls.VerifyClientCertIfGiven,
 		}
 		c.Certificate = func(string, *x509.Certificate) bool {
 			for range 2 { // as far as the client, whose place the second has
-				other := p.dialTCP(t)
+				other := running.Load().dialTCP(t)
 				starts(t, other)
 			}
 			return true
@@ -172,6 +172,7 @@ func TestLobbyAfterTheProof(t *testing.T) {
 			return dial(ctx, l)
 		}
 	})
+	running.Store(p)
 	config, err := pgconn.ParseConfig(strings.Replace(p.url(""), "sslmode=disable", "sslmode=require", 1))
 	if err != nil {
 		t.Fatal(err)
