@@ -75,6 +75,8 @@ type analysis struct {
 	changed *ast.TableRef
 	// unweighable is a call of dp.weight that is of no aggregate.
 	unweighable *pg.FuncCall
+	// bare is the first call that is of schema dp if search_path finds its bare name there, see [Statement.Bare].
+	bare *pg.FuncCall
 	// items counts the items of FROM clauses; tables and nodes count converted ones.
 	items, tables, nodes int
 	// modifies is set by INSERT, UPDATE, DELETE and MERGE.
@@ -385,7 +387,7 @@ func (a *analysis) columns(sel *pg.SelectStmt, s *scope) (out []column, known bo
 		if !isStar(t.Val) {
 			name, ok := outputName(t)
 			out = append(out, column{
-				name: name, unit: s.isUnit(t.Val), keys: s.keysOf(t.Val), refers: s.refersTo(t.Val),
+				name: name, titled: titles(t), unit: s.isUnit(t.Val), keys: s.keysOf(t.Val), refers: s.refersTo(t.Val),
 				lacking: s.lacks(t.Val), value: valuer{a, s}.of(t.Val),
 			})
 			known = known && ok

@@ -45,8 +45,11 @@ func (v value) selected(chosen bool) value {
 // keys are those of which it holds values, perhaps with other columns, and that determine the unit; it refers to those of rows that
 // are taken for ones of the same unit. Of a table itself,
 // not of a query, it can be unique, and have a parent: a column of another table that always has its value.
+//
+// It is titled if its name is one that the statement gives it.
 type column struct {
 	name          string
+	titled        bool
 	unit, lacking bool
 	value         value
 	keys, refers  []ast.KeyPart

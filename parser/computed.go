@@ -27,3 +27,25 @@ func computed(columns []column, places map[*pg.Node]ast.Place) (out []ast.Comput
 	}
 	return out
 }
+
+// titled lists the output columns that are aggregates as they were released, by names that the statement gives them. One that
+// is the same as another column, or is called as another is, has none.
+func titled(columns []column, places map[*pg.Node]ast.Place) (out []ast.Title) {
+	calls, names := map[ast.Place]int{}, map[string]int{}
+	for _, c := range columns {
+		names[c.name]++
+		for _, n := range c.value.of {
+			calls[places[n]]++
+		}
+	}
+	for _, c := range columns {
+		v := c.value
+		if !c.titled || v.further || v.plus > 0 || len(v.of) != 1 || names[c.name] > 1 {
+			continue
+		}
+		if at, ok := places[v.of[0]]; ok && calls[at] == 1 {
+			out = append(out, ast.Title{Name: c.name, Of: at})
+		}
+	}
+	return out
+}

@@ -22,7 +22,7 @@ type Execute struct {
 }
 
 // Mentions reports whether a text that names nothing protected may hold a statement that is
-// not Postgres's alone to run: EXECUTE, or ALTER of a role.
+// not Postgres's alone to run: EXECUTE, ALTER of a role, or set_config.
 func Mentions(sql string) bool {
 	for i := range len(sql) {
 		switch sql[i] {
@@ -32,6 +32,10 @@ func Mentions(sql string) bool {
 			}
 		case 'a', 'A':
 			if hasPrefixFold(sql[i:], "alter") {
+				return true
+			}
+		case 's', 'S':
+			if hasPrefixFold(sql[i:], "set_config") {
 				return true
 			}
 		}

@@ -20,6 +20,12 @@ func outputName(t *pg.ResTarget) (name string, known bool) {
 	return name, known
 }
 
+// titles reports whether a target has a name of the statement's own: by AS, or that of a column of a sub-select which has one.
+func titles(t *pg.ResTarget) bool {
+	name, strength, _ := figureName(t.Val)
+	return t.Name != "" || t.Val.GetColumnRef() != nil && strength > 0 && !isAggregateName(name)
+}
+
 // figureName follows FigureColnameInternal of Postgres: strength 0 means no
 // name, 1 a weak one (a type, "case") that gives way to any other, 2 a good one.
 func figureName(n *pg.Node) (name string, strength int, known bool) {

@@ -54,6 +54,7 @@ func statement(sql string, raw *pg.RawStmt, toks []token, cat Names) *Statement 
 	st := &Statement{Text: sql[start:end], Offset: start, Class: Relay, Inner: Span{0, end - start}}
 	st.Plans = planCalls(st.Text, raw.Stmt)
 	l := &locator{text: st.Text, base: start, toks: slice(toks, start, end)}
+	st.Assigned = assignments(l, raw.Stmt)
 	read(st, raw.Stmt, l, cat)
 	if st.Class == Relay {
 		st.Estimates = estimateCalls(l, raw.Stmt)

@@ -51,3 +51,69 @@ func (l *locator) settingAt() int {
 	}
 	return 0
 }
+
+// An Assignment sets a setting within a statement that is no SET: by a call of set_config, or by the option SET of a function.
+type Assignment struct {
+	// Name is in lower case; it is not Given if it is computed. Value is not Given if it is computed, NULL or DEFAULT.
+	Name, Value Argument
+	Local       bool // for the transaction, or while the function runs
+	At          int
+}
+
+// assignments returns those anywhere in a statement, but for the body of a function that is a text.
+func assignments(l *locator, stmt *pg.Node) []Assignment {
+	text := strings.ToLower(l.text)
+	function := stmt.GetCreateFunctionStmt() != nil || stmt.GetAlterFunctionStmt() != nil
+	if !function && !strings.Contains(text, "set_config") && !strings.Contains(text, `u&"`) {
+		return nil
+	}
+	var found []Assignment
+	var visit func(*pg.Node)
+	visit = func(n *pg.Node) {
+		if f := n.GetFuncCall(); f != nil {
+			if schema, name := callee(f); name == "set_config" && (schema == "" || schema == "pg_catalog") {
+				found = append(found, assignmentBy(l, f, stmt.GetPrepareStmt() != nil))
+			}
+		}
+		if v := n.GetVariableSetStmt(); v != nil && function {
+			at := l.settingAt()
+			found = append(found, Assignment{Name: Argument{Text: lower(v.Name), Given: true, At: at}, Local: true, At: at})
+		}
+		if sel := n.GetSelectStmt(); sel != nil {
+			reflected(sel.ProtoReflect(), visit)
+			return
+		}
+		children(n, visit)
+	}
+	visitNode(stmt, visit)
+	return found
+}
+
+// assignmentBy reads a call of set_config, by position or by name. A parameter of PREPARE is known to EXECUTE alone.
+func assignmentBy(l *locator, f *pg.FuncCall, prepared bool) Assignment {
+	a := Assignment{At: l.client(int(f.Location) - l.base)}
+	names := []string{"setting_name", "new_value", "is_local"}
+	for i, n := range f.Args {
+		name := ""
+		if i < len(names) {
+			name = names[i]
+		}
+		if named := n.GetNamedArgExpr(); named != nil {
+			name, n = named.Name, named.Arg
+		}
+		arg, ok := boundArgument(l, n)
+		if !ok || arg.Param > 0 && prepared {
+			arg = Argument{At: a.At}
+		}
+		switch name {
+		case names[0]:
+			arg.Text = lower(arg.Text)
+			a.Name = arg
+		case names[1]:
+			a.Value = arg
+		case names[2]:
+			a.Local = n.GetAConst().GetBoolval().GetBoolval()
+		}
+	}
+	return a
+}

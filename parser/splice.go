@@ -118,7 +118,11 @@ func splice(a *analysis, st *Statement, stmt *pg.Node) *pgerr.Error {
 	for i, c := range changes {
 		c.place(i, places)
 	}
-	st.Computed = computed(a.outputs, places)
+	st.Computed, st.Titles = computed(a.outputs, places), titled(a.outputs, places)
+	if a.bare != nil {
+		_, name := callee(a.bare)
+		st.Bare = &BareCall{name, a.pos(a.bare.Location)}
+	}
 	for i, c := range changes {
 		substitute(c.candidate, c.matcher, i)
 	}

@@ -73,6 +73,11 @@ type Statement struct {
 	Blocks []*ast.Block
 	// Computed are the output columns that have an error of their own, of values that are assigned too.
 	Computed []ast.Computed
+	// Titles are the names of output columns that are aggregates.
+	Titles []ast.Title
+	// Bare is the first call by a bare name, of values that are computed from aggregates, of which schema dp has a function; nil if
+	// there is none.
+	Bare *BareCall
 	// InTransaction says that Postgres takes the statement in a transaction block
 	// only: a cursor without HOLD.
 	InTransaction bool
@@ -86,6 +91,8 @@ type Statement struct {
 	OnlyRows bool
 	// Setting is set when Class is Set.
 	Setting *Setting
+	// Assigned are the settings that it sets without being SET.
+	Assigned []Assignment
 	// Execute is set when Class is Execution.
 	Execute *Execute
 	// Unless is set in CREATE TABLE IF NOT EXISTS AS: nothing is run if it exists.
@@ -116,6 +123,12 @@ type Statement struct {
 // Named returns those of Protected that the client wrote.
 func (s *Statement) Named() []ast.TableRef {
 	return slices.DeleteFunc(slices.Clone(s.Protected), func(t ast.TableRef) bool { return t.Within })
+}
+
+// A BareCall is a call of a function by its name alone. Its place counts from the start of the statement's Text.
+type BareCall struct {
+	Name string
+	At   int
 }
 
 // A Comment is one with its marks. Its place counts from the start of the statement's Text,

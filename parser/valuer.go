@@ -74,18 +74,19 @@ func (v valuer) call(n *pg.Node, f *pg.FuncCall) value {
 }
 
 // report refuses a call of dp.lower and its kin whose argument is computed from released values: on the mirror, where that is done,
-// there is no noise, and the interval would have no width. dp.error has none there. It is nil of anything else.
+// there is no noise, and the interval would have no width. dp.error has none there. It is nil of anything else, and notes a call by
+// a bare name: whether it is of dp, search_path says.
 func (v valuer) report(n *pg.Node) *pgerr.Error {
 	f := n.GetFuncCall()
-	if f == nil || len(f.GetArgs()) == 0 || v.s.block && isReport(f) {
+	if f == nil || v.s.block && isReport(f) || !v.any(f.Args...) {
 		return nil
 	}
 	schema, name := callee(f)
-	if _, ok := reports[name]; !ok || name == "error" || !v.any(f.Args...) {
-		return nil
+	_, told := reports[name]
+	if schema == "" && (told || name == "weight") && v.bare == nil {
+		v.bare = f
 	}
-	ofPostgres := name == "lower" || name == "upper"    // of a text or a range
-	if schema != "dp" && (schema != "" || ofPostgres) { // a bare name can be found by search_path
+	if schema != "dp" || !told || name == "error" {
 		return nil
 	}
 	return pgerr.New(pgerr.NotAllowed, "dp.%s is of an aggregate over protected rows, and of nothing that is computed from one", name).

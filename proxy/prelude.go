@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"dpproxy/catalog"
+	"dpproxy/parser"
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
@@ -73,6 +74,9 @@ func (e *execution) prelude(ctx context.Context, m *wire.Asker, q *planner.Query
 		p.settings.Notices = false
 	}
 	if err := searchesCatalogFirst(string(fixed[preludeSchemas])); err != nil {
+		return nil, err
+	}
+	if err := searchesDP(string(fixed[preludeSchemas]), e.text.stmt.Bare); err != nil {
 		return nil, err
 	}
 	// A SET that stands before the statement in one pipeline was not known when it came.
@@ -250,4 +254,14 @@ func searchesCatalogFirst(schemas string) error {
 	}
 	return pgerr.New(pgerr.FeatureNotSupported, "protected tables need pg_catalog first in search_path").
 		WithHint("Leave pg_catalog out of search_path; Postgres searches it first then.")
+}
+
+// searchesDP refuses a call by a bare name that search_path may find in the schema dp: on the mirror its functions know no noise.
+func searchesDP(schemas string, bare *parser.BareCall) error {
+	if bare == nil || !slices.Contains(strings.Split(schemas, ","), "dp") {
+		return nil
+	}
+	return pgerr.New(pgerr.NotAllowed, "search_path may find dp.%[1]s by the bare name %[1]s", bare.Name).At(bare.At).
+		WithHint("Write dp.%[1]s(avg(x)) for the one of dpproxy, and pg_catalog.%[1]s for one of Postgres; "+
+			"or leave dp out of search_path.", bare.Name)
 }

@@ -34,6 +34,9 @@ func (p *Proxy) Screen(s *wire.Session, sql string) ([]wire.Statement, error) {
 	for _, t := range texts {
 		w := wire.Statement{SQL: t.stmt.Text, Offset: t.stmt.Offset}
 		p.route(s, t, &w)
+		if len(t.stmt.Assigned) > 0 {
+			p.checkAssigned(s.User(), t.stmt.Assigned, &w)
+		}
 		intercepted = intercepted || w.Run != nil
 		out = append(out, w)
 	}
@@ -71,6 +74,42 @@ func (p *Proxy) checkSetting(analyst string, set *parser.Setting) error {
 	return pgerr.New(pgerr.FeatureNotSupported,
 		"SET %s would hold for other clients too: a pooler gives them the sessions of login %s", set.Name, analyst).At(set.At).
 		WithHint("SET LOCAL %s in a transaction holds for that, and /* dp: %s=... */ before a statement for that.", set.Name, name)
+}
+
+// checkAssigned has the settings that a statement sets without SET checked before it runs, as SET's are.
+func (p *Proxy) checkAssigned(analyst string, assigned []parser.Assignment, w *wire.Statement) {
+	run := w.Run
+	w.Early = nil // it would set them
+	w.Run = func(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
+		for _, a := range assigned {
+			set, err := bound(a, b)
+			if err == nil && strings.HasPrefix(set.Name, "dp.") {
+				err = p.checkSetting(analyst, set)
+			}
+			if err != nil {
+				return wire.Rewrite{}, err
+			}
+		}
+		if run == nil {
+			return wire.Rewrite{Relay: true}, nil
+		}
+		return run(ctx, m, b)
+	}
+}
+
+// bound is what an assignment sets with the parameters of its statement. A NULL in place of the name sets nothing.
+func bound(a parser.Assignment, b wire.BindRequest) (*parser.Setting, error) {
+	text := func(arg parser.Argument) string {
+		if arg.Param > 0 && arg.Param <= len(b.Params) {
+			return string(b.Params[arg.Param-1]) // a text is the same in both formats
+		}
+		return arg.Text
+	}
+	if !a.Name.Given {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "set_config takes the name as a constant or a parameter here").At(a.At).
+			WithHint("Write the name: set_config('dp.epsilon', '0.5', false). A misspelt one would be a setting that nothing reads.")
+	}
+	return &parser.Setting{Name: strings.ToLower(text(a.Name)), Value: text(a.Value), Local: a.Local, At: a.Name.At}, nil
 }
 
 // route says how a statement is run.

@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -186,6 +187,43 @@ func TestStateOfSearchPath(t *testing.T) {
 		var rows int
 		if err := c.QueryRow(t.Context(), "SELECT count(*) FROM "+relation).Scan(&rows); err != nil || rows == 0 {
 			t.Errorf("%s: %d rows, %v", relation, rows, err)
+		}
+	}
+}
+
+// TestBareNames refuses functions of the schema dp by their names alone where search_path finds them: of what is computed from released
+// values the mirror knows no noise, and an interval would have no width. Without dp there Postgres says what such a name is.
+func TestBareNames(t *testing.T) {
+	w := newWorld(t)
+	c := w.client(t, "ana")
+	for _, name := range []string{"lower", "upper", "error", "stderr", "noise_scale", "cut", "cut_upper"} {
+		for _, sql := range []string{
+			"SELECT %s(count(*)) FROM patients",
+			"SELECT %s(round(avg(birth_year), 1)) FROM patients",
+			"SELECT n FROM (SELECT count(*) AS n FROM patients) q WHERE %s(n) > 5",
+			"EXPLAIN SELECT %s(count(*) + 1) FROM patients",
+		} {
+			refusesBare(t, c, fmt.Sprintf(sql, name))
+		}
+	}
+	refusesBare(t, c, "SELECT weight(count(*), 3), avg(birth_year) FROM patients")
+	must(t, c.Conn, "SET search_path = dp, public")
+	for _, sql := range []string{
+		"SELECT dp.lower(count(*)), lower('A') FROM patients", "SELECT pg_catalog.lower(count(*)::text) FROM patients", "SELECT lower(3)",
+	} {
+		must(t, c.Conn, sql)
+	}
+}
+
+// refusesBare holds that a statement is refused where search_path finds dp, and that Postgres itself refuses it else.
+func refusesBare(t *testing.T, c *client, sql string) {
+	t.Helper()
+	for path, want := range map[string]string{"public, dp": "PB004", "public": "42883"} {
+		if _, err := c.Exec(t.Context(), "SET search_path = "+path); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Exec(t.Context(), sql); code(err) != want {
+			t.Errorf("search_path = %s: %s: %v, want %s", path, sql, err, want)
 		}
 	}
 }

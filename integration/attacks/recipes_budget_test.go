@@ -137,13 +137,16 @@ func testStrangeEpsilon(t *testing.T, k *kitchen) {
 	} {
 		ana := k.dial(t, "ana")
 		k.unread(t, func() {
-			for _, set := range []string{"SET dp.epsilon = '%s'", "SET LOCAL dp.epsilon = '%s'", "ALTER ROLE ana SET dp.epsilon = '%s'"} {
+			for _, set := range []string{
+				"SET dp.epsilon = '%s'", "SET LOCAL dp.epsilon = '%s'", "ALTER ROLE ana SET dp.epsilon = '%s'",
+				"SELECT set_config('dp.epsilon', '%s', false)",
+			} {
 				if _, err := ana.Exec(t.Context(), fmt.Sprintf(set, v)); err == nil {
 					t.Errorf(set+" is accepted", v)
 				}
 			}
 			// A function sets it behind dpproxy's back: then the statement fails.
-			sitetest.Exec(t, ana, fmt.Sprintf("SELECT set_config('dp.epsilon', '%s', false)", v))
+			sitetest.Exec(t, ana, fmt.Sprintf("DO $$ BEGIN PERFORM set_config('dp.epsilon', '%s', false); END $$", v))
 			if _, err := ana.Exec(t.Context(), sitetest.CountPatients); err == nil {
 				t.Errorf("epsilon of %q is used", v)
 			}

@@ -12,5 +12,11 @@ type Computed struct {
 	Chosen bool
 }
 
+// A Title is the name of an output column whose values are those of an aggregate.
+type Title struct {
+	Name string
+	Of   Place
+}
+
 // A Place is that of an aggregate: of a block of a statement, and of its Aggregates.
 type Place struct{ Block, Aggregate int }

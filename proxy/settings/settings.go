@@ -170,8 +170,12 @@ func (s *Settings) Shown() map[string]string {
 func (s *Settings) Parse(name, value string) *pgerr.Error {
 	i := slices.IndexFunc(knownSettings, func(k setting) bool { return k.name == name })
 	if i < 0 {
+		meant := ""
+		if near := nearest(clip(name), Names()); near != "" {
+			meant = "Perhaps you mean dp." + near + ". "
+		}
 		return pgerr.New(pgerr.UndefinedObject, "unrecognized configuration parameter %q", "dp."+clip(name)).
-			WithHint("The settings are dp.%s.", strings.Join(Names(), ", dp."))
+			WithHint("%sThe settings are dp.%s.", meant, strings.Join(Names(), ", dp."))
 	}
 	if strings.HasSuffix(value, shown) {
 		return nil
@@ -334,10 +338,11 @@ func Check(set *parser.Setting) error {
 // CheckLogin refuses the settings that a client logs in with where one of class dp cannot be set.
 func CheckLogin(params map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(params)) {
-		if !strings.HasPrefix(name, prefix) {
+		lower := strings.ToLower(name) // Postgres takes either case
+		if !strings.HasPrefix(lower, prefix) {
 			continue
 		}
-		if err := check(name, params[name]); err != nil {
+		if err := check(lower, params[name]); err != nil {
 			return err
 		}
 	}

@@ -145,7 +145,8 @@ func TestLogin(t *testing.T) {
 	var none pgerr.Code
 	for text, want := range map[string]pgerr.Code{
 		"dp.epsilon=0.5": none, "dp.epsilon=0.5" + blank: none, "dp.spend=never": none, "timezone=UTC": none, "dp.max_rows=": none,
-		"dp.spendd=never": pgerr.UndefinedObject, "dp.=1": pgerr.UndefinedObject, "dp.epsilon=5e-13": pgerr.InvalidParameterValue,
+		"dp.spendd=never": pgerr.UndefinedObject, "dp.=1": pgerr.UndefinedObject, "DP.Spendd=never": pgerr.UndefinedObject,
+		"dp.epsilon=5e-13":       pgerr.InvalidParameterValue,
 		"dp.epsilon=0.5" + shown: pgerr.InvalidParameterValue, "dp.notice=maybe": pgerr.InvalidParameterValue,
 	} {
 		name, value, _ := strings.Cut(text, "=")
