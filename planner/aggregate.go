@@ -25,8 +25,11 @@ type aggregate struct {
 	silent bool
 	// shares of the budget that each of its statistics has, in millionths.
 	shares int64
-	label  string // as the analyst would write it, for EXPLAIN and notices
+	call   string // as the analyst would write it
+	label  string // for EXPLAIN and notices: the call, or, if that is abridged, the name of its output column if it has one
 	at     int
+	// abridged says that the call is written without a condition, or without an expression in it.
+	abridged bool
 }
 
 // functions are the aggregates by name. Each is in a file with its form.
@@ -82,7 +85,8 @@ func newAggregate(r *scalar.Resolver, rows *source.Rows, a *ast.Aggregate) (*agg
 		return nil, err
 	}
 	out.result, out.array = out.form.resultType()
-	out.label = c.label()
+	out.call, out.abridged = c.label()
+	out.label = out.call
 	if a.Report == "" {
 		return out, nil
 	}

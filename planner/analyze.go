@@ -47,6 +47,7 @@ func Analyze(cat *policy.Model, stmt *parser.Statement, params []uint32) (*Query
 		q.blocks = append(q.blocks, rb)
 	}
 	q.noteComputed(stmt.Computed)
+	q.title(stmt.Titles)
 	if n := len(q.Folds()); n > maxFolds {
 		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "the statement has %d constants, at most %d are allowed", n, maxFolds).
 			WithHint("Split the statement, or write what belongs together as one list: x IN (1, 2, 3), or x = ANY (ARRAY[1, 2, 3]).")

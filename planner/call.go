@@ -97,12 +97,13 @@ func (c *call) onNullRows(x scalar.Expr) error {
 		WithHint("Aggregate a column of the protected table: count(column) instead of count(*).")
 }
 
-// label names the call for people.
-func (c *call) label() string {
-	arg := "*"
+// label names the call for people, abridged where it has expressions, or a condition.
+func (c *call) label() (s string, abridged bool) {
+	arg, abridged := "*", c.filter != nil
 	for i, x := range c.shown {
 		name := "..."
-		if column, plain := scalar.PlainColumn(x); plain {
+		column, plain := scalar.PlainColumn(x)
+		if abridged = abridged || !plain; plain {
 			name = column.Shown()
 		}
 		if i == 0 {
@@ -114,9 +115,9 @@ func (c *call) label() string {
 	if c.Distinct {
 		arg = "DISTINCT " + arg
 	}
-	s := c.counts + c.Func + "(" + arg + ")"
+	s = c.counts + c.Func + "(" + arg + ")"
 	if c.filter != nil {
 		s += " FILTER"
 	}
-	return s
+	return s, abridged
 }

@@ -32,6 +32,7 @@ func (g rankChooser) plans() []*rankPlan {
 		out[at].add(i, o, e)
 	}
 	for _, p := range out {
+		slices.SortFunc(p.fractions, fraction.compare) // whatever their order in the statement
 		for i := range g.outputs {
 			if e, ok := g.outputs[i].estimator.(extremeEstimator); ok && e.histogram == p.statistic {
 				p.why = g.outputs[i].label + " is read off the histogram"

@@ -112,3 +112,12 @@ func (q *Query) noteComputed(columns []ast.Computed) {
 		}
 	}
 }
+
+// title calls aggregates by the names of their output columns where the call, as it is abridged, may be that of another one.
+func (q *Query) title(columns []ast.Title) {
+	for _, c := range columns {
+		if a := q.blocks[c.Of.Block].aggregates[c.Of.Aggregate]; a.abridged {
+			a.label = c.Name
+		}
+	}
+}

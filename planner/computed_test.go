@@ -272,3 +272,25 @@ func (w computedWorld) plan(sql string) computedPlan {
 	}
 	return computedPlan{w, p, script.Statements[0], q}
 }
+
+// TestTitles: an aggregate whose call would be abridged in a notice, so that two of them could look alike, is called as its column.
+func TestTitles(t *testing.T) {
+	const of = " FROM visits"
+	for sql, want := range map[string]string{
+		"SELECT avg(CASE WHEN cost > 5 THEN 1 ELSE 0 END) AS a, avg((cost > 6)::int) AS b" + of: "a, b",
+		"SELECT count(*) FILTER (WHERE cost > 5) AS dear, sum(cost) AS total" + of:              "dear, sum(cost)",
+		"SELECT count(*) FILTER (WHERE cost > 6)" + of:                                          "count(*) FILTER",
+		"SELECT x AS y, x AS z FROM (SELECT sum(2 * cost) AS x" + of + ") q":                    "sum(...)",
+		"SELECT x FROM (SELECT sum(2 * cost) AS x" + of + ") q":                                 "x",
+		"SELECT sum(2 * cost) AS x, sum(3 * cost) AS x" + of:                                    "sum(...), sum(...)",
+		"SELECT coalesce(sum(2 * cost), 0)" + of:                                                "sum(...)",
+	} {
+		var labels []string
+		for _, bar := range planner.Errors(plan(t, connect(t), clinic(t), sql).Plan, nil) {
+			labels = append(labels, bar.Label)
+		}
+		if got := strings.Join(labels, ", "); got != want {
+			t.Errorf("%s: %s, want %s", sql, got, want)
+		}
+	}
+}

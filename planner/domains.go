@@ -110,6 +110,9 @@ func (d *domains) enumerated(f *factor) ([][]*string, error) {
 		return nil, nil
 	}
 	at := d.b.keys[f.keys[0]].at
+	if len(text) == 0 {
+		return nil, tooLongKeys(at)
+	}
 	if err := json.Unmarshal(text, &rows); err != nil || !d.spell(f, rows) {
 		return nil, pgerr.New(pgerr.Internal, "the values of a grouping key cannot be read").At(at)
 	}
@@ -142,6 +145,31 @@ func (d *domains) spell(f *factor, rows [][]*string) bool {
 func tooManyGroups(at int) error {
 	return pgerr.New(pgerr.ProgramLimitExceeded, "the statement has more than %d groups", maxGroups).At(at).
 		WithHint("Group by fewer columns, or restrict them in WHERE.")
+}
+
+// checkLists refuses a plan whose reads have lists that are too large together.
+func checkLists(p *Plan) error {
+	size := 0
+	for _, b := range p.Blocks {
+		if b.twin > 0 { // it is read as another one
+			continue
+		}
+		for _, set := range b.Sets {
+			for _, r := range set.Reads {
+				size += r.listed
+			}
+		}
+		if size > maxListBytes {
+			return tooLongKeys(b.block.at)
+		}
+	}
+	return nil
+}
+
+func tooLongKeys(at int) error {
+	return pgerr.New(pgerr.ProgramLimitExceeded, "the public keys of the statement take more than %d bytes", maxListBytes).At(at).
+		WithHint("Group by something shorter, such as a number in place of its label, by fewer columns, or by fewer values " +
+			"(WHERE x IN (...)). Each grouping set, percentile and COUNT(DISTINCT) has all keys once more.")
 }
 
 // finite lists the values of a key that its bounds tell, NULL last.

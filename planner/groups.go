@@ -252,7 +252,7 @@ func (en *enumeration) enumerateDeclared(keys []int, cols []*scalar.Column, cond
 }
 
 // enumerate adds the constant that holds the different values of keys as JSON, in the
-// order of their types. A value has one spelling in it, whatever it is combined with: read
+// order of their types; it is empty if they take too many bytes. A value has one spelling in it, whatever it is combined with: read
 // from several, a row would be of several partitions.
 func (en *enumeration) enumerate(keys []int, from, where string, write func(scalar.Expr) string) int {
 	var order, texts []string
@@ -261,8 +261,10 @@ func (en *enumeration) enumerate(keys []int, from, where string, write func(scal
 	}
 	array := "pg_catalog.json_build_array(" + strings.Join(texts, ", ") + ")"
 	list := "pg_catalog.json_agg(" + array + " ORDER BY " + strings.Join(order, ", ") + ")"
+	size := "pg_catalog.sum(pg_catalog.octet_length(pg_catalog.concat(" + strings.Join(texts, ", ") + ")))"
+	text := fmt.Sprintf("CASE WHEN %s > %d THEN '' ELSE CAST(%s AS pg_catalog.text) END", size, maxListBytes, list)
 	sql := "(" + (&sqltext.Select{
-		Columns: []sqltext.Column{{SQL: "CAST(" + list + " AS pg_catalog.text)"}},
+		Columns: []sqltext.Column{{SQL: text}},
 		From:    &sqltext.Query{Select: en.different(keys, from, where, write), As: "d"},
 	}).SQL() + ")"
 	return en.constants.Add(scalar.Fold{

@@ -23,6 +23,7 @@ type Read struct {
 	Joins sqltext.Joins
 
 	keys       int // columns of keys
+	listed     int // bytes of its lists of public values
 	statistics []*statistic
 	units      bool // it has what the selection of partitions is tried on
 	private    bool // the keys are
@@ -50,6 +51,7 @@ type reader struct {
 	products []product
 	// statistics are those of the read.
 	statistics []*statistic
+	listed     int // as of a [Read]
 }
 
 // read writes the statements of a grouping set.
@@ -122,7 +124,7 @@ func (r *reader) write(read *Read) (string, error) {
 			WithDetail("Read only if other rows ask for it: %s.", unread).
 			WithHint("Join what its sub-selects read in FROM, by equalities of columns.")
 	}
-	read.Joins = joins
+	read.Joins, read.listed = joins, r.listed
 	return even.SQL(), nil
 }
 
@@ -281,6 +283,7 @@ func (r *reader) numbered(alias string, from sqltext.Item) (cols []string, _ sql
 // array writes the values of a key of a list, without NULL, as an array of its type.
 func (r *reader) array(l *list, at int, t pgtype.Type) string {
 	array := t.SQL() + "[]"
+	r.listed += l.size(at)
 	return "CAST(" + r.add(Param{Kind: TextParam, Text: l.arrays[at], Type: array}) + " AS " + array + ")"
 }
 

@@ -100,7 +100,7 @@ func (q *Query) specializeBy(values []scalar.Value, s Settings, extents bool, tw
 		}
 		p.Event = append(p.Event, bp.Event()...)
 	}
-	return p, nil
+	return p, checkLists(p)
 }
 
 // planBlock plans one block but for its mechanisms. It adds to the cost of the statement's reads for one row.
@@ -233,13 +233,8 @@ func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*Groupi
 	if g.bounds, err = sp.b.unitBounds(&g.partitions, s, unit); err != nil {
 		return nil, err
 	}
-	c := &collector{sp.arguments, &g.aggregation}
-	for _, a := range sp.b.aggregates {
-		e, err := a.form.specialize(c)
-		if err != nil {
-			return nil, err
-		}
-		g.outputs = append(g.outputs, output{a, e})
+	if g.outputs, err = sp.specializeAll(&collector{sp.arguments, &g.aggregation}); err != nil {
+		return nil, err
 	}
 	g.weigh()
 	return g, nil

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/big"
@@ -166,6 +167,8 @@ func fractionOf(q float64) fraction {
 
 // String writes the fraction exactly.
 func (f fraction) String() string { return fmt.Sprintf("%d/%d", f.a, f.c) }
+
+func (f fraction) compare(other fraction) int { return cmp.Compare(f.a*other.c, other.a*f.c) }
 
 // worst is by how much more than its weight a unit changes a score.
 func (f fraction) worst() int64 { return max(f.a, f.c-f.a) }

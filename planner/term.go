@@ -66,8 +66,11 @@ func describe(e scalar.Expr) string {
 	return "an expression"
 }
 
-// everyValue says that the type has no value beyond the bounds, NaN aside, so that none is clamped.
+// everyValue says that there is no value beyond the bounds, by the type, NaN aside, or by the expression, so that none is clamped.
 func (t term) everyValue() bool {
+	if scalar.Unclamped(t.arg) {
+		return true
+	}
 	const least = 12 // digits of 2^unboundedBits that are below it
 	of := t.arg.Type()
 	digits, known := scalar.Magnitude(t.arg)

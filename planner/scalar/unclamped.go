@@ -1,0 +1,29 @@
+package scalar
+
+import (
+	"slices"
+
+	"dpproxy/planner/pgtype"
+)
+
+// Unclamped reports whether an expression has no value beyond its bounds that would be brought into them: it is made of constants,
+// and of tests that choose among them, by arithmetic. So is the 1 or 0 of a share, or a difference of two of these.
+func Unclamped(e Expr) bool {
+	switch e := e.(type) { //nolint:gochecksumtype // of the others it is not known
+	case *constant:
+		return true
+	case *Ref:
+		return len(e.Column.Of) > 0 && !slices.ContainsFunc(e.Column.Of, broughtIn)
+	case *cast:
+		return e.x.Type().Family() == pgtype.BoolFamily || Unclamped(e.x)
+	case *choice:
+		return !slices.ContainsFunc(e.results, broughtIn)
+	case *call:
+		return slices.Contains([]string{"+", "-", "*", "abs", "sign"}, e.fn.name) && !slices.ContainsFunc(e.args, broughtIn)
+	case *aggregate:
+		return (e.picks() || slices.Contains([]string{"min", "max"}, e.name)) && e.x != nil && Unclamped(e.x)
+	}
+	return false
+}
+
+func broughtIn(e Expr) bool { return !Unclamped(e) }
