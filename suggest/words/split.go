@@ -44,15 +44,15 @@ func chunks(name string) []string {
 
 // singular returns the known word that a text is a form of; "" if there is none.
 func singular(word string) string {
-	if l := known.lemmas[word]; l != "" {
+	if l := known().lemmas[word]; l != "" {
 		return l
 	}
-	if stem, ok := strings.CutSuffix(word, "ies"); ok && known.lemmas[stem+"y"] != "" {
-		return known.lemmas[stem+"y"]
+	if stem, ok := strings.CutSuffix(word, "ies"); ok && known().lemmas[stem+"y"] != "" {
+		return known().lemmas[stem+"y"]
 	}
 	for _, ending := range []string{"s", "es", "n", "en", "e", "er"} {
-		if stem, ok := strings.CutSuffix(word, ending); ok && len(stem) > 2 && known.lemmas[stem] != "" {
-			return known.lemmas[stem]
+		if stem, ok := strings.CutSuffix(word, ending); ok && len(stem) > 2 && known().lemmas[stem] != "" {
+			return known().lemmas[stem]
 		}
 	}
 	return ""
@@ -97,7 +97,7 @@ func segment(chunk string) []string {
 // ending returns the words of a text that a run-together name ends with: one known word, or several of which the last is an identifier
 // or a name. Others are too often parts of longer words.
 func ending(text string) []string {
-	if l := known.lemmas[strings.TrimSuffix(text, "s")]; l != "" {
+	if l := known().lemmas[strings.TrimSuffix(text, "s")]; l != "" {
 		return []string{l}
 	}
 	all := apart(text)

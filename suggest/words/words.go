@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/goccy/go-yaml"
 )
@@ -86,13 +87,14 @@ type vocabulary struct {
 	lemmas map[string]string
 }
 
-var known = load(source)
+// known is the vocabulary. It is read when it is first asked for: most commands have no use for it.
+var known = sync.OnceValue(func() *vocabulary { return load(source) })
 
 // load reads the data file. It is part of the program: a fault in it is one of ours, which each test would meet.
 func load(text []byte) *vocabulary {
 	var file map[string]map[string][]string
 	if err := yaml.Unmarshal(text, &file); err != nil {
-		panic("words.yaml: " + err.Error()) //nolint:forbidigo // the file is part of the program, which cannot start without it
+		panic("words.yaml: " + err.Error()) //nolint:forbidigo // the file is part of the program, which cannot do without it
 	}
 	v := &vocabulary{map[string]map[string][]phrase{}, map[string]string{}}
 	for _, languages := range file { // all singulars first: notes, where it stands, is a form of note
@@ -175,7 +177,7 @@ func Has(words []string, groups ...string) bool { return Find(words, groups...) 
 func Find(words []string, groups ...string) string {
 	for i := range words {
 		for _, group := range groups {
-			for _, p := range known.groups[group][words[i]] {
+			for _, p := range known().groups[group][words[i]] {
 				if i+len(p) <= len(words) && slices.Equal(p, words[i:i+len(p)]) {
 					return strings.Join(p, " ")
 				}
@@ -186,7 +188,7 @@ func Find(words []string, groups ...string) string {
 }
 
 // Known reports whether a word, as [Split] makes it, is one of any group.
-func Known(word string) bool { return known.lemmas[word] != "" }
+func Known(word string) bool { return known().lemmas[word] != "" }
 
 // Is reports whether a word by itself is of one of the groups.
 func Is(word string, groups ...string) bool { return Has([]string{word}, groups...) }
