@@ -80,6 +80,7 @@ func readRelation(t *catalog.Table) *relation {
 		})
 	}
 	r.dropPrefix()
+	r.dropSuffix()
 	r.people = r.readPeople()
 	return r
 }
@@ -99,6 +100,28 @@ func (r *relation) dropPrefix() {
 	}
 	for _, f := range r.fields {
 		f.words = f.words[1:]
+	}
+}
+
+// dropSuffix takes a last word away that half of the columns have and that the table's name begins with: nom_adh and tel_adh in a table
+// of adherents. Identifiers keep it, since other tables have them too.
+func (r *relation) dropSuffix() {
+	have := map[string]int{}
+	for _, f := range r.fields {
+		if len(f.words) > 1 {
+			have[last(f.words)]++
+		}
+	}
+	for suffix, n := range have {
+		short := slices.ContainsFunc(r.words, func(w string) bool { return w != suffix && strings.HasPrefix(w, suffix) })
+		if !short || n < 3 || 2*n < len(r.fields) {
+			continue
+		}
+		for _, f := range r.fields {
+			if len(f.words) > 1 && last(f.words) == suffix && f.words[0] != "id" {
+				f.words = f.words[:len(f.words)-1]
+			}
+		}
 	}
 }
 

@@ -26,7 +26,7 @@ func (f *field) identifier() bool {
 // isSetting reports whether a text is the value of whatever another one names (name and value, meta_key and meta_value): of settings, and
 // of secrets among them.
 func (r *relation) isSetting(f *field) bool {
-	if f.fam != pgtype.TextFamily || f.foreign || last(f.words) != "value" && last(f.words) != "v" {
+	if f.fam != pgtype.TextFamily || f.foreign || !words.Is(last(f.words), words.Value) {
 		return false
 	}
 	base := f.words[:len(f.words)-1]

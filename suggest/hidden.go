@@ -53,6 +53,8 @@ func (d inspector) secret(t *Table, f *field) secrecy {
 		return s
 	}
 	switch {
+	case d.numbersUnit(f):
+		return secrecy{ofNumbers, "another number of the " + d.UnitName}
 	case f.fam == pgtype.TextFamily:
 		return d.secretText(t, f)
 	case f.fam == pgtype.UUIDFamily && f.of.people.are() && !f.ownKey() && d.keysTo(f.of, f.Name) == 0:
@@ -87,8 +89,16 @@ func (d inspector) isPerson(t *Table, f *field) bool {
 			return true
 		}
 	}
-	return f.numbers() && !slices.Contains(f.of.key(), f.Name) && end != "" && end != f.of.row() &&
+	others := slices.ContainsFunc(d.called[end], func(r *relation) bool { return d.isOtherPeople(r.Name) })
+	return f.numbers() && (others || !slices.Contains(f.of.key(), f.Name)) && end != "" && end != f.of.row() &&
 		words.Is(end, words.Served, words.Staff, words.Beside)
+}
+
+// numbersUnit reports whether a column is called as a number of somebody of the unit's, and is not the one that the policy goes by:
+// the one that another database has for them.
+func (d inspector) numbersUnit(f *field) bool {
+	st := f.stem()
+	return f.numbers() && !f.foreign && len(st) == 1 && slices.Contains(d.unit.words, st[0]) && f.Name != d.unit.column.Name
 }
 
 // callsProtected reports whether a column is called after a protected table, whose rows it may be joined with.

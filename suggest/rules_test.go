@@ -266,6 +266,23 @@ var rules = []struct {
 		"guardian.mark=hidden",
 	},
 	{
+		"another number of the patient",
+		[]string{"mapping: patient_ide text, patient_id -> patient, town text"},
+		"mapping=protected by patient_id mapping.patient_ide=hidden mapping.town=open",
+	},
+	{
+		"a doctor in the key",
+		[]string{"doctor: doctor_id, first_name text, birth_date date", "stay: doctor_id, patient_id -> patient, ward_id"},
+		"stay.doctor_id=hidden stay.ward_id=open",
+	},
+	{
+		"a suffix of the columns",
+		[]string{"guardian: id, patient_id -> patient, name_gua text, town_gua text, tel_gua text"},
+		"guardian.name_gua=hidden guardian.town_gua=open guardian.tel_gua=hidden",
+	},
+	{"a suffix of settings", []string{"preference: id_pref, nom_pref text, val_pref text"}, "preference=asked"},
+	{"a suffix that says something", []string{"price_list: id, day_price, night_price"}, "price_list=public"},
+	{
 		"names that changed",
 		[]string{"patient_name_change: id, patient_id -> patient, desired_name text, state text"},
 		"patient_name_change.desired_name=hidden patient_name_change.state=open",

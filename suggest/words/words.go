@@ -33,6 +33,7 @@ const (
 	Identifier     = "identifier"
 	Generic        = "generic"
 	Setting        = "setting"
+	Value          = "value"
 	PersonNumber   = "person number"
 	Owner          = "owner"
 	Pair           = "pair"
