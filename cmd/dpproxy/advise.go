@@ -25,14 +25,14 @@ func (c *adviseCommand) Run(ctx context.Context) error {
 		return err
 	}
 	s := &site{policy: policy}
-	if _, err := s.readCatalog(ctx); err != nil {
-		return err
-	}
 	conn, err := s.connectData(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx)
+	if _, err := s.readCatalog(ctx, conn); err != nil {
+		return err
+	}
 	tables := advised(policy)
 	names := make([]catalog.Name, len(tables))
 	for i, t := range tables {

@@ -94,7 +94,7 @@ func (c *checkCommand) against(ctx context.Context, s *site) error {
 	if err := checkRights(ctx, s.mirrorPlan(), conn, func(line string) { fmt.Printf("%s: %s\n", c.Policy, line) }); err != nil {
 		return err
 	}
-	cat, err := s.readCatalog(ctx)
+	cat, err := s.readCatalog(ctx, conn)
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (c *checkCommand) confirmed(ctx context.Context, s *site, up *pgx.Conn, cat
 		return err
 	}
 	plan.Known = s.survey().known(was.Schema)
-	schema, err := s.readSchema(ctx, plan)
+	schema, err := plan.Read(ctx, up)
 	if err != nil {
 		return err
 	}

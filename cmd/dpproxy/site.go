@@ -87,19 +87,9 @@ func (s *site) protectedTables() []catalog.Name {
 	return names
 }
 
-// readSchema reads the protected database's catalogue of the relations of the policy.
-func (s *site) readSchema(ctx context.Context, plan mirror.Plan) (*catalog.Schema, error) {
-	conn, err := s.connectData(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close(ctx)
-	return plan.Read(ctx, conn)
-}
-
 // readCatalog checks the policy against the protected database.
-func (s *site) readCatalog(ctx context.Context) (*policy.Model, error) {
-	schema, err := s.readSchema(ctx, s.mirrorPlan())
+func (s *site) readCatalog(ctx context.Context, up *pgx.Conn) (*policy.Model, error) {
+	schema, err := s.mirrorPlan().Read(ctx, up)
 	if err != nil {
 		return nil, err
 	}

@@ -157,7 +157,12 @@ func askBounds(ctx context.Context, path string) error {
 		return err
 	}
 	s := &site{policy: f.policy}
-	schema, err := s.readSchema(ctx, s.mirrorPlan())
+	conn, err := s.connectData(ctx)
+	if err != nil {
+		return err
+	}
+	schema, err := s.mirrorPlan().Read(ctx, conn)
+	conn.Close(ctx)
 	if err != nil {
 		return err
 	}

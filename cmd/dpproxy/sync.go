@@ -53,7 +53,7 @@ func (s *site) sync(ctx context.Context, report func(string)) error {
 	if err := checkRights(ctx, s.mirrorPlan(), up, report); err != nil {
 		return err
 	}
-	cat, err := s.readCatalog(ctx)
+	cat, err := s.readCatalog(ctx, up)
 	if err != nil {
 		return err
 	}
