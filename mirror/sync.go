@@ -92,6 +92,9 @@ func unchanged(ctx context.Context, upstream *pgx.Conn, relations []*catalog.Tab
 		return err
 	}
 	defer beside.Close(ctx)
+	if _, err := beside.Exec(ctx, "SET jit = off"); err != nil { // see introspect.PlainText
+		return err
+	}
 	return steady.Compare(ctx, beside, relations)
 }
 

@@ -63,14 +63,15 @@ func foreignKeys(ctx context.Context, r *reader) error {
 const ofItself = `NOT EXISTS (SELECT FROM pg_catalog.pg_constraint up WHERE up.oid = k.conparentid AND up.conrelid = k.conrelid)`
 
 // treeSQL is a recursive query tree(oid, parent) of the constraints that Postgres has made of one foreign key, of which k is one:
-// of each partition that refers or is referred to.
+// of each partition that refers or is referred to. Nearly all constraints have no parent (0): that they are greater has
+// Postgres look up the few others in the index, rather than read all constraints for each foreign key.
 const treeSQL = `tree(oid, parent) AS (
 			SELECT k.oid, k.conparentid
 			UNION
 			SELECT e.oid, e.conparentid FROM tree CROSS JOIN LATERAL (
 				SELECT x.oid, x.conparentid FROM pg_catalog.pg_constraint x WHERE x.oid = tree.parent
 				UNION ALL
-				SELECT x.oid, x.conparentid FROM pg_catalog.pg_constraint x WHERE x.conparentid = tree.oid) AS e)`
+				SELECT x.oid, x.conparentid FROM pg_catalog.pg_constraint x WHERE x.conparentid = tree.oid AND x.conparentid > 0) AS e)`
 
 // holdsSQL holds for a foreign key k that the rows satisfy: it is validated, and all triggers that enforce it fire, on each
 // partition. One that is not enforced is never validated; one of periods (PERIOD) says that rows cover

@@ -12,9 +12,11 @@ import (
 var Snapshot = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 
 // PlainText makes the texts of the catalogue the same whatever the session's defaults
-// are: with an empty search_path every name is qualified that is not of pg_catalog.
+// are: with an empty search_path every name is qualified that is not of pg_catalog. And nothing is compiled: the statements are long and
+// read little, so that the compiler took nine tenths of the time where there are 1,000 tables.
 const PlainText = `SET LOCAL search_path = ''; SET LOCAL DateStyle = 'ISO, MDY'; SET LOCAL IntervalStyle = 'postgres';
-	SET LOCAL TimeZone = 'UTC'; SET LOCAL extra_float_digits = 1; SET LOCAL bytea_output = 'hex'; SET LOCAL quote_all_identifiers = off`
+	SET LOCAL TimeZone = 'UTC'; SET LOCAL extra_float_digits = 1; SET LOCAL bytea_output = 'hex'; SET LOCAL quote_all_identifiers = off;
+	SET LOCAL jit = off`
 
 // Relations are those that a catalogue is asked for.
 type Relations struct {

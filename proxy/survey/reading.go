@@ -102,7 +102,7 @@ func privateSQL(w *scalar.Writer, c *policy.Column) (string, error) {
 }
 
 // settings of a session that reads objects. A read is not ended: that would tell how long it takes, and it has its own bounds.
-const settings = introspect.PlainText + `; SET LOCAL row_security = off; SET LOCAL statement_timeout = '1h'; SET LOCAL jit = off;
+const settings = introspect.PlainText + `; SET LOCAL row_security = off; SET LOCAL statement_timeout = '1h';
 	SET LOCAL standard_conforming_strings = on; SET LOCAL client_encoding = 'UTF8'; SET LOCAL transform_null_equals = off`
 
 // A rowError is a failure of the read that may depend on a row.
