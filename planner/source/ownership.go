@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -169,18 +170,48 @@ func declaresKeys(n node) bool {
 	return ok && (j.declares || declaresKeys(j.left) || declaresKeys(j.right))
 }
 
-// errDifferentUnits refuses two protected relations that are not joined on the unit.
-func (p *proof) errDifferentUnits(l, r *relation) error {
+// errDifferentUnits refuses two protected relations that are not joined on the unit. If relations of the two sides are compared by a part
+// of a key between them, the rest of that key is what lacks.
+func (p *proof) errDifferentUnits(j *joined, c *classes, l, r *relation) error {
 	unit := p.model.Unit()
 	e := pgerr.New(pgerr.Ownership, "rows of %q and %q are joined that need not belong to the same %s", l.name, r.name, unit).At(r.at)
 	ln, rn := unitName(l), unitName(r)
-	if ln != "" && rn != "" {
+	path, begun := pathBetween(j, c)
+	switch {
+	case begun:
+		return e.WithHint("Join them by the whole key, along the path to the unit: %s.", path)
+	case ln != "" && rn != "":
 		return e.WithHint("Join them on the unit: %s = %s.", ln, rn)
-	}
-	if path := joinAlong(l, r); path != "" {
+	case path != "":
 		return e.WithHint("Join them along the path to the unit: %s.", path)
 	}
 	return e.WithHint("Both sides must have the column that identifies the %s, and be joined on it.", unit)
+}
+
+// pathBetween writes a declared step between tables of the sides of a join: if there is one, of two that are compared by a part of its
+// key already. It is "" if there is none that a statement can name.
+func pathBetween(j *joined, c *classes) (path string, begun bool) {
+	for _, l := range relationsOf(j.left) {
+		for _, r := range relationsOf(j.right) {
+			from, to := stepBetween(l, r)
+			if from == nil {
+				continue
+			}
+			var equal []string
+			st, compared := from.table.Unit.Steps[0], 0
+			for i := range st.From {
+				if c.same(from.column(st.From[i]), to.column(st.Key[i])) {
+					compared++
+				}
+				equal = append(equal, fmt.Sprintf("%s.%s = %s.%s", from.name, st.From[i], to.name, st.Key[i]))
+			}
+			if compared > 0 && compared < len(st.From) {
+				return strings.Join(equal, " AND "), true
+			}
+			path = cmp.Or(path, strings.Join(equal, " AND "))
+		}
+	}
+	return path, false
 }
 
 // unitName writes the column that a statement can name as the unit; "" if there is none.
@@ -199,9 +230,8 @@ func unitName(r *relation) string {
 	return ""
 }
 
-// joinAlong writes the declared step between two tables, in either direction; "" if there is none
-// that a statement can name.
-func joinAlong(l, r *relation) string {
+// stepBetween returns the tables of a declared step between two, in its direction; nil if there is none that a statement can name.
+func stepBetween(l, r *relation) (from, to *relation) {
 	for _, two := range [][2]*relation{{l, r}, {r, l}} {
 		from, to := two[0], two[1]
 		if from.rows != nil || to.rows != nil || len(from.table.Unit.Steps) == 0 {
@@ -209,12 +239,8 @@ func joinAlong(l, r *relation) string {
 		}
 		if st := from.table.Unit.Steps[0]; st.To == to.table &&
 			!slices.ContainsFunc(st.From, from.table.Hides) && !slices.ContainsFunc(st.Key, to.table.Hides) {
-			var equal []string
-			for i := range st.From {
-				equal = append(equal, fmt.Sprintf("%s.%s = %s.%s", from.name, st.From[i], to.name, st.Key[i]))
-			}
-			return strings.Join(equal, " AND ")
+			return from, to
 		}
 	}
-	return ""
+	return nil, nil
 }

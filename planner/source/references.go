@@ -121,10 +121,10 @@ func protectedTables(r *relation, view string) (list []tableBelow) {
 func errApart(p *proof, j *joined, c *classes, left, right *relation) error {
 	for _, at := range append([]*joined{j}, innerJoins(p.root)...) {
 		if by := between(p, at, c); by != nil {
-			return &apart{p.errDifferentUnits(left, right), at, by}
+			return &apart{p.errDifferentUnits(j, c, left, right), at, by}
 		}
 	}
-	return p.errDifferentUnits(left, right)
+	return p.errDifferentUnits(j, c, left, right)
 }
 
 // between returns a reference between the sides of a join whose units are not compared; nil if there is none.
