@@ -12,7 +12,7 @@
 //  3. plan: the objects of the mirror with their statements, in the order in which they are made
 //     (objects.go; each kind of object is in package ddl).
 //  4. carry out: rights that PUBLIC has by default are withdrawn (harden.go), the objects that are
-//     not as they should be dropped and made (reconcile.go), the rows of public tables copied
+//     not as they should be (inspect.go) dropped and made (reconcile.go), the rows of public tables copied
 //     (rows.go), and passwords and settings put right (login.go).
 //  5. verify: the mirror shows nothing that the plan does not permit (shown.go, verify.go). [Prove] asks the same later.
 //

@@ -13,7 +13,7 @@
 //     derived.go, union.go, subselect.go; the tree is in tree.go).
 //   - proved: equality classes, the relation whose unit is that of the row, the paths that the
 //     statement joins itself, sub-selects as part of the rows around them, functional dependencies
-//     (classes.go, ownership.go, semijoin.go, dependencies.go).
+//     (classes.go, ownership.go, semijoin.go, dependencies.go, closure.go).
 //   - bounded: the relations that are cut before they are joined (cut.go).
 //   - written: SQL (write.go, linking.go), once the expressions over the rows are resolved as well:
 //     the cut and the bytes of a row cover every column that is mentioned. Sub-selects of conditions become sides of the

@@ -2,8 +2,8 @@ package sqltext
 
 import "slices"
 
-// A survey tells how the joins of a statement can be read.
-type survey struct {
+// A judgement tells how the joins of a statement can be read.
+type judgement struct {
 	// gains from chaining: rows are left out before they are joined, or sides that no row joins are read.
 	gains bool
 	// loose says that some relations are not linked by equalities, or that nothing tells the rows of a chain
@@ -11,7 +11,7 @@ type survey struct {
 	loose bool
 }
 
-func (s *survey) query(q *Select) {
+func (s *judgement) query(q *Select) {
 	for _, w := range q.With {
 		s.query(w.Query)
 	}
@@ -21,7 +21,7 @@ func (s *survey) query(q *Select) {
 	}
 }
 
-func (s *survey) from(it Item) {
+func (s *judgement) from(it Item) {
 	c := newChain(it)
 	for _, l := range c.leaves {
 		s.below(l.item)
@@ -44,7 +44,7 @@ func (s *survey) from(it Item) {
 }
 
 // below looks at a relation.
-func (s *survey) below(it Item) {
+func (s *judgement) below(it Item) {
 	switch it := it.(type) {
 	case *Query:
 		s.query(it.Select)
@@ -57,7 +57,7 @@ func (s *survey) below(it Item) {
 }
 
 // right looks at the inner side of an outer join, which is joined as it is written.
-func (s *survey) right(it Item) {
+func (s *judgement) right(it Item) {
 	if j, ok := it.(*Join); ok {
 		s.loose = s.loose || unlinked(j)
 		s.right(j.Left)

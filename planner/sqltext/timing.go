@@ -34,7 +34,7 @@ type Joins struct {
 // Even returns a statement that has the same rows as q and is read as above. One without
 // protected rows stays as it is.
 func Even(q *Select) (*Select, Joins) {
-	s := &survey{}
+	s := &judgement{}
 	s.query(q)
 	p := &pass{chains: s.gains && !s.loose, looks: true}
 	even, protected := p.query(q)
