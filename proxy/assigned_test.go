@@ -53,7 +53,7 @@ func TestAssigned(t *testing.T) {
 		if got := code(err); got != test.want {
 			t.Errorf("%s %v: %v, want %q", test.sql, test.args, err, test.want)
 		}
-		if test.want == unknown && !strings.Contains(err.Error(), "dp.spendd") {
+		if test.want == unknown && err != nil && !strings.Contains(err.Error(), "dp.spendd") {
 			t.Errorf("%s: %v", test.sql, err)
 		}
 	}
