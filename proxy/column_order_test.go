@@ -14,7 +14,8 @@ func TestColumnsInAnyOrder(t *testing.T) {
 	for _, from := range []string{"FROM patients", "FROM patients WHERE sex = 'f'"} {
 		var count, again, lower float64
 		var sum, same string
-		one, other := "SELECT count(*), sum(birth_year)::text "+from, "SELECT sum(birth_year)::text AS s, dp.lower(count(*)), count(*) AS n "+from
+		one := "SELECT count(*), sum(birth_year)::text " + from
+		other := "SELECT sum(birth_year)::text AS s, dp.lower(count(*)), count(*) AS n " + from
 		paid := w.price(t, func() {
 			if err := c.QueryRow(t.Context(), one).Scan(&count, &sum); err != nil {
 				t.Fatal(err)
