@@ -94,9 +94,22 @@ func tables(p Plan, s *catalog.Schema) (objects []ddl.Object) {
 
 func foreignKeys(p Plan, s *catalog.Schema) (objects []ddl.Object) {
 	for _, n := range p.tables() {
-		objects = append(objects, ddl.ForeignKeys(s.Tables[n], s)...)
+		objects = append(objects, ddl.ForeignKeys(withMatches(p, s.Tables[n]), s)...)
 	}
 	return objects
+}
+
+// withMatches is a table without the foreign keys that its rows on the mirror break: those of public rows to reference tables, which have
+// none there.
+func withMatches(p Plan, t *catalog.Table) *catalog.Table {
+	if !slices.Contains(p.Public, t.Name) {
+		return t
+	}
+	rest := *t
+	rest.Foreign = slices.DeleteFunc(slices.Clone(t.Foreign), func(f catalog.ForeignKey) bool {
+		return slices.Contains(referencesOf(p), f.References)
+	})
+	return &rest
 }
 
 // views are the views of the plan, each after those that it reads.

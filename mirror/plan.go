@@ -39,6 +39,8 @@ type Protected struct {
 	Name    catalog.Name
 	Comment string
 	Columns map[string]Column
+	// Reference says that its rows are nobody's in particular: public relations may refer to them. On the mirror they refer to nothing.
+	Reference bool
 	// PartitionOf is the protected relation that it is a partition of, if the policy
 	// lists it as one. On the mirror it is a table of its own.
 	PartitionOf catalog.Name
@@ -98,6 +100,16 @@ var settingName = regexp.MustCompile(`^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$`)
 
 // names returns all relations of the plan, protected ones first.
 func (p Plan) names() []catalog.Name { return append(p.barred(), p.Public...) }
+
+// referencesOf returns the reference tables of a plan.
+func referencesOf(p Plan) (names []catalog.Name) {
+	for _, t := range p.Protected {
+		if t.Reference {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
 
 // tables returns those that are tables on the mirror.
 func (p Plan) tables() []catalog.Name {

@@ -12,13 +12,13 @@ import (
 
 // reachSQL lists the pairs (start, reached) where a relation of $1 can show rows of
 // one of $2: through a view, through inheritance or partitioning in either
-// direction, or, if $3, because a foreign key says that such rows exist.
+// direction, or, unless $3 is NULL, because a foreign key says that such rows exist, of a relation that is none of $3.
 const reachSQL = `
 WITH RECURSIVE reach(start, oid) AS (
 	SELECT o, o FROM unnest($1::oid[]) AS o
 	UNION
 	SELECT r.start, e.oid FROM reach r CROSS JOIN LATERAL (
-		SELECT confrelid FROM pg_constraint WHERE conrelid = r.oid AND contype = 'f' AND $3::bool
+		SELECT confrelid FROM pg_constraint WHERE conrelid = r.oid AND contype = 'f' AND r.oid <> ALL ($3::oid[])
 		UNION ALL SELECT inhparent FROM pg_inherits WHERE inhrelid = r.oid
 		UNION ALL SELECT inhrelid FROM pg_inherits WHERE inhparent = r.oid
 		UNION ALL SELECT d.refobjid FROM pg_rewrite w JOIN pg_depend d
@@ -60,7 +60,7 @@ func reaching(ctx context.Context, tx pgx.Tx, p Plan) ([]uint32, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err = tx.Query(ctx, "SELECT DISTINCT start FROM ("+reachSQL+") AS r ORDER BY 1", all, closed, false)
+	rows, err = tx.Query(ctx, "SELECT DISTINCT start FROM ("+reachSQL+") AS r ORDER BY 1", all, closed, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -48,19 +48,21 @@ func derived(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema) ([]*Sour
 		return nil, err
 	}
 	f := &faultFinder{tx: tx, names: maps.Clone(local)}
-	public, barred := f.known(s, p.Public), f.known(s, p.barred())
+	public, barred, references := f.known(s, p.Public), f.known(s, p.barred()), f.known(s, referencesOf(p))
+	people := slices.DeleteFunc(slices.Clone(barred), func(oid uint32) bool { return slices.Contains(references, oid) })
 	within := slices.Collect(maps.Keys(local))
 	const shared = "shares rows with %v, which is of the local model: take one of them out of the policy"
 	for _, r := range []struct {
-		of, in  []uint32
-		foreign bool
-		format  string
+		of, in []uint32
+		but    []uint32 // whose foreign keys are not followed; nil: none are
+		format string
 	}{
-		{public, barred, true, "public table %v references, inherits from or is a view over the protected %v"},
-		{public, within, false, "public table %v " + shared},
-		{barred, within, false, "protected table %v " + shared},
+		{public, people, append([]uint32{}, references...), "public table %v references, inherits from or is a view over the protected %v"},
+		{public, references, nil, "public table %v inherits from or is a view over the reference table %v"},
+		{public, within, nil, "public table %v " + shared},
+		{barred, within, nil, "protected table %v " + shared},
 	} {
-		if err := f.reached(ctx, r.of, r.in, r.foreign, r.format); err != nil {
+		if err := f.reached(ctx, r.of, r.in, r.but, r.format); err != nil {
 			return nil, err
 		}
 	}
@@ -115,8 +117,8 @@ func (f *faultFinder) add(of catalog.Name, format string, args ...any) {
 }
 
 // reached notes the relations that [reachSQL] finds a way from to another.
-func (f *faultFinder) reached(ctx context.Context, from, to []uint32, foreign bool, format string) error {
-	rows, err := f.tx.Query(ctx, reachSQL, from, to, foreign)
+func (f *faultFinder) reached(ctx context.Context, from, to, but []uint32, format string) error {
+	rows, err := f.tx.Query(ctx, reachSQL, from, to, but)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,8 @@ type result struct {
 	// at and table say where protected rows come from; at is -1 without them.
 	at    int
 	table string
+	// reference says that they are of a reference table.
+	reference bool
 	// perUnit says that the rows are groups of GROUP BY on the privacy unit.
 	perUnit bool
 	// blocks are those whose released rows the rows are made of.
@@ -111,6 +113,10 @@ func rowAccess(r result) *pgerr.Error {
 	if r.perUnit {
 		return pgerr.New(pgerr.RowAccess, "one row per privacy unit of protected table %q cannot be read", r.table).At(r.at).
 			WithHint("Aggregate these rows once more: SELECT avg(n) FROM (SELECT ... GROUP BY ...) t.")
+	}
+	if r.reference {
+		return pgerr.New(pgerr.RowAccess, "rows of the reference table %q cannot be read", r.table).At(r.at).
+			WithHint("Aggregate protected rows that refer to them, and join it by its whole key.")
 	}
 	return pgerr.New(pgerr.RowAccess, "rows of protected table %q cannot be read", r.table).At(r.at).
 		WithHint("Ask for an aggregate: SELECT count(*) FROM %s.", r.table)

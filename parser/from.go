@@ -144,7 +144,7 @@ func (a *analysis) rangeVar(v *pg.RangeVar, s *scope) result {
 	if !ref.Resolved.Protected {
 		return result{at: -1}
 	}
-	r := result{kind: rows, at: ref.At, table: ref.Name}
+	r := result{kind: rows, at: ref.At, table: ref.Name, reference: ref.Resolved.Reference && ref.Concealed == ""}
 	if ref.Concealed != "" {
 		r.table = ref.Concealed // which table it reads is not told
 	}

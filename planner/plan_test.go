@@ -114,6 +114,9 @@ func drawPlan(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, d *datadrive
 	if d.HasArg("view") {
 		cat = clinicWithView(t, list(d, "view"))
 	}
+	if d.HasArg("reference") {
+		cat = referredClinic(t)
+	}
 	if d.HasArg("unbounded") || d.HasArg("step") {
 		cat = unboundedClinic(t, list(d, "unbounded"), list(d, "step"))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/internal/sqlgen"
+	"dpproxy/planner/plannertest"
 	"dpproxy/planner/policy"
 	"dpproxy/proxy/reader"
 )
@@ -43,6 +44,24 @@ func TestReadsWhole(t *testing.T) {
 		"SELECT count(*) FROM patients p WHERE CASE WHEN p.id = -1 THEN p.id IN (SELECT patient_id FROM visits WHERE cost > 5) " +
 			"ELSE false END",
 	}
+	readWhole(t, conn, cat, statements)
+	readWhole(t, conn, referredClinic(t), []string{
+		"SELECT h.region, count(*) FROM visits v JOIN hospitals h ON h.id = v.hospital_id WHERE v.id = -1 GROUP BY 1",
+		"SELECT count(*) FROM visits v JOIN hospitals h ON h.id = v.hospital_id WHERE h.name = 'none'",
+		"SELECT count(h.region) FROM visits v LEFT JOIN hospitals h ON h.id = v.hospital_id AND h.name = 'none' WHERE v.cost < 0",
+		"SELECT count(*) FROM patients p JOIN visits v ON v.patient_id = p.id JOIN hospitals h ON h.id = v.hospital_id WHERE p.id = -1",
+		"SELECT count(*) FROM visits v WHERE v.cost < 0 AND EXISTS (SELECT 1 FROM hospitals h WHERE h.id = v.hospital_id AND " +
+			"h.region = 'x')",
+		"SELECT count(*) FROM visits v WHERE v.cost < 0 AND v.hospital_id IN (SELECT id FROM hospitals WHERE region = 'x')",
+		"SELECT count(*) FROM patients p WHERE p.id = -1 AND EXISTS (SELECT 1 FROM visits v JOIN hospitals h ON h.id = v.hospital_id " +
+			"WHERE v.patient_id = p.id AND h.region = 'x')",
+		"SELECT count(*) FROM visits v WHERE v.id = -1 AND (SELECT h.region FROM hospitals h WHERE h.id = v.hospital_id) = 'x'",
+	})
+}
+
+// readWhole holds it of statements under every way to read them.
+func readWhole(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, statements []string) {
+	t.Helper()
 	for _, sql := range statements {
 		p := plan(t, conn, cat, sql)
 		for _, f := range forced {
@@ -56,6 +75,18 @@ func TestReadsWhole(t *testing.T) {
 		}
 		run(t, conn, "RESET ALL")
 	}
+}
+
+// referredClinic is the clinic with hospitals as a reference table.
+func referredClinic(t *testing.T) *policy.Model {
+	t.Helper()
+	p, s := plannertest.ClinicPolicy(), clinicSchema()
+	for i := range p.Tables {
+		if p.Tables[i].Name == name("hospitals") {
+			p.Tables[i] = policy.TablePolicy{Name: name("hospitals"), Reference: true}
+		}
+	}
+	return plannertest.CheckedBy(t, p, s)
 }
 
 // TestReadsSubSelects holds the same of sub-selects of every kind, wherever they can stand: where no row asks, and where one does.

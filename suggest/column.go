@@ -65,6 +65,7 @@ func (d inspector) column(t *Table, src *catalog.Column) Column {
 		c.Note = d.referred(t, src.Name) + ": of the same " + d.UnitName + ", it is assumed"
 	case d.refersByKey(t, src.Name):
 		c.Note = d.referred(t, src.Name)
+	case slices.ContainsFunc(t.Refers, func(r ByName) bool { return r.Column == src.Name }):
 	default:
 		d.values(t, &c, said)
 	}
@@ -130,7 +131,7 @@ func (d inspector) referred(t *Table, name string) string {
 	for _, fk := range d.rels[t.Source.Name].foreign {
 		if slices.Contains(fk.Columns, name) {
 			note := "refers to " + shortName(fk.References)
-			if d.Table(fk.References) == nil && !slices.Contains(d.Public, fk.References) {
+			if d.Table(fk.References) == nil && !slices.Contains(d.Public, fk.References) && !d.isReference(fk.References) {
 				note += ", which is not in the policy"
 			}
 			return note

@@ -23,7 +23,8 @@ func New(s *introspect.Survey, ch *Choices) (*Draft, error) {
 	pathfinder{d}.protect()
 	sorter{d}.sortOut()
 	viewer{d}.views()
-	for _, t := range d.Tables {
+	inspector{d}.references()
+	for _, t := range d.listed() {
 		inspector{d}.columns(t)
 	}
 	return d, nil

@@ -65,7 +65,7 @@ func (d inspector) secret(t *Table, f *field) secrecy {
 
 // isPerson reports whether a column refers to another person: one of the unit's, or of those whom nothing protects here.
 func (d inspector) isPerson(t *Table, f *field) bool {
-	if slices.Contains(t.Via, f.Name) {
+	if slices.Contains(t.Via, f.Name) || d.looksUp(t, f) {
 		return false
 	}
 	if slices.ContainsFunc(f.of.foreign, func(fk catalog.ForeignKey) bool {

@@ -22,7 +22,7 @@ type Draft struct {
 	placed map[catalog.Name]*Table
 	// Views are over protected tables, Public tables are for everybody to read.
 	Views, Public []catalog.Name
-	// References are tables that protected rows refer to, and whose rows are nobody's in particular.
+	// References are tables that protected rows refer to, and whose rows are nobody's in particular. They have columns.
 	References []Outside
 	// Others are tables of other people, and Theirs those that are keyed by them.
 	Others, Theirs []Outside
@@ -38,6 +38,8 @@ type Draft struct {
 type Outside struct {
 	Table catalog.Name
 	Why   string
+	// As is a reference table: no way leads from its rows.
+	As *Table
 }
 
 // A Table is a protected table of a draft.
@@ -49,11 +51,19 @@ type Table struct {
 	Distance int
 	// NotProtected are columns that refer to other people, or to their rows.
 	NotProtected []string
+	// Refers are columns that refer to a row of a reference table by their name alone, each with the table.
+	Refers []ByName
 	// SamePerson are columns that refer to rows which are assumed to be of the same unit as the row is. Nothing rests on it.
 	SamePerson []string
 	// OnePerUnit says that keys prove one row for each unit.
 	OnePerUnit bool
 	Columns    []Column
+}
+
+// A ByName is a column that is called after a table, to whose key no foreign key says that it refers.
+type ByName struct {
+	Column string
+	To     catalog.Name
 }
 
 // A Column is an entry of a table's columns.

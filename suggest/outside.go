@@ -12,7 +12,7 @@ func (d sorter) otherPeople() {
 	for _, r := range d.unprotected() {
 		of := r.HasRows() && r.people.are() && r.people.class != celebrity && !r.ofOthers()
 		if of && !d.decided(r.Name) && d.unit.supers()[r.Name] == "" {
-			d.Others = append(d.Others, Outside{r.Name, "people of whom nothing is protected here: a policy has one unit"})
+			d.Others = append(d.Others, Outside{Table: r.Name, Why: "people of whom nothing is protected here: a policy has one unit"})
 			d.LeftOut[r.Name] = ""
 		}
 	}
@@ -28,7 +28,7 @@ func (d sorter) theirs() bool {
 	var found []Outside
 	for _, r := range d.unprotected() {
 		if whose := d.leadsToOthers(r); whose != "" && r.HasRows() && !d.decided(r.Name) && !d.isReferredTo(r) {
-			found = append(found, Outside{r.Name, whose})
+			found = append(found, Outside{Table: r.Name, Why: whose})
 		}
 	}
 	for _, o := range found {
@@ -70,7 +70,7 @@ func (d sorter) references() {
 				continue
 			}
 			if why := d.whyReference(r); why != "" {
-				found = append(found, Outside{r.Name, why})
+				found = append(found, Outside{Table: r.Name, Why: why})
 			}
 		}
 		for _, o := range found {

@@ -125,10 +125,14 @@ func decisions(d *suggest.Draft) map[string]string {
 	return all
 }
 
-// hiddenIn says of each column of the protected tables whether it is hidden.
+// hiddenIn says of each column of the protected and the reference tables whether it is hidden.
 func hiddenIn(d *suggest.Draft) map[string]bool {
 	all := map[string]bool{}
-	for _, t := range d.Tables {
+	tables := slices.Clone(d.Tables)
+	for _, o := range d.References {
+		tables = append(tables, o.As)
+	}
+	for _, t := range tables {
 		for _, c := range t.Columns {
 			all[t.Source.Name.Name+"."+c.Source.Name] = c.Policy == "hidden"
 		}
@@ -270,7 +274,14 @@ func fits(t *testing.T, name string, s *introspect.Survey, d *suggest.Draft) {
 	schema := *s.Schema
 	schema.Tables = maps.Clone(schema.Tables)
 	maps.DeleteFunc(schema.Tables, func(_ catalog.Name, table *catalog.Table) bool { return table.Kind == 'v' })
-	if _, problems := policy.Check(p.Tables, &schema); len(problems) > 0 {
+	m, problems := policy.Check(p.Tables, &schema)
+	if len(problems) > 0 {
 		t.Errorf("%s: %v", name, problems)
+		return
+	}
+	for _, o := range d.References {
+		if of := m.Table(o.Table); of == nil || !of.Reference || len(policy.LookedUpBy(m, of)) == 0 {
+			t.Errorf("%s: no statement can read the reference table %v", name, o.Table)
+		}
 	}
 }

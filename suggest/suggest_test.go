@@ -143,7 +143,8 @@ func TestNothingUnasked(t *testing.T) {
 		"  patients:\n    unit: id\n    columns:", "      age: {bounds: [0, 120]}", "      name: hidden",
 		"  visits:\n    unit: patient\n    max_rows_per_group: auto\n", "      cost: {} # bounds: ?",
 		"  labs:\n    unit: {via: visit, to: visits.id}",
-		"  # wards: it has email\n", "  # suppliers: {public: true} # ? it has email\n", "  # rooms: {public: true}\n",
+		"  wards: # it has email\n    reference: true\n    columns:\n      id: {} # a key\n      email: hidden # ",
+		"  # suppliers: {public: true} # ? it has email\n", "  # rooms: {public: true}\n",
 		"  # letters: {unit: reader, not_protected: [writer]}", "  # letters: {unit: writer, not_protected: [reader]}",
 	} {
 		if !strings.Contains(out, want) {
@@ -152,6 +153,36 @@ func TestNothingUnasked(t *testing.T) {
 	}
 	if len(d.Public) > 0 || d.Table(name("letters")) != nil {
 		t.Errorf("unasked:\n%s", out)
+	}
+}
+
+// TestReferencesByName holds that a column which is called after a reference table, and has the type of its key, refers to it by its name
+// alone, and stays open; a column of another type, or that could be of two tables, does not.
+func TestReferencesByName(t *testing.T) {
+	patients := table("patients", number("id"), text("first_name"))
+	address := table("address", number("address_id"), text("street"), number("keeper"))
+	address = refers(address, "keeper", patients)
+	visits := table("visits", number("id"), number("patient_id"), number("address_id"))
+	visits = refers(refers(visits, "patient_id", patients), "address_id", address)
+	bills := table("bills", number("id"), number("patient_id"), number("address_id"), text("visitors_address_id"))
+	bills = refers(bills, "patient_id", patients)
+	ch := suggest.NewChoices(suggest.Service{})
+	ch.References[address.Name] = true
+	d, err := suggest.New(survey(patients, address, visits, bills), ch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := d.YAML()
+	for _, want := range []string{
+		"  bills:\n    unit: patient_id\n    max_rows_per_group: auto\n    refers: {address_id: address} # by their names alone\n",
+		"      address_id: {}\n      visitors_address_id", "  address: # chosen\n    reference: true\n    not_protected: [keeper]",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if strings.Count(out, "refers: {") != 1 {
+		t.Errorf("%s", out)
 	}
 }
 
@@ -217,7 +248,8 @@ func TestConversation(t *testing.T) {
 	for _, want := range []string{
 		"name: patient", "epsilon: 2.5", "  letters:\n    unit: writer\n    max_rows_per_group: auto\n",
 		"not_protected: [reader]", "  visits:\n    unit: patient\n    max_rows_per_group: auto\n",
-		"value: {} # bounds: ?", "  rooms: {public: true}\n  suppliers: {public: true}\n", "  # nurses: chosen\n",
+		"value: {} # bounds: ?", "  rooms: {public: true}\n  suppliers: {public: true}\n", "  nurses: # chosen\n    reference: true\n",
+		"tables: [patients, letters, visits, labs, nurses, wards]",
 	} {
 		if !strings.Contains(policy, want) {
 			t.Errorf("no %q in\n%s", want, policy)

@@ -39,7 +39,7 @@ func (d summary) text(next string) string {
 		line("Unprotected", "%s", strings.Join(all, ", "))
 	}
 	if all := tablesOf(d.References); all != nil {
-		line("References", "%s: nobody's in particular, left out", shortNames(all))
+		line("References", "%s: joined, never listed", shortNames(all))
 	}
 	if all := tablesOf(d.Others); all != nil {
 		with := ""
@@ -168,7 +168,7 @@ func (d summary) deleted() []string {
 // hiddenColumns counts hidden columns by their kinds.
 func (d summary) hiddenColumns() string {
 	counts, total, columns := map[string]int{}, 0, 0
-	for _, t := range d.Tables {
+	for _, t := range d.listed() {
 		for i := range t.Columns {
 			columns++
 			if c := &t.Columns[i]; c.kind != "" {

@@ -20,6 +20,8 @@ type Given struct {
 	Columns   map[catalog.Name][]string
 	// Others are the public tables, the views, the references and the partitions that it lists.
 	Public, Others []catalog.Name
+	// References are its reference tables, which are among the others as well.
+	References []catalog.Name
 }
 
 // Update proposes lines for tables and columns that a policy does not mention, not even in a comment. Lost are tables and columns that the
@@ -29,6 +31,9 @@ func Update(s *introspect.Survey, g Given) (edits []Edit, lost []string, err err
 	ch.Given = g.Ways
 	for _, n := range g.Public {
 		ch.Public[n] = true
+	}
+	for _, n := range g.References {
+		ch.References[n] = true
 	}
 	unit := g.unit(s)
 	ch.Unit, ch.UnitColumn = unit.Table, unit.Column

@@ -82,7 +82,7 @@ func (w *writer) head() {
 
 // anyUnbounded reports whether a column has no bounds that could have some.
 func (d *Draft) anyUnbounded() bool {
-	return slices.ContainsFunc(d.Tables, func(t *Table) bool {
+	return slices.ContainsFunc(d.listed(), func(t *Table) bool {
 		return slices.ContainsFunc(t.Columns, func(c Column) bool { return strings.HasPrefix(c.Note, unbounded) })
 	})
 }
@@ -128,6 +128,13 @@ func (w *writer) column(c *Column) {
 
 // besides writes the columns that refer to others, and those that are taken for references to rows of the same person.
 func (w *writer) besides(t *Table) {
+	if len(t.Refers) > 0 {
+		var all []string
+		for _, r := range t.Refers {
+			all = append(all, scalar(r.Column)+": "+scalar(shortName(r.To)))
+		}
+		w.line(2, "refers: {%s} # by their names alone", strings.Join(all, ", "))
+	}
 	if len(t.NotProtected) > 0 {
 		w.line(2, "not_protected: [%s] # a row protects one %s, and not who is behind %s", strings.Join(quoted(t.NotProtected), ", "),
 			oneLine(w.d.UnitName), list(slices.Clone(t.NotProtected)))
@@ -160,18 +167,23 @@ func firstOf(names []catalog.Name) string {
 	return strings.Join(list, ", ")
 }
 
-// references lists the tables that protected rows refer to and that are nobody's in particular. The policy has no word for them:
-// they are left out.
+// references writes the tables that protected rows refer to and that are nobody's in particular.
 func (w *writer) references() {
 	all := slices.DeleteFunc(slices.Clone(w.d.References), func(o Outside) bool { return !w.writes(o.Table) })
 	if len(all) == 0 {
 		return
 	}
 	w.line(0, "")
-	w.line(1, "# Protected rows refer to these, whose rows are nobody's in particular. They are left out: to make them public would show")
-	w.line(1, "# all their rows.")
+	w.line(1, "# Protected rows refer to these, whose rows are nobody's in particular: they are joined by that, and never listed. A row to")
+	w.line(1, "# which one %s's rows alone refer is protected as they are; one that is shared is not.", oneLine(w.d.UnitName))
 	for _, o := range all {
-		w.line(1, "# %s: %s", name(o.Table), oneLine(o.Why))
+		w.line(1, "%s: # %s", name(o.Table), oneLine(o.Why))
+		w.line(2, "reference: true")
+		w.besides(o.As)
+		w.line(2, "columns:")
+		for i := range o.As.Columns {
+			w.column(&o.As.Columns[i])
+		}
 	}
 }
 
@@ -245,7 +257,7 @@ func (w *writer) leftOut() {
 func (w *writer) analyst() {
 	s := w.d.choices.Service
 	var names []string
-	for _, t := range w.d.Tables {
+	for _, t := range w.d.listed() {
 		names = append(names, scalar(shortName(t.Source.Name)))
 	}
 	for _, n := range w.d.Views {

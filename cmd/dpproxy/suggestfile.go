@@ -87,8 +87,10 @@ func (f *policyFile) given() suggest.Given {
 	for _, t := range f.policy.Tables.Tables {
 		_, partition := f.policy.PartitionOf[t.Name]
 		switch {
-		case partition, t.Reference:
+		case partition:
 			g.Others = append(g.Others, t.Name)
+		case t.Reference:
+			g.Others, g.References = append(g.Others, t.Name), append(g.References, t.Name)
 		case t.Public:
 			g.Public = append(g.Public, t.Name)
 		default:

@@ -143,7 +143,8 @@ func (s *site) protected(t policy.TablePolicy) mirror.Protected {
 		parts = append(parts, "people behind "+strings.Join(others, ", ")+" are not protected by this table")
 	}
 	p := mirror.Protected{
-		Name: t.Name, PartitionOf: s.policy.PartitionOf[t.Name], Comment: strings.Join(parts, "; "), Columns: map[string]mirror.Column{},
+		Name: t.Name, Reference: t.Reference, PartitionOf: s.policy.PartitionOf[t.Name],
+		Comment: strings.Join(parts, "; "), Columns: map[string]mirror.Column{},
 	}
 	for name, c := range t.Columns {
 		p.Columns[name] = mirrorColumn(c)

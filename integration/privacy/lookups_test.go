@@ -46,6 +46,9 @@ var unlooked = [][2]string{
 	{"SELECT count(*) FROM houses h LEFT JOIN stays s ON h.id = s.house_id", "only looked up"},
 	{"SELECT count(*) FROM stays s WHERE EXISTS (SELECT 1 FROM houses h WHERE h.country = 'de')", "only looked up"},
 	{"SELECT count(*) FROM guests g JOIN houses h ON h.head_id = g.id", "only looked up"},
+	{"SELECT count(*) FROM stays s WHERE s.nights > (SELECT max(floor) FROM rooms)", "only looked up"},
+	{"SELECT count(*) FROM stays s JOIN (SELECT country, max(id) AS id FROM houses GROUP BY 1) h ON h.id = s.house_id", "only looked up"},
+	{"SELECT count(*) FROM towns t JOIN houses h ON h.id = t.house_id", "only looked up"},
 	{"SELECT count(r.code) FROM stays s JOIN rooms r ON r.house_id = s.house_id AND r.number = s.room", "code"},
 	{"COPY rooms TO STDOUT", ""}, {"INSERT INTO houses VALUES (99, 'de', 1)", ""}, {"UPDATE rooms SET floor = 1", ""},
 	{"DELETE FROM houses", ""},
@@ -68,6 +71,7 @@ func lookUps(t *testing.T, s *sitetest.Site, ana *pgx.Conn, ask func(*pgx.Conn, 
 	for sql, want := range map[string]float64{
 		"SELECT sum(reltuples + relpages) FROM pg_class WHERE relname IN ('rooms', 'houses')":                              -2,
 		"SELECT count(*) FROM pg_stats WHERE tablename IN ('rooms', 'houses')":                                             0,
+		"SELECT sum(house_id) FROM towns":                                                                                  21,
 		"SELECT count(*) FROM information_schema.columns WHERE table_name = 'rooms'":                                       3,
 		"SELECT count(*) FROM dp.tables WHERE name = 'houses' AND unit LIKE 'looked up by rooms.house_id, stays.house_id'": 1,
 	} {

@@ -33,6 +33,8 @@ INSERT INTO meals SELECT g, (g + 1) / 2, CASE WHEN g % 7 = 0 THEN NULL WHEN g % 
   FROM generate_series(1, 6000) g;
 INSERT INTO bills SELECT g, (g + 1) / 2, CASE WHEN g % 10 = 0 THEN g % 6000 + 1 ELSE g END, g % 90 FROM generate_series(1, 6000) g;
 INSERT INTO orders SELECT g, g, CASE WHEN g % 10 = 0 THEN g % 6000 + 1 ELSE g END, g % 9 FROM generate_series(1, 6000) g;
+CREATE TABLE towns (id int PRIMARY KEY, house_id int NOT NULL REFERENCES houses);
+INSERT INTO towns SELECT g, g FROM generate_series(1, 6) g;
 CREATE VIEW eaten AS SELECT stay_id AS during, price FROM meals;
 CREATE VIEW spent AS SELECT stay_id AS during, count(*) AS n FROM bills GROUP BY stay_id;
 ANALYZE;`
@@ -52,6 +54,7 @@ tables:
     max_groups_contributed: 2
     refers: {meal_id: meals}
     columns: {amount: {bounds: [0, 9]}}
+  towns: {public: true}
   eaten: {view: true}
   spent: {view: true}
 analysts:

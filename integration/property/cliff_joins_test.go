@@ -16,8 +16,9 @@ const clinicDDL = `CREATE TABLE hospitals (id int PRIMARY KEY, region text NOT N
 CREATE TABLE days (day date PRIMARY KEY, holiday bool NOT NULL) WITH (fillfactor = 10);
 CREATE TABLE years (year int PRIMARY KEY, leap bool NOT NULL) WITH (fillfactor = 10);
 CREATE TABLE patients (id int PRIMARY KEY, smoker bool, birth_year int NOT NULL, region text NOT NULL) WITH (fillfactor = 10);
+CREATE TABLE wards (id int PRIMARY KEY, floor int NOT NULL, kind text NOT NULL) WITH (fillfactor = 10);
 CREATE TABLE visits (id int PRIMARY KEY, patient_id int NOT NULL REFERENCES patients, hospital_id int REFERENCES hospitals,
-  day date NOT NULL, cost numeric(10,2) NOT NULL, diagnosis text NOT NULL) WITH (fillfactor = 10);
+  day date NOT NULL, cost numeric(10,2) NOT NULL, diagnosis text NOT NULL, ward_id int REFERENCES wards) WITH (fillfactor = 10);
 CREATE TABLE labs (id int PRIMARY KEY, visit_id int NOT NULL REFERENCES visits, test text NOT NULL, value int) WITH (fillfactor = 10);
 CREATE TABLE stays (patient_id int NOT NULL REFERENCES patients, number int NOT NULL, nights int NOT NULL,
   PRIMARY KEY (patient_id, number)) WITH (fillfactor = 10);
@@ -32,7 +33,8 @@ INSERT INTO days SELECT date '2020-01-01' + g, g % 7 = 0 FROM generate_series(1,
 ANALYZE;`
 
 const clinicCrowd = `INSERT INTO patients SELECT g, false, 1950, 'north' FROM generate_series(1, %[1]d) g;
-INSERT INTO visits SELECT g, g, NULL, date '2020-01-01' + g, 10, 'flu' FROM generate_series(1, %[1]d) g;
+INSERT INTO wards SELECT g, 1, 'usual' FROM generate_series(1, %[1]d) g;
+INSERT INTO visits SELECT g, g, NULL, date '2020-01-01' + g, 10, 'flu', g FROM generate_series(1, %[1]d) g;
 INSERT INTO labs SELECT g, g, 'hdl', 10 FROM generate_series(1, %[1]d) g;
 INSERT INTO stays SELECT g, 1, 1 FROM generate_series(1, %[1]d) g;
 INSERT INTO bills SELECT g, g, 1, 1 FROM generate_series(1, %[1]d) g;
@@ -55,6 +57,7 @@ const clinicPolicy = `tables:
   stays: {unit: patient_id, max_rows: 5, max_partitions: 2, columns: {nights: {bounds: [0, 30]}}}
   bills: {unit: patient_id, max_rows: 5, max_partitions: 2, columns: {amount: {bounds: [0, 100]}}}
   doses: {unit: patient_id, max_rows: 5, max_partitions: 2, columns: {mg: {bounds: [0, 100]}}}
+  wards: {reference: true, columns: {floor: {bounds: [0, 10]}}}
   hospitals: {public: true}
   days: {public: true}
   years: {public: true}
@@ -67,9 +70,10 @@ func ofPatient(id int) []string {
 		"UPDATE patients SET smoker = true, birth_year = 2001, region = 'south' WHERE id = %[1]d",
 		"UPDATE visits SET cost = 999, diagnosis = 'asthma', hospital_id = 1 WHERE patient_id = %[1]d; " +
 			"UPDATE labs SET value = 299, test = 'chol' WHERE visit_id = %[1]d; UPDATE stays SET nights = 29 WHERE patient_id = %[1]d; " +
-			"UPDATE bills SET amount = 99 WHERE patient_id = %[1]d; UPDATE doses SET mg = 99 WHERE patient_id = %[1]d",
+			"UPDATE bills SET amount = 99 WHERE patient_id = %[1]d; UPDATE doses SET mg = 99 WHERE patient_id = %[1]d; " +
+			"UPDATE wards SET floor = 9, kind = 'rare' WHERE id = %[1]d",
 	}
-	absent := "DELETE FROM labs WHERE visit_id = %[1]d; DELETE FROM visits WHERE patient_id = %[1]d; " +
+	absent := "DELETE FROM labs WHERE visit_id = %[1]d; DELETE FROM visits WHERE patient_id = %[1]d; DELETE FROM wards WHERE id = %[1]d; " +
 		"DELETE FROM stays WHERE patient_id = %[1]d; DELETE FROM bills WHERE patient_id = %[1]d; " +
 		"DELETE FROM doses WHERE patient_id = %[1]d; DELETE FROM patients WHERE id = %[1]d"
 	changes := append(slices.Clone(attributes), strings.Join(attributes, "; "), absent)
@@ -202,6 +206,12 @@ var joined = []string{
 	"SELECT l.name, count(*) FROM visits v JOIN (VALUES (1, 'a'), (2, 'b')) l(id, name) ON l.id = v.hospital_id WHERE v.cost > 900 " +
 		"GROUP BY 1",
 	"SELECT count(*) FROM patients p JOIN visits v ON v.patient_id = p.id, generate_series(1, 3) n WHERE p.birth_year > 1999 + n",
+	// rows of a reference table, which one person's rows alone refer to
+	"SELECT count(*) FROM visits v JOIN wards w ON w.id = v.ward_id WHERE w.floor > 5",
+	"SELECT w.kind, count(*) FROM visits v LEFT JOIN wards w ON w.id = v.ward_id AND w.kind = 'rare' WHERE v.cost > 900 GROUP BY 1",
+	"SELECT count(*) FROM patients p JOIN visits v ON v.patient_id = p.id JOIN wards w ON w.id = v.ward_id WHERE p.smoker AND w.floor > 5",
+	"SELECT count(*) FROM visits v WHERE v.cost > 900 AND EXISTS (SELECT 1 FROM wards w WHERE w.id = v.ward_id AND w.floor > 5)",
+	"SELECT count(*) FROM visits v WHERE v.ward_id IN (SELECT id FROM wards WHERE kind = 'rare')",
 	// one row of a public table
 	"SELECT count(*) FROM patients p, hospitals h, visits v WHERE v.patient_id = p.id AND h.id = 5",
 	"SELECT count(*) FROM patients p, hospitals h, visits v WHERE v.patient_id = p.id AND h.id = 5 AND p.smoker",

@@ -146,6 +146,10 @@ func (f *filler) event(u int, m manner, group int) {
 			row = append(row, f.priorOf(u))
 			continue
 		}
+		if c.name == site {
+			row = append(row, f.siteOf(u))
+			continue
+		}
 		v := f.value(c, m, group)
 		switch {
 		case c.name == "kind":
@@ -383,4 +387,18 @@ func (f *filler) arrayValue(c column, m manner) string {
 		list = append(list, "array_fill(2, ARRAY[40])", "array_fill(1, ARRAY[1001])", "'{NULL,NULL}'")
 	}
 	return fmt.Sprintf("%s::%s", list[f.ids%len(list)], c.typ)
+}
+
+// siteOf is the site of the last event: one that the unit may have alone, one that others share, none, or one that is missing where no
+// foreign key says otherwise.
+func (f *filler) siteOf(u int) string {
+	switch {
+	case f.ids%6 == 0:
+		return "NULL"
+	case !f.honest && !f.schema.enforced() && f.ids%11 == 0:
+		return strconv.Itoa(manySites + 1)
+	case u != noUnit && u < ownSites && f.ids%3 > 0:
+		return strconv.Itoa(u)
+	}
+	return strconv.Itoa(ownSites + f.ids%(manySites-ownSites+1))
 }

@@ -42,7 +42,7 @@ type table struct {
 
 // A Schema is a database and the policy that protects it. Tables people, events, parts
 // and readings belong to people; events and readings are reached by their own columns,
-// parts by the event; places is public.
+// parts by the event; places is public, and sites are a reference table.
 type Schema struct {
 	// MaxRows and MaxPartitions bound the contribution of a unit; 0 leaves it to be chosen.
 	MaxRows, MaxPartitions int
@@ -53,6 +53,7 @@ type Schema struct {
 	people, events *table
 	parts, places  *table
 	readings       *table
+	sites          *table
 	readingKey     string // with the unit a key of readings; or empty
 	uniquePeople   bool
 	indexes        []string
@@ -95,7 +96,10 @@ func (g *Generator) Schema(p Profile) *Schema {
 		s.parts.columns = append(s.parts.columns, column{name: shard, kind: integer, typ: "int", notNull: p == Honest})
 	}
 	s.partitioned = len(s.indexes)%2 == 1
-	s.events.columns = append(s.events.columns, column{name: prior, kind: integer, typ: "int"})
+	for _, name := range []string{prior, site} {
+		s.events.columns = append(s.events.columns, column{name: name, kind: integer, typ: "int"})
+	}
+	s.sites = sites()
 	f := &filler{dice: g.dice, schema: s, honest: p == Honest, finite: g.FiniteNumerics, last: map[int]int{}}
 	f.fill()
 	return s
@@ -113,7 +117,7 @@ func (s *Schema) crowd() int {
 func (s *Schema) DDL() string {
 	var b strings.Builder
 	b.WriteString("CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');\n")
-	for _, t := range []*table{s.people, s.events, s.parts, s.places} {
+	for _, t := range []*table{s.people, s.sites, s.events, s.parts, s.places} {
 		var cols []string
 		for _, c := range t.columns {
 			def := c.name + " " + c.typ
@@ -127,6 +131,11 @@ func (s *Schema) DDL() string {
 			cols = append(cols, "PRIMARY KEY (uid)")
 		case t == s.events:
 			cols = append(cols, "PRIMARY KEY ("+s.eventKey()+")")
+			if s.enforced() {
+				cols = append(cols, "FOREIGN KEY ("+site+") REFERENCES sites")
+			}
+		case t == s.sites:
+			cols = append(cols, "PRIMARY KEY ("+site+")", "FOREIGN KEY ("+near+") REFERENCES sites")
 		case t == s.parts:
 			cols = append(cols, "PRIMARY KEY (pid)", "FOREIGN KEY ("+s.partOf()+") REFERENCES events")
 		case t == s.places:
@@ -138,7 +147,7 @@ func (s *Schema) DDL() string {
 	for _, i := range s.indexes {
 		fmt.Fprintf(&b, "CREATE INDEX ON %s;\n", i)
 	}
-	for _, t := range []*table{s.people, s.events, s.parts, s.places} {
+	for _, t := range []*table{s.people, s.sites, s.events, s.parts, s.places} {
 		var rows []string
 		for _, r := range t.rows {
 			rows = append(rows, "("+strings.Join(r, ", ")+")")
@@ -166,7 +175,9 @@ func (s *Schema) Policy() string {
 		case t == s.parts:
 			b.WriteString("    unit: {via: event, to: events.id}\n")
 		case t == s.events && !s.composite:
-			b.WriteString("    unit: uid\n    refers: {" + prior + ": events}\n")
+			b.WriteString("    unit: uid\n    refers: {" + prior + ": events, " + site + ": sites}\n")
+		case t == s.events:
+			b.WriteString("    unit: uid\n    refers: {" + site + ": sites}\n")
 		default:
 			b.WriteString("    unit: uid\n")
 		}
@@ -177,7 +188,7 @@ func (s *Schema) Policy() string {
 			}
 		}
 	}
-	return b.String() + "  places: {public: true}\n"
+	return b.String() + "  places: {public: true}\n  sites: {reference: true, columns: {rank: {bounds: [0, 9]}}}\n"
 }
 
 // shard is the second column of a key of events.
@@ -252,10 +263,11 @@ func instantBound(c column, b string) string {
 	return b
 }
 
-// Without deletes all rows of a unit.
+// Without deletes all rows of a unit, and the sites that no others refer to.
 func (s *Schema) Without(unit string) string {
 	return fmt.Sprintf("DELETE FROM parts WHERE (%[2]s) IN (SELECT %[3]s FROM events WHERE uid = %[1]s); DELETE FROM events "+
-		"WHERE uid = %[1]s; DELETE FROM readings WHERE uid = %[1]s; DELETE FROM people WHERE uid = %[1]s", unit, s.partOf(), s.eventKey())
+		"WHERE uid = %[1]s; DELETE FROM readings WHERE uid = %[1]s; DELETE FROM people WHERE uid = %[1]s; ",
+		unit, s.partOf(), s.eventKey()) + withoutSites()
 }
 
 // Shuffle writes every heap anew, in another order.
@@ -269,3 +281,6 @@ func (s *Schema) Shuffle() string {
 	}
 	return b.String()
 }
+
+// enforced reports whether a foreign key says to which sites events refer; otherwise the policy does.
+func (s *Schema) enforced() bool { return !s.partitioned }

@@ -111,6 +111,10 @@ func (g statementGenerator) statement() Statement {
 	if refers != "" || from != src.from {
 		st.Features = append(st.Features, Referring)
 	}
+	looked := ""
+	if refers == "" && from == src.from && len(src.units) > 0 {
+		from, looked, targets = st.look(src.from, targets, strings.Join(where, ""))
+	}
 	inside, filters := g.inside(src, strings.Join(targets, ", ")+src.from+strings.Join(where, ""))
 	if inside != "" {
 		st.Features = append(st.Features, Inside)
@@ -119,7 +123,7 @@ func (g statementGenerator) statement() Statement {
 		targets, st.Outputs = append(targets, "count(*) FILTER (WHERE "+inside+")"), append(st.Outputs, Count)
 		inside = ""
 	}
-	where = append(where, threshold, value, inside, refers)
+	where = append(where, threshold, value, inside, refers, looked)
 	for _, f := range []string{feature, also} {
 		if f != "" {
 			st.Features = append(st.Features, f)
@@ -227,4 +231,20 @@ func (g statementGenerator) countUnits(src source) aggregate {
 		return aggregate{"count(" + alias + choose(g, "", ".*") + ")", Count, "count of rows of a table"}
 	}
 	return aggregate{"count(DISTINCT " + src.units[0] + ")", Count, "count of units"}
+}
+
+// look has the statement look up sites, and returns its FROM, another condition and its targets.
+func (st *Statement) look(from string, targets []string, where string) (joined, cond string, _ []string) {
+	joined, cond, target := looking(from, strings.Join(targets, ", ")+from+where)
+	if cond != "" || joined != from {
+		st.Features = append(st.Features, Looking)
+	}
+	if target != "" {
+		output := Count
+		if strings.HasPrefix(target, "sum(") {
+			output = Sum
+		}
+		targets, st.Outputs = append(targets, target), append(st.Outputs, output)
+	}
+	return joined, cond, targets
 }

@@ -1,6 +1,9 @@
 package sqlgen
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // A tableGenerator makes the tables of a schema, without rows.
 type tableGenerator struct {
@@ -133,3 +136,21 @@ func (g tableGenerator) indexes() (list []string) {
 
 // prior is the column of events that refers to another of them. Its name ends as those of columns that no statement computes with.
 const prior = "priorid"
+
+// sites are a reference table, without a choice of its own: other schemas stay as they are.
+func sites() *table {
+	t := &table{name: "sites", columns: []column{
+		{name: site, kind: integer, typ: "int", notNull: true},
+		{name: "area", kind: text, typ: "text"},
+		{name: "rank", kind: integer, typ: "int", low: "0", high: "9"},
+		{name: near, kind: integer, typ: "int"},
+	}}
+	for i := 1; i <= manySites; i++ {
+		area, other := quote([]string{"a", "b", "c"}[i%3]), strconv.Itoa(i%manySites+1)
+		if i%4 == 0 {
+			area, other = "NULL", "NULL"
+		}
+		t.rows = append(t.rows, []string{strconv.Itoa(i), area, strconv.Itoa(i * 3 % 11), other})
+	}
+	return t
+}

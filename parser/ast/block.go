@@ -6,6 +6,8 @@ import "dpproxy/pgerr"
 type Relation struct {
 	Schema, Name string
 	Protected    bool
+	// Reference says that its rows are looked up alone, by those that refer to them.
+	Reference bool
 	// Unit is the column that identifies the privacy unit, or empty. Nobody says that rows count on which it is NULL.
 	Unit    string
 	Nobody  bool

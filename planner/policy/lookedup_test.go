@@ -95,7 +95,7 @@ func TestReferenceTables(t *testing.T) {
 		{name: "a public table that refers to it", edit: func(_ *policy.Policy, s *catalog.Schema) {
 			h := s.Tables[name("hospitals")]
 			h.Foreign = append(h.Foreign, references("id", "wards"))
-		}, wrong: "references the protected table"},
+		}, said: "visits.ward_id"},
 		{name: "a view", edit: func(_ *policy.Policy, s *catalog.Schema) {
 			s.Tables[name("wards")].Kind = 'v'
 		}, wrong: "only tables can be protected"},

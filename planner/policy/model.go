@@ -176,7 +176,7 @@ func (m *Model) Relation(schema, name string) (ast.Relation, bool) {
 	if t == nil {
 		return m.view(schema, name)
 	}
-	r := ast.Relation{Schema: t.Name.Schema, Name: t.Name.Name, Protected: !t.Public}
+	r := ast.Relation{Schema: t.Name.Schema, Name: t.Name.Name, Protected: !t.Public, Reference: t.Reference}
 	if len(t.Unit.Steps) == 0 && !t.Hides(t.Unit.Column) {
 		r.Unit, r.Nobody = t.Unit.Column, t.Counting != nil
 	}

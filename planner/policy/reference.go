@@ -30,7 +30,7 @@ func (c *checker) references(t *Table, p *TablePolicy) {
 	for _, fk := range slices.Concat(t.Source.Foreign, t.Source.Loose) {
 		target := c.model.tables[fk.References]
 		switch {
-		case target == nil || target.Public:
+		case target == nil || target.Public || t.Public && target.Reference:
 		case t.Public:
 			c.problem(p.Name, "public", "the table references the protected table %s", fk.References)
 		case target.Reference:

@@ -5,8 +5,8 @@
 -- others: staff, shift
 -- asked: transfer, log, supplier, voucher, museum_ticket
 -- public: country, room_type, room, amenity, room_amenity, season
--- hidden: guest.first_name, guest.last_name, guest.email, guest.phone, guest.password_hash, guest.notes, guest.photo_url, guest.passport_no, feedback.comment, wish.body, bill.card_last_digits_token, stay.signature, invite.invited_by, guest.deleted_by_staff_no
--- open: guest.birth_date, guest.gender, guest.country_code, guest.language, stay.room_id, stay.checkin, bill.total, bill.currency, booking.channel, loyalty.level, bill_line.what
+-- hidden: address.street, card.number, branch.manager_no, guest.first_name, guest.last_name, guest.email, guest.phone, guest.password_hash, guest.notes, guest.photo_url, guest.passport_no, feedback.comment, wish.body, bill.card_last_digits_token, stay.signature, invite.invited_by, guest.deleted_by_staff_no
+-- open: address.city, address.country_code, bill.card_id, branch.name, guest.birth_date, guest.gender, guest.country_code, guest.language, stay.room_id, stay.checkin, bill.total, bill.currency, booking.channel, loyalty.level, bill_line.what
 CREATE TABLE country (code char(2) PRIMARY KEY, name text NOT NULL, currency char(3));
 CREATE TABLE room_type (room_type_id int PRIMARY KEY, name text, max_guests int, price numeric(8,2));
 CREATE TABLE amenity (amenity_id int PRIMARY KEY, name text);

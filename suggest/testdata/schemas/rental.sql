@@ -5,8 +5,8 @@
 -- others: staff
 -- asked: actor, film_actor, notification
 -- public: film, category, film_category, language, city, country, inventory_kind
--- hidden: customer.first_name, customer.last_name, customer.email, rental.staff_id, payment.staff_id, reservation_note.note
--- open: customer.active, customer.store_id, rental.rented, payment.amount, payment.rental_id, rental.returned
+-- hidden: address.address, address.phone, store.manager_staff_id, customer.first_name, customer.last_name, customer.email, rental.staff_id, payment.staff_id, reservation_note.note
+-- open: address.city_id, address.district, customer.address_id, customer.active, customer.store_id, rental.rented, payment.amount, payment.rental_id, rental.returned
 CREATE TABLE country (country_id int PRIMARY KEY, country text);
 CREATE TABLE city (city_id int PRIMARY KEY, city text, country_id int REFERENCES country);
 CREATE TABLE language (language_id int PRIMARY KEY, name char(20));
