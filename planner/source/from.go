@@ -49,6 +49,9 @@ func (sc scope) resolveItem(f ast.From, nullable bool) (node, frame, error) {
 	case *ast.Join:
 		return sc.resolveJoin(f, nullable)
 	case *ast.Derived:
+		if projectsReference(sc.resolved.model, f) {
+			return resolveProjection(sc, f, nullable)
+		}
 		return sc.resolveDerived(f, nullable)
 	case *ast.Listed:
 		return sc.resolveListed(f, nullable)
@@ -189,6 +192,9 @@ func (sc scope) resolveJoin(f *ast.Join, nullable bool) (node, frame, error) {
 		}
 	}
 	j, err := sc.joinOf(f, left, right)
+	if err == nil {
+		err = conditionsOfProjections(sc, j)
+	}
 	if err != nil {
 		return nil, frame{}, err
 	}

@@ -2,6 +2,7 @@ package source_test
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -18,7 +19,7 @@ import (
 // In the shop with deliveries, rows refer to those of reference tables, which several customers share: a delivery to the address where it
 // goes, to the one where it comes back, as the policy alone says, and to a counter, whose key has two columns; a parcel, which belongs to a
 // delivery, to an address; an address to a city, and to another address.
-func sentShop(t *testing.T, s *catalog.Schema) *policy.Model {
+func sentShop(t *testing.T, s *catalog.Schema, deliveries ...policy.Nobody) *policy.Model {
 	t.Helper()
 	key := func(columns ...string) []catalog.Key {
 		return []catalog.Key{{Name: "key", Columns: columns, Primary: true}}
@@ -55,7 +56,7 @@ func sentShop(t *testing.T, s *catalog.Schema) *policy.Model {
 	p := shopPolicy(4)
 	p.Tables = append(p.Tables,
 		policy.TablePolicy{
-			Name: name("deliveries"), UnitColumn: "customer_id", MaxRows: 10,
+			Name: name("deliveries"), UnitColumn: "customer_id", MaxRows: 10, Nobody: append(deliveries, "")[0],
 			Refers: []policy.ReferencePolicy{{From: []string{"back_id"}, To: policy.ColumnName{Table: name("addresses"), Column: "id"}}},
 		},
 		policy.TablePolicy{
@@ -166,14 +167,15 @@ func lookingUp(n int) (all []string) {
 		counted := []string{"count(*)"}
 		for i := range m.IntN(3) {
 			a := "a" + strconv.Itoa(i)
-			key := a + ".id"
-			from += m.pick(" JOIN ", " JOIN ", " LEFT JOIN ", " LEFT JOIN ", " LEFT JOIN ", " RIGHT JOIN ") + "addresses " + a + " ON " +
+			key, table := a+".id", m.pick("addresses ", "addresses ", "(SELECT * FROM addresses WHERE floor > 1) ",
+				"(SELECT floor, code, kind, id, near_id, city_id FROM (SELECT * FROM addresses) z) ")
+			from += m.pick(" JOIN ", " JOIN ", " LEFT JOIN ", " LEFT JOIN ", " LEFT JOIN ", " RIGHT JOIN ") + table + a + " ON " +
 				m.pick(key, key, key, key, key, key, a+".code") + " = " + by() +
 				m.pick("", "", " AND "+a+".kind = 'home'", " AND "+a+".floor > d.weight")
 			counted = append(counted, "count("+a+".floor)")
 			if m.IntN(3) == 0 {
 				from += m.pick(" JOIN ", " LEFT JOIN ") + "cities c" + a + " ON c" + a + ".id = " +
-					m.pick(a+".city_id", a+".city_id", "d.weight")
+					m.pick(a+".city_id", a+".city_id", a+".city_id", "d.weight", "d.address_id")
 				counted = append(counted, "count(c"+a+".country)")
 			}
 		}
@@ -199,6 +201,26 @@ func lookingUp(n int) (all []string) {
 		all = append(all, sql)
 	}
 	return all
+}
+
+// TestOwnershipOfLookupsByNobody is the same where deliveries without a customer count, each for itself, and look up addresses.
+func TestOwnershipOfLookupsByNobody(t *testing.T) {
+	conn := sentServer(t)
+	units := map[string]string{}
+	for _, id := range []int{11, 22, 33} {
+		units[fmt.Sprintf(`n"public"."deliveries":01%08x`, id)] = fmt.Sprintf(`DELETE FROM parcels WHERE delivery_id = %[1]d;
+			DELETE FROM deliveries WHERE id = %[1]d; DELETE FROM addresses a
+			WHERE NOT EXISTS (SELECT FROM addresses b WHERE b.near_id = a.id)
+			AND NOT EXISTS (SELECT FROM deliveries d WHERE a.id IN (d.address_id, d.back_id))
+			AND NOT EXISTS (SELECT FROM parcels p WHERE p.address_id = a.id)`, id)
+	}
+	read := shopOwnership{conn, sentShop(t, filledSchema(t, conn), policy.NobodyRows), units}.test(t, lookingUp(150))
+	of := slices.DeleteFunc(read, func(st readStatement) bool {
+		return !slices.ContainsFunc(st.rows, func(r shopRow) bool { return units[r.unit()] != "" })
+	})
+	if t.Logf("%d statements have rows of nobody", len(of)); len(of) < 10 {
+		t.Errorf("only %d statements have rows of nobody", len(of))
+	}
 }
 
 // TestMeaningOfLookups compares what is counted with what the client's own statement counts, where every delivery is somebody's.

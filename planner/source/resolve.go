@@ -79,6 +79,8 @@ type draft struct {
 	mentions     mentions
 	proved       *bounded // nil before FROM and WHERE are resolved
 	later        []*semijoin
+	// projected are the conditions of projections of reference tables in FROM.
+	projected map[*relation][]condition
 	// elements are the relations of FROM beside whose rows the elements of an array of theirs are.
 	elements map[ast.From]*expansion
 	// ended says that the level is complete: an expression that is resolved after that would
@@ -99,7 +101,7 @@ func (b *shared) newLevel(at place) scope {
 		shared:   b,
 		resolved: &resolved{place: at, model: b.Model, home: map[*scalar.Column]*relation{}},
 		pinned:   map[*ast.Column]*scalar.Column{},
-		mentions: mentions{seen: map[*scalar.Column]bool{}},
+		mentions: mentions{seen: map[*scalar.Column]bool{}}, projected: map[*relation][]condition{},
 	}}
 }
 
@@ -153,6 +155,9 @@ func (sc scope) resolveFrom(f ast.From) (_ scope, err error) {
 		return sc, err
 	}
 	sc.resolved.root, sc.frame, err = sc.resolveItem(f, false)
+	if r, single := sc.resolved.root.(*relation); err == nil && single {
+		sc.resolved.where = append(sc.resolved.where, sc.projected[r]...)
+	}
 	return sc, err
 }
 
