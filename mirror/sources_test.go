@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"dpproxy/catalog"
 	"dpproxy/mirror"
 )
@@ -91,6 +93,7 @@ func TestDerivedRelations(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
+	publicMayRefer(t, upstream, check)
 	for _, d := range derivations {
 		for model, add := range models {
 			t.Run(fmt.Sprintf("%s of a table that is %s", d.name, model), func(t *testing.T) {
@@ -116,6 +119,31 @@ func TestDerivedRelations(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// foreign are tables d that refer to a table w, or share its rows, with what is refused where w is a reference table, and lead to p, which
+// is protected.
+var foreign = map[string]string{
+	"CREATE TABLE d (k int REFERENCES w)":                                                 "",
+	"ALTER TABLE w ADD FOREIGN KEY (k) REFERENCES p; CREATE TABLE d (k int REFERENCES w)": "",
+	"CREATE TABLE d (k int REFERENCES w, p int REFERENCES p)":                             "public table public.d references",
+	"CREATE TABLE e (k int PRIMARY KEY REFERENCES p); CREATE TABLE d (k int REFERENCES e)": "references, inherits from or is a view over " +
+		"the protected public.p",
+	"CREATE TABLE d () INHERITS (w)": "has inheritance children",
+	"CREATE VIEW d AS TABLE w":       "public table public.d inherits from or is a view over the reference table public.w",
+}
+
+// publicMayRefer holds that a public table may refer to a reference table, to nothing that is people's beside it, and show no row of it.
+func publicMayRefer(t *testing.T, upstream *pgx.Conn, check func(*testing.T, mirror.Plan, string)) {
+	t.Helper()
+	for sql, want := range foreign {
+		run(t, upstream, "DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE TABLE w (k int PRIMARY KEY); "+
+			"CREATE TABLE p (k int PRIMARY KEY); "+sql)
+		plan := mirror.Plan{Public: []catalog.Name{name("d")}, Protected: []mirror.Protected{{Name: name("p")}, {Name: name("w")}}}
+		check(t, plan, "public table public.d")
+		plan.Protected[1].Reference = true
+		check(t, plan, want)
 	}
 }
 

@@ -35,6 +35,8 @@ INSERT INTO bills SELECT g, (g + 1) / 2, CASE WHEN g % 10 = 0 THEN g % 6000 + 1 
 INSERT INTO orders SELECT g, g, CASE WHEN g % 10 = 0 THEN g % 6000 + 1 ELSE g END, g % 9 FROM generate_series(1, 6000) g;
 CREATE TABLE towns (id int PRIMARY KEY, house_id int NOT NULL REFERENCES houses);
 INSERT INTO towns SELECT g, g FROM generate_series(1, 6) g;
+CREATE VIEW homes AS SELECT id AS house, country FROM houses WHERE country <> 'de';
+CREATE VIEW kept AS SELECT id AS house, country FROM houses;
 CREATE VIEW eaten AS SELECT stay_id AS during, price FROM meals;
 CREATE VIEW spent AS SELECT stay_id AS during, count(*) AS n FROM bills GROUP BY stay_id;
 ANALYZE;`
@@ -55,10 +57,12 @@ tables:
     refers: {meal_id: meals}
     columns: {amount: {bounds: [0, 9]}}
   towns: {public: true}
+  homes: {view: true, definition: shown}
+  kept: {view: true}
   eaten: {view: true}
   spent: {view: true}
 analysts:
-  ana: {password: "VERIFIER", tables: [houses, rooms, guests, stays, meals, bills, orders, eaten, spent]}
+  ana: {password: "VERIFIER", tables: [houses, rooms, homes, kept, guests, stays, meals, bills, orders, eaten, spent]}
 limits: {reply_grid: 0}
 defaults: {epsilon: 5, max_epsilon: 1000}
 `
