@@ -21,8 +21,8 @@ func (d *Draft) listed() []*Table {
 
 // references makes the tables, and finds columns that refer to them by their names alone.
 func (d inspector) references() {
-	for i := range d.Draft.References {
-		o := &d.Draft.References[i]
+	for i := range d.References {
+		o := &d.References[i]
 		r := d.rels[o.Table]
 		o.As = &Table{Source: r.Table, Distance: 1}
 		for _, fk := range r.foreign {

@@ -44,7 +44,8 @@ var unlooked = [][2]string{
 	{"SELECT count(*) FROM rooms", "only looked up"},
 	{"SELECT count(*) FROM homes", "only looked up"},
 	{"SELECT country FROM homes", "cannot be read"},
-	{"SELECT count(*) FROM kept", "kept"}, {"SELECT count(*) FROM stays s JOIN kept k ON k.house = s.house_id", "kept"},
+	{"SELECT count(*) FROM kept", "kept"},
+	{"SELECT count(*) FROM stays s JOIN kept k ON k.house = s.house_id", "kept"},
 	{"SELECT country, count(*) FROM houses GROUP BY 1", "only looked up"},
 	{"SELECT count(*) FROM stays s JOIN houses h ON h.id = 3", "only looked up"},
 	{"SELECT count(*) FROM stays s JOIN rooms r ON r.number = s.room", "only looked up"},
@@ -56,9 +57,12 @@ var unlooked = [][2]string{
 	{"SELECT count(*) FROM stays s JOIN (SELECT country, max(id) AS id FROM houses GROUP BY 1) h ON h.id = s.house_id", "only looked up"},
 	{"SELECT count(*) FROM towns t JOIN houses h ON h.id = t.house_id", "only looked up"},
 	{"SELECT count(r.code) FROM stays s JOIN rooms r ON r.house_id = s.house_id AND r.number = s.room", "code"},
-	{"COPY rooms TO STDOUT", ""}, {"INSERT INTO houses VALUES (99, 'de', 1)", ""}, {"UPDATE rooms SET floor = 1", ""},
+	{"COPY rooms TO STDOUT", ""},
+	{"INSERT INTO houses VALUES (99, 'de', 1)", ""},
+	{"UPDATE rooms SET floor = 1", ""},
 	{"DELETE FROM houses", ""},
-	{"SELECT houses FROM houses", "cannot be read"}, {"SELECT 1 WHERE EXISTS (SELECT FROM houses)", "cannot be read"},
+	{"SELECT houses FROM houses", "cannot be read"},
+	{"SELECT 1 WHERE EXISTS (SELECT FROM houses)", "cannot be read"},
 }
 
 // lookUps compares answers with the truth, and holds that reference tables are there for analysts as protected ones are: by their shape.

@@ -32,86 +32,91 @@ func withWards(p *policy.Policy, s *catalog.Schema) {
 		policy.TablePolicy{Name: name("buildings"), Reference: true})
 }
 
+// referenceTables are changes of the clinic with wards.
+var referenceTables = []struct {
+	name   string
+	edit   func(p *policy.Policy, s *catalog.Schema)
+	said   string // by what wards are looked up
+	remark string
+	wrong  string // the problem
+}{
+	{
+		name: "foreign key", edit: func(*policy.Policy, *catalog.Schema) {}, said: "visits.ward_id",
+		remark: "is protected as the rows of the one patient",
+	},
+	{name: "promised", edit: func(p *policy.Policy, _ *catalog.Schema) {
+		p.Tables[1].Refers = refers("other_ward", "wards", "")
+	}, said: "visits.other_ward visits.ward_id", remark: "no enforced foreign key says that visits.other_ward refers to it"},
+	{name: "not enforced", edit: func(_ *policy.Policy, s *catalog.Schema) {
+		v := s.Tables[name("visits")]
+		v.Foreign, v.Loose = slices.DeleteFunc(v.Foreign, isOf("wards")), []catalog.ForeignKey{references("ward_id", "wards")}
+	}, said: "visits.ward_id", remark: "no enforced foreign key says that visits.ward_id refers to it"},
+	{name: "hidden", edit: func(p *policy.Policy, _ *catalog.Schema) {
+		p.Tables[1].Columns["ward_id"] = policy.ColumnPolicy{Hidden: true}
+	}, said: "visits.…"},
+	{name: "another whole number", edit: func(_ *policy.Policy, s *catalog.Schema) {
+		s.Tables[name("wards")].Columns[0].Type = plannertest.Bigint
+	}, said: "visits.ward_id"},
+	{name: "another type", edit: func(_ *policy.Policy, s *catalog.Schema) {
+		s.Tables[name("wards")].Columns[0].Type = text
+	}, remark: "no statement can read it"},
+	{name: "a key that can be NULL", edit: func(_ *policy.Policy, s *catalog.Schema) {
+		s.Tables[name("wards")].Columns[0].NotNull = false
+	}, remark: "no statement can read it"},
+	{name: "no key", edit: func(_ *policy.Policy, s *catalog.Schema) {
+		s.Tables[name("wards")].Keys = nil
+	}, remark: "no statement can read it"},
+	{name: "promised of no key", edit: func(p *policy.Policy, _ *catalog.Schema) {
+		p.Tables[1].Refers = refers("other_ward", "wards", "building_id")
+	}, wrong: "has no key over NOT NULL columns"},
+	{name: "promised of another type", edit: func(p *policy.Policy, _ *catalog.Schema) {
+		p.Tables[1].Refers = refers("diagnosis", "wards", "")
+	}, wrong: "have different types"},
+	{name: "leads to people", edit: func(_ *policy.Policy, s *catalog.Schema) {
+		w := s.Tables[name("wards")]
+		w.Foreign = append(w.Foreign, references("head_id", "patients"))
+	}, wrong: "leads to public.patients, whose rows are people's"},
+	{name: "leads to people by a key that is not enforced", edit: func(_ *policy.Policy, s *catalog.Schema) {
+		s.Tables[name("wards")].Loose = []catalog.ForeignKey{references("head_id", "patients")}
+	}, wrong: "leads to public.patients, whose rows are people's"},
+	{name: "leads to people, as the policy knows", edit: func(p *policy.Policy, s *catalog.Schema) {
+		w := s.Tables[name("wards")]
+		w.Foreign = append(w.Foreign, references("head_id", "patients"))
+		wards(p).NotProtected = []string{"head_id"}
+	}, said: "visits.ward_id"},
+	{name: "promises people", edit: func(p *policy.Policy, _ *catalog.Schema) {
+		wards(p).Refers = refers("head_id", "patients", "")
+	}, wrong: "has rows of people"},
+	{name: "a way to the unit", edit: func(p *policy.Policy, _ *catalog.Schema) {
+		p.Tables[2].Via, p.Tables[2].To = "visit_id", policy.ColumnName{Table: name("wards"), Column: "id"}
+	}, wrong: "is not a protected table"},
+	{name: "a public table that refers to it", edit: func(_ *policy.Policy, s *catalog.Schema) {
+		h := s.Tables[name("hospitals")]
+		h.Foreign = append(h.Foreign, references("id", "wards"))
+	}, said: "visits.ward_id"},
+	{name: "a view", edit: func(_ *policy.Policy, s *catalog.Schema) {
+		s.Tables[name("wards")].Kind = 'v'
+	}, wrong: "only tables can be protected"},
+	{name: "inheritance", edit: func(_ *policy.Policy, s *catalog.Schema) {
+		s.Tables[name("wards")].Children = []catalog.Name{name("old_wards")}
+	}, wrong: "inheritance children"},
+	{name: "a part of a table of people", edit: func(_ *policy.Policy, s *catalog.Schema) {
+		s.Tables[name("wards")].Parents = []catalog.Name{name("visits")}
+	}, wrong: "its rows are rows of public.visits as well"},
+	{name: "people who are a part of it", edit: func(_ *policy.Policy, s *catalog.Schema) {
+		s.Tables[name("labs")].Parents = []catalog.Name{name("wards")}
+	}, wrong: "its rows are rows of public.wards as well"},
+	{name: "same unit", edit: func(p *policy.Policy, _ *catalog.Schema) {
+		p.Tables[1].SameUnit = []string{"ward_id"}
+	}, wrong: "is no reference to rows of people"},
+}
+
+// wards is the policy of wards.
+func wards(p *policy.Policy) *policy.TablePolicy { return &p.Tables[len(p.Tables)-2] }
+
 // TestReferenceTables holds which rows look up those of reference tables, and which policies are refused.
 func TestReferenceTables(t *testing.T) {
-	wards := func(p *policy.Policy) *policy.TablePolicy { return &p.Tables[len(p.Tables)-2] }
-	for _, c := range []struct {
-		name   string
-		edit   func(p *policy.Policy, s *catalog.Schema)
-		said   string // by what wards are looked up
-		remark string
-		wrong  string // the problem
-	}{
-		{
-			name: "foreign key", edit: func(*policy.Policy, *catalog.Schema) {}, said: "visits.ward_id",
-			remark: "is protected as the rows of the one patient",
-		},
-		{name: "promised", edit: func(p *policy.Policy, _ *catalog.Schema) {
-			p.Tables[1].Refers = refers("other_ward", "wards", "")
-		}, said: "visits.other_ward visits.ward_id", remark: "no enforced foreign key says that visits.other_ward refers to it"},
-		{name: "not enforced", edit: func(_ *policy.Policy, s *catalog.Schema) {
-			v := s.Tables[name("visits")]
-			v.Foreign, v.Loose = slices.DeleteFunc(v.Foreign, isOf("wards")), []catalog.ForeignKey{references("ward_id", "wards")}
-		}, said: "visits.ward_id", remark: "no enforced foreign key says that visits.ward_id refers to it"},
-		{name: "hidden", edit: func(p *policy.Policy, _ *catalog.Schema) {
-			p.Tables[1].Columns["ward_id"] = policy.ColumnPolicy{Hidden: true}
-		}, said: "visits.…"},
-		{name: "another whole number", edit: func(_ *policy.Policy, s *catalog.Schema) {
-			s.Tables[name("wards")].Columns[0].Type = plannertest.Bigint
-		}, said: "visits.ward_id"},
-		{name: "another type", edit: func(_ *policy.Policy, s *catalog.Schema) {
-			s.Tables[name("wards")].Columns[0].Type = text
-		}, remark: "no statement can read it"},
-		{name: "a key that can be NULL", edit: func(_ *policy.Policy, s *catalog.Schema) {
-			s.Tables[name("wards")].Columns[0].NotNull = false
-		}, remark: "no statement can read it"},
-		{name: "no key", edit: func(_ *policy.Policy, s *catalog.Schema) {
-			s.Tables[name("wards")].Keys = nil
-		}, remark: "no statement can read it"},
-		{name: "promised of no key", edit: func(p *policy.Policy, _ *catalog.Schema) {
-			p.Tables[1].Refers = refers("other_ward", "wards", "building_id")
-		}, wrong: "has no key over NOT NULL columns"},
-		{name: "promised of another type", edit: func(p *policy.Policy, _ *catalog.Schema) {
-			p.Tables[1].Refers = refers("diagnosis", "wards", "")
-		}, wrong: "have different types"},
-		{name: "leads to people", edit: func(_ *policy.Policy, s *catalog.Schema) {
-			w := s.Tables[name("wards")]
-			w.Foreign = append(w.Foreign, references("head_id", "patients"))
-		}, wrong: "leads to public.patients, whose rows are people's"},
-		{name: "leads to people by a key that is not enforced", edit: func(_ *policy.Policy, s *catalog.Schema) {
-			s.Tables[name("wards")].Loose = []catalog.ForeignKey{references("head_id", "patients")}
-		}, wrong: "leads to public.patients, whose rows are people's"},
-		{name: "leads to people, as the policy knows", edit: func(p *policy.Policy, s *catalog.Schema) {
-			w := s.Tables[name("wards")]
-			w.Foreign = append(w.Foreign, references("head_id", "patients"))
-			wards(p).NotProtected = []string{"head_id"}
-		}, said: "visits.ward_id"},
-		{name: "promises people", edit: func(p *policy.Policy, _ *catalog.Schema) {
-			wards(p).Refers = refers("head_id", "patients", "")
-		}, wrong: "has rows of people"},
-		{name: "a way to the unit", edit: func(p *policy.Policy, _ *catalog.Schema) {
-			p.Tables[2].Via, p.Tables[2].To = "visit_id", policy.ColumnName{Table: name("wards"), Column: "id"}
-		}, wrong: "is not a protected table"},
-		{name: "a public table that refers to it", edit: func(_ *policy.Policy, s *catalog.Schema) {
-			h := s.Tables[name("hospitals")]
-			h.Foreign = append(h.Foreign, references("id", "wards"))
-		}, said: "visits.ward_id"},
-		{name: "a view", edit: func(_ *policy.Policy, s *catalog.Schema) {
-			s.Tables[name("wards")].Kind = 'v'
-		}, wrong: "only tables can be protected"},
-		{name: "inheritance", edit: func(_ *policy.Policy, s *catalog.Schema) {
-			s.Tables[name("wards")].Children = []catalog.Name{name("old_wards")}
-		}, wrong: "inheritance children"},
-		{name: "a part of a table of people", edit: func(_ *policy.Policy, s *catalog.Schema) {
-			s.Tables[name("wards")].Parents = []catalog.Name{name("visits")}
-		}, wrong: "its rows are rows of public.visits as well"},
-		{name: "people who are a part of it", edit: func(_ *policy.Policy, s *catalog.Schema) {
-			s.Tables[name("labs")].Parents = []catalog.Name{name("wards")}
-		}, wrong: "its rows are rows of public.wards as well"},
-		{name: "same unit", edit: func(p *policy.Policy, _ *catalog.Schema) {
-			p.Tables[1].SameUnit = []string{"ward_id"}
-		}, wrong: "is no reference to rows of people"},
-	} {
+	for _, c := range referenceTables {
 		p, s := clinicPolicy(), clinicSchema()
 		withWards(&p, s)
 		c.edit(&p, s)
