@@ -24,15 +24,16 @@ var pristine = struct {
 
 // file is a file of a cluster, or a folder: then it has no content.
 type file struct {
-	path    string
-	folder  bool
-	content []byte
+	Path    string
+	Folder  bool
+	Content []byte
 }
 
 // A cluster is the folder of a database cluster, with the programs that make it and how they run.
 type cluster struct {
 	data, bin string
 	attr      *syscall.SysProcAttr
+	brief     bool // it ends with this process, and may be like those of others
 }
 
 // make makes the files of the cluster, whose superuser has a name, if there are none: those that were saved, unless there are none.
@@ -48,13 +49,21 @@ func (c cluster) make(ctx context.Context, superuser string, from *Saved) error 
 	if files := pristine.files[c.bin]; files != nil {
 		return c.copy(ctx, files)
 	}
+	kept, none := templateFor(c.bin, superuser)
+	if c.brief && none == nil {
+		if pristine.files[c.bin] = kept.files(); pristine.files[c.bin] != nil {
+			return c.copy(ctx, pristine.files[c.bin])
+		}
+	}
 	// segments of 1 MB, since each server begins by writing one
 	err := c.command(ctx, "initdb", "-D", c.data, "-U", superuser,
 		"-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--wal-segsize=1")
 	if _, absent := os.Stat(filepath.Join(c.bin, "pg_resetwal")); err != nil || absent != nil {
 		return err
 	}
-	pristine.files[c.bin], err = filesOf(os.DirFS(c.data))
+	if pristine.files[c.bin], err = filesOf(os.DirFS(c.data)); err == nil && c.brief && none == nil {
+		_ = kept.write(pristine.files[c.bin]) // others make their own, then
+	}
 	return err
 }
 
@@ -74,12 +83,12 @@ func filesOf(folder fs.FS) ([]file, error) {
 		if err != nil {
 			return err
 		}
-		f := file{path: filepath.FromSlash(path), folder: d.IsDir()}
-		if !f.folder {
-			if filepath.Dir(f.path) == "pg_wal" {
+		f := file{Path: filepath.FromSlash(path), Folder: d.IsDir()}
+		if !f.Folder {
+			if filepath.Dir(f.Path) == "pg_wal" {
 				return nil
 			}
-			if f.content, err = fs.ReadFile(folder, path); err != nil {
+			if f.Content, err = fs.ReadFile(folder, path); err != nil {
 				return err
 			}
 		}
@@ -103,12 +112,12 @@ func (c cluster) copy(ctx context.Context, files []file) error {
 }
 
 func (f file) write(dir string, owner *syscall.Credential) error {
-	path := filepath.Join(dir, f.path)
+	path := filepath.Join(dir, f.Path)
 	var err error
-	if f.folder {
+	if f.Folder {
 		err = os.Mkdir(path, 0o700)
 	} else {
-		err = os.WriteFile(path, f.content, 0o600)
+		err = os.WriteFile(path, f.Content, 0o600)
 	}
 	if err != nil || owner == nil {
 		return err

@@ -121,7 +121,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		s.cleanup()
 		return nil, err
 	}
-	if err := (cluster{s.data(), bin, attr}).make(ctx, Superuser, o.From); err != nil {
+	if err := (cluster{data: s.data(), bin: bin, attr: attr, brief: s.remove}).make(ctx, Superuser, o.From); err != nil {
 		s.cleanup()
 		return nil, err
 	}

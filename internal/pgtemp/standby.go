@@ -26,7 +26,7 @@ func (s *Server) Standby(ctx context.Context) (*Server, error) {
 		standby.cleanup()
 		return nil, err
 	}
-	copied := (cluster{standby.data(), bin, attr}).command(ctx, "pg_basebackup", "-D", standby.data(), "-h", s.SocketDir,
+	copied := (cluster{data: standby.data(), bin: bin, attr: attr}).command(ctx, "pg_basebackup", "-D", standby.data(), "-h", s.SocketDir,
 		"-p", strconv.Itoa(s.Port), "-U", Superuser, "--write-recovery-conf", "--checkpoint=fast", "--no-sync")
 	if copied != nil {
 		standby.cleanup()
