@@ -356,3 +356,10 @@ func (p *Plan) Effects() []Effect {
 	}
 	return all
 }
+
+// PublicGroups returns how many groups the first grouping set of the plan has; known is false if they are private. It is told before
+// anything is read.
+func PublicGroups(p *Plan) (n int, known bool) {
+	g := p.sets()[0]
+	return g.size, !g.Private()
+}

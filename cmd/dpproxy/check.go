@@ -113,9 +113,7 @@ func (c *checkCommand) against(ctx context.Context, s *site) error {
 		return err
 	}
 	fmt.Printf("%s: it fits the database: %d protected tables\n", c.Policy, len(cat.Protected()))
-	for _, line := range withoutUnit(cat) {
-		fmt.Printf("%s: %s%s\n", c.Policy, mirror.Warning, line)
-	}
+	c.warn(policy.Remarks(cat))
 	if err := errors.Join(checkLocal(ctx, localSite{s}, c.Policy, cat), c.confirmed(ctx, s, conn, cat)); err != nil {
 		return err
 	}
@@ -188,11 +186,21 @@ func (c *checkCommand) sameServer(ctx context.Context, s *site, up *pgx.Conn) {
 
 // compressed warns of columns that take longer to read where their values are longer.
 func (c *checkCommand) compressed(ctx context.Context, conn *pgx.Conn, s *site) error {
-	compressed, err := introspect.Compressed(ctx, conn, s.protectedTables())
-	for _, line := range compressed {
+	packed, err := introspect.Compressed(ctx, conn, s.protectedTables())
+	var remarks []policy.Remark
+	for _, p := range packed {
+		said, alike := p.Warning()
+		remarks = append(remarks, policy.Remark{Table: p.Table, Said: said, Alike: alike, Own: p.Column})
+	}
+	c.warn(remarks)
+	return err
+}
+
+// warn prints remarks, those that are alike as one line.
+func (c *checkCommand) warn(remarks []policy.Remark) {
+	for _, line := range policy.Together(remarks) {
 		fmt.Printf("%s: %s%s\n", c.Policy, mirror.Warning, line)
 	}
-	return err
 }
 
 // confirmed says which tables are not as they were at the last sync, where there is a mirror that tells. A mirror that shows more than
@@ -226,6 +234,7 @@ func (c *checkCommand) confirmed(ctx context.Context, s *site, up *pgx.Conn, cat
 	if err != nil {
 		return err
 	}
+	var remarks []policy.Remark
 	for _, n := range s.survey().relations() {
 		changes := plan.Changes(n, was.Schema, schema)
 		if len(changes) == 0 {
@@ -236,8 +245,10 @@ func (c *checkCommand) confirmed(ctx context.Context, s *site, up *pgx.Conn, cat
 		if s.policy.SyncItself && !takes(changes) {
 			todo = "dpproxy takes it over by itself"
 		}
-		fmt.Printf("%s: %s%v has changed since the last sync, and is refused: %s; %s\n", c.Policy, mirror.Warning, n, text, todo)
+		said := fmt.Sprintf("changed since the last sync, and refused: %s; %s", text, todo)
+		remarks = append(remarks, policy.Remark{Table: n, Said: said, Alike: said})
 	}
+	c.warn(remarks)
 	if !was.Earlier && !was.IsOf(plan) {
 		fmt.Printf("%s: %sthe mirror was made for another policy: dpproxy sync makes it for this one\n", c.Policy, mirror.Warning)
 	}

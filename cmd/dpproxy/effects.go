@@ -30,16 +30,7 @@ const (
 
 // of plans an aggregate over a table alone.
 func (e effects) of(n catalog.Name, aggregate string) (planner.Effect, error) {
-	t := e.model.Table(n)
-	script, err := parser.Parse("SELECT "+aggregate+" FROM "+t.SQL(), e.model)
-	if err != nil {
-		return planner.Effect{}, err
-	}
-	query, err := planner.Analyze(e.model, script.Statements[0], nil)
-	if err != nil {
-		return planner.Effect{}, err
-	}
-	plan, err := query.Specialize(nil, e.settings(n))
+	plan, err := e.plan(n, aggregate, "")
 	if err != nil {
 		return planner.Effect{}, err
 	}
@@ -48,6 +39,22 @@ func (e effects) of(n catalog.Name, aggregate string) (planner.Effect, error) {
 		return planner.Effect{}, fmt.Errorf("%s has %d values", aggregate, len(all))
 	}
 	return all[0], nil
+}
+
+// plan plans an aggregate over a table alone, with the end of a statement.
+func (e effects) plan(n catalog.Name, aggregate, end string) (*planner.Plan, error) {
+	script, err := parser.Parse("SELECT "+aggregate+" FROM "+e.model.Table(n).SQL()+end, e.model)
+	if err != nil {
+		return nil, err
+	}
+	if refusal := script.Statements[0].Refusal; refusal != nil {
+		return nil, refusal
+	}
+	query, err := planner.Analyze(e.model, script.Statements[0], nil)
+	if err != nil {
+		return nil, err
+	}
+	return query.Specialize(nil, e.settings(n))
 }
 
 // settings are those of an analyst who asks for an epsilon and nothing else.

@@ -22,8 +22,8 @@ func (s *site) explain(ctx context.Context, conn *pgx.Conn, cat *policy.Model) e
 	if err != nil {
 		return err
 	}
-	for _, a := range cat.Advice(rows) {
-		fmt.Println(s.policy.Annotate(a.Path, a.Message))
+	if advice := s.annotate(cat.Advice(rows)); advice != nil {
+		fmt.Println(advice)
 	}
 	return nil
 }
@@ -75,6 +75,9 @@ func (s *site) explainEffects(cat *policy.Model) error {
 		if err := table(rows...); err != nil {
 			return err
 		}
+		for _, line := range e.groups(cat.Table(n)) {
+			fmt.Println(line)
+		}
 		for _, r := range rows {
 			chosen = chosen || strings.HasSuffix(r[2], " C")
 		}
@@ -84,38 +87,4 @@ func (s *site) explainEffects(cat *policy.Model) error {
 	}
 	fmt.Println()
 	return nil
-}
-
-// withoutUnit says of each protected table which of its rows are left out, since they belong to nobody, and which count all the same.
-func withoutUnit(cat *policy.Model) (lines []string) {
-	for _, n := range cat.Protected() {
-		t := cat.Table(n)
-		if cat.Whole(t) != t {
-			continue
-		}
-		of := fmt.Sprintf("%v: rows that belong to no %s", n, cat.Unit())
-		if ends := t.LeftOut(); ends != "" {
-			line := of + " (" + ends + ") are left out of every answer"
-			if remedies := policy.Remedies(t); remedies != "" {
-				line += "; with " + remedies + " they count"
-			}
-			lines = append(lines, line)
-		}
-		if counted := policy.Counted(t); counted != "" {
-			lines = append(lines, of+" count ("+counted+")")
-		}
-		for _, s := range policy.Remarks(cat, t) {
-			lines = append(lines, fmt.Sprintf("%v: %s", n, s))
-		}
-		for _, s := range policy.Assumed(t, cat.Unit()) {
-			lines = append(lines, fmt.Sprintf("%v: %s", n, s))
-		}
-		if s := policy.Unpromised(t, cat.Unit()); s != "" {
-			lines = append(lines, fmt.Sprintf("%v: %s", n, s))
-		}
-		if warning := policy.Forgetting(t); warning != "" {
-			lines = append(lines, fmt.Sprintf("%v: %s", n, warning))
-		}
-	}
-	return lines
 }

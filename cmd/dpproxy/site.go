@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -107,13 +108,32 @@ func (s *site) fit(plan mirror.Plan, schema *catalog.Schema) (*policy.Model, []p
 	return cat, problems
 }
 
-// annotate returns the problems as one error that quotes the policy, nil if there are none.
+// annotate returns the problems as one error that quotes the policy, nil if there are none. Problems that are alike are told once.
 func (s *site) annotate(problems []policy.Problem) error {
 	var all error
-	for _, p := range problems {
-		all = errors.Join(all, s.policy.Annotate(p.Path, p.Message))
+	for _, alike := range policy.Alike(problems) {
+		first := alike[0]
+		all = errors.Join(all, s.policy.Annotate(first.Path, first.Message+s.likewise(alike[1:])))
 	}
 	return all
+}
+
+// likewise names where else there are problems like one, with their lines.
+func (s *site) likewise(others []policy.Problem) string {
+	if len(others) == 0 {
+		return ""
+	}
+	places := make([]string, len(others))
+	for i, p := range others {
+		places[i] = strings.Join(p.Path, ".")
+		if line := s.policy.Line(p.Path...); line > 0 {
+			places[i] += fmt.Sprintf(" (line %d)", line)
+		}
+		if p.Own != "" {
+			places[i] += " of " + p.Own
+		}
+	}
+	return "; likewise " + strings.Join(places, "; ")
 }
 
 // survey compares the policy with the protected database.

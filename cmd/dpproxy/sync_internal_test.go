@@ -44,9 +44,9 @@ func TestCommentsOfNobody(t *testing.T) {
 		}
 	}
 	const remedy = "; with nobody: rows under public.visits they count"
-	const lines = "public.labs: rows that belong to no patient (visits.patient_id is NULL) are left out of every answer" + remedy +
-		"\npublic.visits: rows that belong to no patient (patient_id is NULL) are left out of every answer" + remedy
-	if got := strings.Join(withoutUnit(cat), "\n"); got != lines {
+	const lines = "rows that belong to no patient are left out of every answer: public.labs (visits.patient_id is NULL" + remedy +
+		"), public.visits (patient_id is NULL" + remedy + ")"
+	if got := strings.Join(policy.Together(policy.Remarks(cat)), "\n"); got != lines {
 		t.Errorf("check says\n%s", got)
 	}
 }
@@ -66,12 +66,12 @@ func TestCommentsOfRowsThatCount(t *testing.T) {
 			t.Errorf("the comment of %v is %q", p.Name, p.Comment)
 		}
 	}
-	const lines = "public.labs: rows that belong to no patient count " +
-		"(visits.patient_id is NULL: of each the row is protected, not a person)\n" +
-		"public.visits: rows that belong to no patient count (patient_id is NULL: of each the row is protected, not a person)\n" +
+	const lines = "rows that belong to no patient count: public.labs " +
+		"(visits.patient_id is NULL: of each the row is protected, not a person), " +
+		"public.visits (patient_id is NULL: of each the row is protected, not a person)\n" +
 		"public.visits: the foreign key patient_id_fkey makes (patient_id) NULL where the row is deleted that it refers to: from then on " +
 		"each row that is left is protected by itself, and no more all of them together"
-	if got := strings.Join(withoutUnit(cat), "\n"); got != lines {
+	if got := strings.Join(policy.Together(policy.Remarks(cat)), "\n"); got != lines {
 		t.Errorf("check says\n%s", got)
 	}
 }

@@ -175,8 +175,9 @@ func TestCheck(t *testing.T) {
 	sitetest.Exec(t, admin, "ALTER TABLE visits ALTER patient_id DROP NOT NULL")
 	explained, err := check(string(text), "--explain")
 	for _, want := range []string{
-		"warning: public.labs: rows that belong to no patient (visits.patient_id is NULL) are left out of every answer; " +
-			"with nobody: rows under public.visits they count",
+		"warning: rows that belong to no patient are left out of every answer: public.labs (visits.patient_id is NULL; " +
+			"with nobody: rows under public.visits they count), public.visits (patient_id is NULL; with nobody: rows under public.visits " +
+			"they count)\n",
 		"without rows that belong to no patient: patient_id is NULL",
 	} {
 		if err != nil || !strings.Contains(explained, want) {

@@ -18,7 +18,8 @@ func TestCheckExplain(t *testing.T) {
 		": tables.public.visits: sums and averages need no bounds of cost any more",
 		": tables.public.visits: few units: ",
 		"count(*)    at most 5 rows            ± ", "birth_year)  one row, by a key         ± ", " C\n",
-		"  visits:\n",
+		"  visits:\n", "\npublic groups, all of them shown: ",
+		"\nno groups of id, visit_id: a group for each value of this key would be rows of one patient\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)

@@ -30,9 +30,9 @@ var writesNames = map[string]string{
 	"proxy/concealed.go describeConcealed":        ofMirror,
 	"proxy/concealed.go concealedSQL":             ofMirror,
 	"proxy/forecast.go count":                     ofMirror,
-	"cmd/dpproxy/effects.go of":                   onlyPlanned,
+	"cmd/dpproxy/effects.go plan":                 onlyPlanned,
 	"cmd/dpproxy/demo.go announce":                onlyPrinted,
-	"mirror/introspect/compression.go Compressed": onlyPrinted,
+	"mirror/introspect/compression.go Warning":    onlyPrinted,
 	"advice/advice.go key":                        onlyPrinted,
 	"advice/advice.go options":                    onlyPrinted,
 }

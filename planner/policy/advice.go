@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"strings"
 
 	"dpproxy/catalog"
@@ -34,7 +33,7 @@ type adviser struct {
 }
 
 func (a *adviser) say(t *Table, format string, args ...any) {
-	a.advice = append(a.advice, Problem{[]string{"tables", t.Name.String()}, fmt.Sprintf(format, args...)})
+	a.advice = append(a.advice, problemOf([]string{"tables", t.Name.String()}, format, args...))
 }
 
 // limits finds numbers that no key of the table proves to be enough.

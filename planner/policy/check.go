@@ -2,23 +2,12 @@ package policy
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"dpproxy/catalog"
 	"dpproxy/planner/pgtype"
 )
-
-// A Problem is a contradiction between the policy and the database.
-type Problem struct {
-	// Path is where in the policy, e.g. ["tables", "visits", "unit"].
-	Path    []string
-	Message string
-}
-
-// String returns the problem as one line, e.g. "tables.visits.unit: ...".
-func (p Problem) String() string { return strings.Join(p.Path, ".") + ": " + p.Message }
 
 // Check joins the policy with the schema. The model is nil if there are problems.
 func Check(p Policy, s *catalog.Schema) (*Model, []Problem) {
@@ -68,7 +57,7 @@ type checker struct {
 // there, with dots.
 func (c *checker) problem(n catalog.Name, rest, format string, args ...any) {
 	where := append([]string{"tables", n.String()}, strings.FieldsFunc(rest, func(r rune) bool { return r == '.' })...)
-	c.problems = append(c.problems, Problem{where, fmt.Sprintf(format, args...)})
+	c.problems = append(c.problems, problemOf(where, format, args...))
 }
 
 func (c *checker) table(p *TablePolicy) {

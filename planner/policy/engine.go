@@ -58,7 +58,7 @@ var harmless = strings.Fields(`adminpack amcheck autoinc bloom bool_plperl bool_
 // engine refuses an engine, and extensions of it, that are not known.
 func (c *checker) engine() {
 	refuse := func(format string, args ...any) {
-		c.problems = append(c.problems, Problem{[]string{"data"}, fmt.Sprintf(format, args...)})
+		c.problems = append(c.problems, problemOf([]string{"data"}, format, args...))
 	}
 	if e := c.schema.Engine.Version; e != "" {
 		if why := c.unlike(e); why != "" {

@@ -135,7 +135,7 @@ func TestReferenceTables(t *testing.T) {
 		if said := strings.Join(policy.LookedUpBy(m, of), " "); said != c.said {
 			t.Errorf("%s: %q", c.name, said)
 		}
-		if remarks := fmt.Sprint(policy.Remarks(m, of)); !strings.Contains(remarks, c.remark) {
+		if remarks := fmt.Sprint(policy.OfReference(m, of)); !strings.Contains(remarks, c.remark) {
 			t.Errorf("%s: %s", c.name, remarks)
 		}
 		if of.Unit.Column != "" || len(policy.Ends(of)) > 0 || of.UnitIndex(nil) {

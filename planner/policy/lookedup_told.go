@@ -20,23 +20,29 @@ func LookedUpBy(m *Model, reference *Table) (list []string) {
 	return list
 }
 
-// Remarks says what an administrator should know of a reference table.
-func Remarks(m *Model, t *Table) []string {
+// OfReference are remarks about a reference table: who looks its rows up, and where no foreign key says that they are meant.
+func OfReference(m *Model, t *Table) []Remark {
 	if !t.Reference {
 		return nil
 	}
-	by := LookedUpBy(m, t)
-	if by == nil {
-		return []string{"no foreign key and no refers leads to a key of this reference table: no statement can read it"}
+	by := strings.Join(LookedUpBy(m, t), ", ")
+	if by == "" {
+		const unread = "no foreign key and no refers leads to a key of this reference table: no statement can read it"
+		return []Remark{{Table: t.Name, Said: unread, Alike: unread}}
 	}
-	said := []string{fmt.Sprintf("a reference table, looked up by %s: a row is protected as the rows of the one %s are who alone "+
-		"refers to it; one that rows of others refer to as well is not", strings.Join(by, ", "), m.unit)}
+	protects := fmt.Sprintf("a row is protected as the rows of the one %s are who alone refers to it; one that rows of others refer to as "+
+		"well is not", m.unit)
+	said := []Remark{{t.Name, "a reference table, looked up by " + by + ": " + protects, "reference tables: " + protects, "looked up by " + by}}
 	for _, n := range m.Protected() {
 		from := m.tables[n]
 		for _, s := range from.Lookups {
 			if s.To == t && m.Whole(from) == from && !enforces(from, s) {
-				said = append(said, fmt.Sprintf("no enforced foreign key says that %s.%s refers to it: values that are no reference may "+
-					"find rows of others", from.Name.Name, columnList(s.From)))
+				column := from.Name.Name + "." + columnList(s.From)
+				const others = "values that are no reference may find rows of others"
+				said = append(said, Remark{
+					t.Name, "no enforced foreign key says that " + column + " refers to it: " + others,
+					"no enforced foreign key says that columns refer to reference tables: " + others, column,
+				})
 			}
 		}
 	}

@@ -120,14 +120,20 @@ func (n Nobody) promise() string {
 	return "of each the row is protected, not a person"
 }
 
-// Forgetting warns of rows that lose their unit and count on; "" if there are none.
-func Forgetting(t *Table) string {
+// Forgetting warns of rows that lose their unit and count on; nil if there are none.
+func Forgetting(t *Table) []Remark {
 	fk := forgets(t)
 	if fk == nil || t.Counting == nil {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("the foreign key %s makes (%s) NULL where the row is deleted that it refers to: from then on each row that is left "+
-		"is protected by itself, and no more all of them together", fk.Name, strings.Join(fk.Columns, ", "))
+	const from = "from then on each row that is left is protected by itself, and no more all of them together"
+	return []Remark{{
+		t.Name,
+		fmt.Sprintf("the foreign key %s makes (%s) NULL where the row is deleted that it refers to: %s", fk.Name,
+			strings.Join(fk.Columns, ", "), from),
+		"foreign keys make columns NULL where the row is deleted that they refer to: " + from,
+		fmt.Sprintf("%s makes (%s) NULL", fk.Name, strings.Join(fk.Columns, ", ")),
+	}}
 }
 
 // Remedies says which lines of the policy would have rows of the table count that are left out; "" if none would.

@@ -155,31 +155,48 @@ func shownReference(t *Table, r Reference) string {
 	return fmt.Sprintf("%s refers to %s", t.ShownList(r.From), r.To.Name.Name)
 }
 
-// Assumed lists the references of the table of which the policy does not say that they stay with one unit, in words for the
-// administrator.
-func Assumed(t *Table, unit string) []string {
-	var all []string
+// Assumed lists the references of the table of which the policy does not say that they stay with one unit.
+func Assumed(t *Table, unit string) (all []Remark) {
 	for _, r := range t.References {
-		if !r.Said {
-			all = append(all, fmt.Sprintf("%[1]s, taken for a row of the same %[2]s: joins by it keep only pairs of one %[2]s, and a row "+
-				"that refers to another %[2]s's does not protect that one; say same_unit: [%[3]s] if that is so, or not_protected: [%[3]s]",
-				shownReference(t, r), unit, columnList(r.From)))
+		if r.Said {
+			continue
 		}
+		all = append(all, Remark{
+			t.Name,
+			fmt.Sprintf("%[1]s, taken for a row of the same %[2]s: joins by it keep only pairs of one %[2]s, and a row "+
+				"that refers to another %[2]s's does not protect that one; say same_unit: [%[3]s] if that is so, or not_protected: [%[3]s]",
+				shownReference(t, r), unit, columnList(r.From)),
+			fmt.Sprintf("references that are taken for ones to rows of the same %[1]s: joins by them keep only pairs of one %[1]s, and a "+
+				"row that refers to another %[1]s's does not protect that one; say same_unit of a table if that is so, or not_protected", unit),
+			shownReference(t, r),
+		})
 	}
 	return all
 }
 
-// Unpromised says of which step of the table's own way no foreign key says where it leads, nor the policy; "" if there is none.
-func Unpromised(t *Table, unit string) string {
-	if !ofPeople(t) || len(t.Unit.Steps) == 0 {
-		return ""
+// Unpromised says of which step of the table's own way no foreign key says where it leads, nor the policy; nil if there is none.
+func Unpromised(t *Table, unit string) []Remark {
+	if !unpromised(t) {
+		return nil
 	}
 	s := t.Unit.Steps[0]
-	if refersTo(t, s) || slices.ContainsFunc(t.promises, func(p Step) bool { return p.To == s.To && slices.Equal(p.From, s.From) }) {
-		return ""
+	return []Remark{{
+		t.Name,
+		fmt.Sprintf("no foreign key says that %[1]s refers to %[2]s: rows are of the %[3]s that is found there; if each value means a "+
+			"row there, say refers: {%[4]s: %[2]s}", t.ShownList(s.From), s.To.Name.Name, unit, columnList(s.From)),
+		fmt.Sprintf("no foreign key says where the way to the %[1]s leads: rows are of the %[1]s that is found there; if each value "+
+			"means a row there, say refers of a table", unit),
+		fmt.Sprintf("refers: {%s: %s}", columnList(s.From), s.To.Name.Name),
+	}}
+}
+
+// unpromised reports whether neither a foreign key nor the policy says where the first step of the table's way leads.
+func unpromised(t *Table) bool {
+	if !ofPeople(t) || len(t.Unit.Steps) == 0 {
+		return false
 	}
-	return fmt.Sprintf("no foreign key says that %[1]s refers to %[2]s: rows are of the %[3]s that is found there; if each value means a "+
-		"row there, say refers: {%[4]s: %[2]s}", t.ShownList(s.From), s.To.Name.Name, unit, columnList(s.From))
+	s := t.Unit.Steps[0]
+	return !refersTo(t, s) && !slices.ContainsFunc(t.promises, func(p Step) bool { return p.To == s.To && slices.Equal(p.From, s.From) })
 }
 
 // refersTo reports whether a foreign key, enforced or not, says what the step says.
