@@ -24,11 +24,17 @@ type checkCommand struct {
 	Offline bool   `help:"Check the file alone."`
 	Online  bool   `help:"Fail if the database cannot be reached."`
 	Explain bool   `help:"Say what else could be stated of contributions. It tells where there are few rows: not for analysts."`
+	Data    bool   `help:"Read the protected rows: do references lead to rows of one person? It says yes or no, for you alone."`
+
+	Patience time.Duration `help:"How long --data waits for each answer." default:"5m"`
 }
 
 // Run implements the command. Where the database cannot be reached the file alone
 // is checked, and that is said.
 func (c *checkCommand) Run(ctx context.Context) error {
+	if c.Data && c.Offline {
+		return errors.New("--data reads the protected rows, and --offline says not to")
+	}
 	policy, err := config.Load(c.Policy)
 	if err != nil {
 		return err
@@ -83,7 +89,7 @@ func (c *checkCommand) left(ctx context.Context, p *config.Policy) rests {
 // against checks the policy against the databases.
 func (c *checkCommand) against(ctx context.Context, s *site) error {
 	conn, err := s.connectData(ctx)
-	if err != nil && c.Online {
+	if err != nil && (c.Online || c.Data) {
 		return err
 	}
 	if err != nil {
@@ -125,6 +131,12 @@ func (c *checkCommand) against(ctx context.Context, s *site) error {
 	}
 	if c.Explain {
 		if err := s.explain(ctx, conn, cat); err != nil {
+			return err
+		}
+	}
+	if c.Data {
+		tell := func(line string) { fmt.Printf("%s: %s\n", c.Policy, line) }
+		if err := (look{conn, cat.Unit(), c.Patience}).references(ctx, policy.Unproven(cat), tell); err != nil {
 			return err
 		}
 	}

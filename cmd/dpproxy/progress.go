@@ -18,7 +18,7 @@ func progress() func(table string, done, total int64) {
 	return func(table string, done, total int64) {
 		if table != current {
 			current = table
-			bar = newBar(table, total, terminal)
+			bar = newBar(fmt.Sprintf("loading %-16s", table), total, terminal)
 			if !terminal {
 				fmt.Fprintf(os.Stderr, "loading %s (%d)\n", table, total)
 			}
@@ -27,10 +27,10 @@ func progress() func(table string, done, total int64) {
 	}
 }
 
-func newBar(table string, total int64, visible bool) *progressbar.ProgressBar {
+func newBar(of string, total int64, visible bool) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(total,
 		progressbar.OptionSetWriter(os.Stderr),
-		progressbar.OptionSetDescription(fmt.Sprintf("loading %-16s", table)),
+		progressbar.OptionSetDescription(of),
 		progressbar.OptionShowCount(),
 		progressbar.OptionSetWidth(30),
 		progressbar.OptionThrottle(100*time.Millisecond),

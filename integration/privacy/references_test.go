@@ -2,6 +2,8 @@ package privacy_test
 
 import (
 	"math"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"dpproxy/internal/await"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/internal/sitetest"
 )
@@ -162,4 +165,61 @@ func TestReferences(t *testing.T) {
 		strings.Contains(out, "public.bills (stay_id refers") {
 		t.Errorf("check says %s", out)
 	}
+	looksAtReferences(t, s, plain)
+}
+
+// looksAtReferences has the administrator look whether references stay with one guest: yes or no is said, and nothing else of the rows.
+func looksAtReferences(t *testing.T, s *sitetest.Site, plain *pgx.Conn) {
+	t.Helper()
+	says := func(want ...string) {
+		t.Helper()
+		_, out, found := strings.Cut(s.Command(t, "check", s.Policy, "--data"), "for you alone and not to be published:\n")
+		for _, line := range want {
+			found = found && strings.Contains(out, line)
+		}
+		if !found || strings.Count(out, " refers to ") != len(want) {
+			t.Errorf("want %s, got\n%s", want, out)
+		}
+	}
+	const proof = "; FOREIGN KEY (\"stay_id\", \"guest_id\") REFERENCES \"public\".\"stays\" (\"id\", \"guest_id\")"
+	const ofOther, ofNone = "; rows that lead to one of another guest: ", "; rows that lead to none: "
+	const lacksIndex, would = ", with a unique index there,", " would prove that both are of one guest\n"
+	bills, orders := "public.bills: stay_id refers to public.stays", "public.orders: meal_id refers to public.meals"
+	meals := "public.meals: stay_id refers to public.stays" + ofOther + "yes" + proof + lacksIndex + would
+	says(meals, bills+ofOther+"yes"+proof+lacksIndex+would, orders+ofOther+"yes"+ofNone+"no\n")
+	sitetest.Exec(t, plain, "UPDATE bills SET stay_id = id; CREATE UNIQUE INDEX ON stays (guest_id, id); "+
+		"UPDATE orders SET meal_id = id - 3")
+	says(strings.Replace(meals, lacksIndex, "", 1), bills+ofOther+"no"+proof+would, orders+ofOther+"yes"+ofNone+"yes\n")
+
+	tx, err := plain.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(t.Context())
+	if _, err := tx.Exec(t.Context(), "REINDEX INDEX stays_pkey"); err != nil { // whoever reads stays waits
+		t.Fatal(err)
+	}
+	if out := s.Command(t, "check", s.Policy, "--data", "--patience", "50ms"); !strings.Contains(out, "not known after 50ms (--patience)") {
+		t.Errorf("who waits is told\n%s", out)
+	}
+	command := exec.CommandContext(t.Context(), sitetest.Program(t), "check", s.Policy, "--data")
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	const waiting = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT EXISTS%' AND state = 'active'"
+	look := sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser))
+	looking := func() (n int) {
+		if err := look.QueryRow(t.Context(), waiting).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	await.That(t, "it looks", func() bool { return looking() == 1 })
+	if err := command.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Wait(); err == nil {
+		t.Error("an interrupted check ends well")
+	}
+	await.That(t, "the statement has ended", func() bool { return looking() == 0 })
 }

@@ -167,7 +167,8 @@ func Assumed(t *Table, unit string) (all []Remark) {
 				"that refers to another %[2]s's does not protect that one; say same_unit: [%[3]s] if that is so, or not_protected: [%[3]s]",
 				shownReference(t, r), unit, columnList(r.From)),
 			fmt.Sprintf("references that are taken for ones to rows of the same %[1]s: joins by them keep only pairs of one %[1]s, and a "+
-				"row that refers to another %[1]s's does not protect that one; say same_unit of a table if that is so, or not_protected", unit),
+				"row that refers to another %[1]s's does not protect that one; say same_unit of a table if that is so, or not_protected",
+				unit),
 			shownReference(t, r),
 		})
 	}

@@ -2,8 +2,8 @@ package policy
 
 import "slices"
 
-// Remarks are about the rows of the protected tables that belong to nobody, and about references of which nothing is proved. Those of a
-// partition are its table's.
+// Remarks are about the rows of the protected tables that belong to nobody, and about references of which nothing is proved. A partition
+// has none of its own.
 func Remarks(m *Model) (all []Remark) {
 	for _, n := range m.Protected() {
 		if t := m.tables[n]; m.Whole(t) == t {
