@@ -91,8 +91,8 @@ func lookUps(t *testing.T, s *sitetest.Site, ana *pgx.Conn, ask func(*pgx.Conn, 
 			t.Errorf("%s: %v, not %v", sql, got, want)
 		}
 	}
-	s.Says(t, "public.houses: a reference table, looked up by rooms.house_id, stays.house_id: a row is protected as "+
-		"the rows of the one guest are",
+	s.Says(t, "reference tables: a row is protected as the rows of the one guest are who alone refers to it; one that rows of others "+
+		"refer to as well is not: public.houses (looked up by rooms.house_id, stays.house_id), public.rooms (",
 		"check", s.Policy, "--online")
 	s.Says(t, "public.rooms\na reference table: its rows count as those that refer to them, by stays.(house_id, room)",
 		"check", s.Policy, "--online", "--explain")

@@ -32,7 +32,9 @@ func OfReference(m *Model, t *Table) []Remark {
 	}
 	protects := fmt.Sprintf("a row is protected as the rows of the one %s are who alone refers to it; one that rows of others refer to as "+
 		"well is not", m.unit)
-	said := []Remark{{t.Name, "a reference table, looked up by " + by + ": " + protects, "reference tables: " + protects, "looked up by " + by}}
+	said := []Remark{{
+		t.Name, "a reference table, looked up by " + by + ": " + protects, "reference tables: " + protects, "looked up by " + by,
+	}}
 	for _, n := range m.Protected() {
 		from := m.tables[n]
 		for _, s := range from.Lookups {
