@@ -58,10 +58,7 @@ func looksUp(c *classes, at *resolved, by, r *relation) bool {
 	}
 	return slices.ContainsFunc(protectedTables(by, at.view), func(t tableBelow) bool {
 		return slices.ContainsFunc(lookups(at.model, t), func(s policy.Step) bool {
-			return s.To == r.table && !slices.ContainsFunc(s.From, func(name string) bool {
-				from, key := t.column(name), r.column(s.Key[slices.Index(s.From, name)])
-				return from == nil || key == nil || !c.same(from, key)
-			})
+			return s.To == r.table && allEqual(c, s.From, s.Key, t.column, r.column)
 		})
 	})
 }

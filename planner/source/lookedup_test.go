@@ -34,6 +34,7 @@ func sentShop(t *testing.T, s *catalog.Schema, deliveries ...policy.Nobody) *pol
 			column("store", text, false), column("till", int4, true), column("weight", int4, true),
 		}, Foreign: []catalog.ForeignKey{
 			refers("addresses", []string{"address_id"}, "id"), refers("counters", []string{"till", "store"}, "till", "store"),
+			refers("pairs", []string{"weight", "weight"}, "low", "high"),
 		}},
 		{Name: name("parcels"), Kind: 'r', Keys: key("id"), Columns: []catalog.Column{
 			column("id", int4, true), column("delivery_id", int4, true), column("address_id", int4, true), column("size", int4, true),
@@ -50,6 +51,9 @@ func sentShop(t *testing.T, s *catalog.Schema, deliveries ...policy.Nobody) *pol
 		{Name: name("counters"), Kind: 'r', Keys: key("store", "till"), Columns: []catalog.Column{
 			column("store", text, true), column("till", int4, true), column("height", int4, true),
 		}},
+		{Name: name("pairs"), Kind: 'r', Keys: key("low", "high"), Columns: []catalog.Column{
+			column("low", int4, true), column("high", int4, true), column("height", int4, true),
+		}},
 	} {
 		s.Tables[of.Name] = of
 	}
@@ -64,7 +68,8 @@ func sentShop(t *testing.T, s *catalog.Schema, deliveries ...policy.Nobody) *pol
 		},
 		policy.TablePolicy{Name: name("addresses"), Reference: true},
 		policy.TablePolicy{Name: name("cities"), Reference: true},
-		policy.TablePolicy{Name: name("counters"), Reference: true})
+		policy.TablePolicy{Name: name("counters"), Reference: true},
+		policy.TablePolicy{Name: name("pairs"), Reference: true})
 	return checkedShop(t, p, s)
 }
 
@@ -74,6 +79,8 @@ const sentRows = `
 CREATE TABLE cities (id int PRIMARY KEY, country text NOT NULL, part_id int NOT NULL);
 CREATE TABLE addresses (id int PRIMARY KEY, city_id int, near_id int, kind text NOT NULL, floor int NOT NULL, code int NOT NULL);
 CREATE TABLE counters (store text, till int, height int NOT NULL, PRIMARY KEY (store, till));
+CREATE TABLE pairs (low int, high int, height int NOT NULL, PRIMARY KEY (low, high));
+INSERT INTO pairs SELECT l, h, l * h FROM generate_series(0, 5) l, generate_series(0, 5) h;
 CREATE TABLE deliveries (id int PRIMARY KEY, customer_id int, address_id int, back_id bigint NOT NULL, store text, till int NOT NULL,
   weight int NOT NULL);
 CREATE TABLE parcels (id int PRIMARY KEY, delivery_id int NOT NULL, address_id int NOT NULL, size int NOT NULL);
@@ -86,7 +93,7 @@ INSERT INTO deliveries SELECT g, CASE WHEN g % 11 > 0 THEN g % 13 + 1 END,
   CASE WHEN g % 6 > 0 THEN (ARRAY['a','b'])[g % 2 + 1] END,
   g % 10, g % 5 FROM generate_series(1, 70) g;
 INSERT INTO parcels SELECT g, g % 75 + 1, g % 22 + 1, g % 4 FROM generate_series(1, 90) g;
-ANALYZE cities, addresses, counters, deliveries, parcels;`
+ANALYZE cities, addresses, counters, pairs, deliveries, parcels;`
 
 // removalOfSent deletes all rows of a customer, and those of reference tables that no others refer to.
 func removalOfSent(id string) string {
@@ -233,6 +240,24 @@ func TestMeaningOfLookups(t *testing.T) {
 		return strings.HasSuffix(sql, "GROUP BY 1")
 	})
 	sourceMeaning(t, conn, cat, statements, 80)
+}
+
+// TestOneColumnOfTwoKeys: a column that refers to both columns of a key looks a row up by both, as Postgres checks the foreign key.
+func TestOneColumnOfTwoKeys(t *testing.T) {
+	cat, conn := sentShop(t, shopSchema()), emptyServer(t)
+	for on, accepted := range map[string]bool{
+		"p.low = d.weight":                           false,
+		"p.high = d.weight":                          false,
+		"p.low = d.weight AND p.high = d.till":       false,
+		"p.low = d.weight AND p.high = d.weight":     true,
+		"p.low = d.weight AND p.high = p.low":        true,
+		"p.low = d.weight AND p.low BETWEEN 1 AND 2": false,
+	} {
+		_, _, err := readShop(t, conn, cat, "SELECT count(p.height) FROM deliveries d JOIN pairs p ON "+on)
+		if accepted != (err == nil) {
+			t.Errorf("%s: %v", on, err)
+		}
+	}
 }
 
 // TestUnlookedIsRefused holds that whatever is no look-up by a whole key is refused, by name, with a place and what to do.

@@ -71,15 +71,23 @@ func referring(c *classes, at *resolved, a, b *relation) *reference {
 func refersAlong(c *classes, m *policy.Model, from, to *relation) *policy.Reference {
 	refs := m.Whole(from.table).References
 	i := slices.IndexFunc(refs, func(r policy.Reference) bool {
-		return m.Whole(to.table) == r.To && !slices.ContainsFunc(r.From, func(name string) bool {
-			f, k := from.column(name), to.column(r.Key[slices.Index(r.From, name)])
-			return f == nil || k == nil || !c.same(f, k)
-		})
+		return m.Whole(to.table) == r.To && allEqual(c, r.From, r.Key, from.column, to.column)
 	})
 	if i < 0 {
 		return nil
 	}
 	return &refs[i]
+}
+
+// allEqual reports whether each column that refers is equal to the one that it refers to. A column can refer to several.
+func allEqual(c *classes, from, key []string, column, target func(string) *scalar.Column) bool {
+	for i := range from {
+		f, k := column(from[i]), target(key[i])
+		if f == nil || k == nil || !c.same(f, k) {
+			return false
+		}
+	}
+	return true
 }
 
 // A tableBelow is a table whose columns a relation can have.
