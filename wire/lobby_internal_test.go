@@ -99,8 +99,14 @@ func TestLobbyKeepsWhoIsFurther(t *testing.T) {
 // while it goes from stage to stage as fast as the crowd comes back.
 func TestLobbyLetsIn(t *testing.T) {
 	for _, crowd := range [][]stage{
-		{refused}, {silent}, {begun}, {encrypted}, {started}, {answered},
-		{silent, answered}, {refused, silent, begun, encrypted, started, answered},
+		{refused},
+		{silent},
+		{begun},
+		{encrypted},
+		{started},
+		{answered},
+		{silent, answered},
+		{refused, silent, begun, encrypted, started, answered},
 	} {
 		for _, many := range []bool{false, true} { // addresses
 			b, l := newLobby(), Limits{Logins: 60, AddressLogins: 30, LoginTime: time.Hour}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -30,14 +31,13 @@ func templateFor(bin, superuser string) (template, error) {
 	if owner := info.Sys().(*syscall.Stat_t).Uid; !info.IsDir() || info.Mode().Perm() != 0o700 || int(owner) != os.Geteuid() {
 		return template{}, fmt.Errorf("pgtemp: %s is not ours alone", dir)
 	}
-	of := sha256.New()
-	fmt.Fprintln(of, superuser, os.Getenv("TZ"))
+	of := []string{superuser, os.Getenv("TZ")}
 	for _, read := range []string{filepath.Join(bin, "initdb"), filepath.Join(bin, "postgres"), "/usr/lib/locale", "/etc/localtime"} {
 		if info, err := os.Stat(read); err == nil {
-			fmt.Fprintln(of, read, info.Size(), info.ModTime().UnixNano())
+			of = append(of, fmt.Sprint(read, info.Size(), info.ModTime().UnixNano()))
 		}
 	}
-	return template{filepath.Join(dir, fmt.Sprintf("%x", of.Sum(nil)))}, nil
+	return template{filepath.Join(dir, fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(of, "\n")))))}, nil
 }
 
 // files returns what the template has; nil if it is not there, or not whole.
@@ -70,7 +70,7 @@ func (p template) write(files []file) (err error) {
 			err = os.Rename(f.Name(), p.path)
 		}
 		if err != nil {
-			os.Remove(f.Name())
+			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
 	digest := sha256.Sum256(content.Bytes())

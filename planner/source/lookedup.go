@@ -58,13 +58,13 @@ func looksUp(c *classes, at *resolved, by, r *relation) bool {
 	}
 	return slices.ContainsFunc(protectedTables(by, at.view), func(t tableBelow) bool {
 		return slices.ContainsFunc(lookups(at.model, t), func(s policy.Step) bool {
-			return s.To == r.table && allEqual(c, s.From, s.Key, t.column, r.column)
+			return s.To == r.table && allEqual(c, s.From, s.Key, t.relation.column, r.column)
 		})
 	})
 }
 
 // lookups are the references of a table to reference tables.
-func lookups(m *policy.Model, t tableBelow) []policy.Step { return m.Whole(t.table).Lookups }
+func lookups(m *policy.Model, t tableBelow) []policy.Step { return m.Whole(t.relation.table).Lookups }
 
 // joinable are the relations that may look up those of a node which have a row in each of its rows: these, and others of the node that
 // have the unit of one of them.

@@ -92,9 +92,8 @@ func allEqual(c *classes, from, key []string, column, target func(string) *scala
 
 // A tableBelow is a table whose columns a relation can have.
 type tableBelow struct {
-	*relation
-
-	view string // in whose query it is, if no analyst may see that
+	relation *relation
+	view     string // in whose query it is, if no analyst may see that
 }
 
 // shown is a name for people: none of what is in the query of such a view.
@@ -105,9 +104,9 @@ func (t tableBelow) shown(name string) string {
 	return name
 }
 
-func (t tableBelow) name(m *policy.Model) string { return t.shown(m.Whole(t.table).Name.Name) }
+func (t tableBelow) name(m *policy.Model) string { return t.shown(m.Whole(t.relation.table).Name.Name) }
 
-func (t tableBelow) columns(names []string) string { return t.shown(t.table.ShownList(names)) }
+func (t tableBelow) columns(names []string) string { return t.shown(t.relation.table.ShownList(names)) }
 
 // protectedTables are the protected tables whose columns a relation can have: itself, or those of a derived table.
 func protectedTables(r *relation, view string) (list []tableBelow) {
@@ -189,8 +188,8 @@ func refersBy(p *proof, keys []scalar.Expr, tied bool) *United {
 			continue
 		}
 		for _, t := range protectedTables(r, p.view) {
-			for _, ref := range p.model.Whole(t.table).References {
-				if !slices.ContainsFunc(ref.From, func(name string) bool { return !has(t.column(name)) }) {
+			for _, ref := range p.model.Whole(t.relation.table).References {
+				if !slices.ContainsFunc(ref.From, func(name string) bool { return !has(t.relation.column(name)) }) {
 					return &United{
 						From: t.name(p.model), To: t.shown(ref.To.Name.Name), Columns: t.columns(ref.From), Said: ref.Said, Grouped: true,
 					}
