@@ -8,6 +8,15 @@ import (
 	"dpproxy/planner/policy"
 )
 
+// readColumnBounds reads [low, high], or none.
+func readColumnBounds(v value, c *policy.ColumnPolicy) {
+	if s, _ := scalarText(v.node); s == "none" {
+		c.Unbounded = true
+		return
+	}
+	c.Bounds = readBounds(v)
+}
+
 // readBounds reads [low, high].
 func readBounds(v value) *policy.Bounds {
 	faults := len(v.d.faults)
@@ -41,11 +50,14 @@ type bound struct {
 	order *big.Rat
 }
 
-const numberBound = "number"
+const (
+	numberBound = "number"
+	dateBound   = "date"
+)
 
 // timeLayouts are the spellings that Go and Postgres read alike, under any settings of Postgres.
 var timeLayouts = []struct{ kind, layout string }{
-	{"date", "2006-01-02"},
+	{dateBound, "2006-01-02"},
 	{"timestamp", "2006-01-02 15:04:05"},
 	{"timestamp", "2006-01-02T15:04:05"},
 	{"timestamp with time zone", "2006-01-02 15:04:05Z07:00"},
@@ -58,15 +70,22 @@ func readBound(v value) bound {
 		return bound{numberBound, s, r}
 	}
 	s, _ := scalarText(v.node)
-	s = strings.TrimSpace(s)
+	if b := momentOf(strings.TrimSpace(s)); b.kind != "" {
+		return b
+	}
+	v.fail("a bound is a finite number of at most %d characters, without quotes, a date (2020-01-31) "+
+		"or a timestamp in quotes (\"2020-01-31 12:00:00\")", maxDigits)
+	return bound{}
+}
+
+// momentOf reads a date or a timestamp; the kind of anything else is "".
+func momentOf(s string) bound {
 	for _, l := range timeLayouts {
 		if t, err := time.Parse(l.layout, s); err == nil && t.Year() > 0 && postgresZone(t) && len(s) <= maxDigits {
 			nanos := new(big.Rat).SetFrac64(int64(t.Nanosecond()), int64(time.Second))
 			return bound{l.kind, s, nanos.Add(nanos, new(big.Rat).SetInt64(t.Unix()))}
 		}
 	}
-	v.fail("a bound is a finite number of at most %d characters, without quotes, a date (2020-01-31) "+
-		"or a timestamp in quotes (\"2020-01-31 12:00:00\")", maxDigits)
 	return bound{}
 }
 

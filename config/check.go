@@ -18,6 +18,7 @@ func (d *decoder) check(p *Policy) {
 		d.checkTables(p, &p.Analysts[i])
 	}
 	d.checkLocal(p)
+	d.checkSchemas(p)
 	d.checkLogins(p)
 }
 

@@ -21,7 +21,7 @@ func readColumn(v value) policy.ColumnPolicy {
 	if s, ok := scalarText(v.node); ok || kind(v.node) == "nothing" {
 		c.Hidden = s == "hidden"
 		if !c.Hidden {
-			v.fail("a column is hidden, {bounds: [low, high]}, {values: [...]}, {values: enum}, {step: 0.01} or {}")
+			v.fail("a column is hidden, {bounds: [low, high]}, {bounds: none}, {values: [...]}, {values: enum}, {step: 0.01} or {}")
 		}
 		return c
 	}

@@ -121,6 +121,7 @@ func TestTables(t *testing.T) {
 				"seen": {Bounds: &policy.Bounds{LowText: "2020-01-01 00:00:00", HighText: "2024-12-31 23:59:59.999"}},
 				"left": {Bounds: &policy.Bounds{LowText: "2020-01-01T00:00:00Z", HighText: "2020-01-01T00:00:00-01:30"}},
 				"flag": {Bounds: numbers("1", "1")},
+				"born": {Unbounded: true},
 			},
 		},
 		{Name: labs, Via: "visit_id", To: policy.ColumnName{Table: public("visits"), Column: "id"}},
@@ -139,6 +140,23 @@ func TestTables(t *testing.T) {
 		want.Tables = append(want.Tables, policy.TablePolicy{
 			Name: name, UnitColumn: "patient_id", Nobody: policy.NobodyPublic, Columns: columns,
 		})
+	}
+	want.Tables = append(want.Tables, policy.TablePolicy{Name: catalog.Name{Schema: "archive", Name: "stays"}, UnitColumn: "patient_id"})
+	for i, t := range want.Tables { // the nearest default for dates; a partition has that of its table
+		within := &policy.Dates{First: "2010-01-01", Last: "2025-12-31", Of: "defaults.dates"}
+		switch {
+		case t.Public:
+			within = nil
+		case t.Name == public("wards"):
+			within = &policy.Dates{First: "1990-01-01", Last: "1990-01-01", Of: "tables.wards.defaults.dates"}
+		case t.Name.Schema == "lab":
+			within = &policy.Dates{First: "2015-01-01", Last: "2024-12-31", Of: "schemas.lab.defaults.dates"}
+		case strings.HasPrefix(t.Name.Name, "sales"):
+			within = &policy.Dates{First: "2024-01-01", Last: "2024-12-31", Of: "tables.sales.defaults.dates"}
+		case t.Name.Schema == "archive":
+			within = &policy.Dates{First: "2001-01-01", Last: "2001-12-31", Of: "schemas.archive.defaults.dates"}
+		}
+		want.Tables[i].Dates = within
 	}
 	p := load(t, "testdata/clinic.good.yaml")
 	if diff := cmp.Diff(want, p.Tables, sameNumbers); diff != "" {
@@ -243,7 +261,11 @@ func TestPolicy(t *testing.T) {
 		Analysts: clinicAnalysts(),
 		Defaults: config.Defaults{
 			EpsilonPico: 2e11, Mechanism: "gaussian", Confidence: 0.9, DeltaAtto: 1e8, MaxEpsilonPico: 5e11,
-			RelativeError: 0.1, TargetFraction: 0.9,
+			RelativeError: 0.1, TargetFraction: 0.9, Dates: &policy.Dates{First: "2010-01-01", Last: "2025-12-31", Of: "defaults.dates"},
+		},
+		Schemas: map[string]config.SchemaDefaults{
+			"lab":     {Dates: &policy.Dates{First: "2015-01-01", Last: "2024-12-31", Of: "schemas.lab.defaults.dates"}},
+			"archive": {Dates: &policy.Dates{First: "2001-01-01", Last: "2001-12-31", Of: "schemas.archive.defaults.dates"}},
 		},
 		Recycling: true, SyncItself: true,
 		Allowances: map[catalog.Name]config.Allowance{public("visits"): {
@@ -362,11 +384,11 @@ func TestAnnotate(t *testing.T) {
 		{"tables/visits/unit", `testdata/clinic.good.yaml:28:11: tables.visits.unit: wrong
    28 |     unit: patient_id
                   ^`},
-		{"tables/lab.labs/unit/to", `testdata/clinic.good.yaml:43:31: tables.lab.labs.unit.to: wrong
-   43 |     unit: {via: visit_id, to: visits.id}
+		{"tables/lab.labs/unit/to", `testdata/clinic.good.yaml:44:31: tables.lab.labs.unit.to: wrong
+   44 |     unit: {via: visit_id, to: visits.id}
                                       ^`},
-		{"tables/public.hospitals/public/no/such/key", `testdata/clinic.good.yaml:47:30: tables.public.hospitals.public.no.such.key: wrong
-   47 |   public.hospitals: {public: true}
+		{"tables/public.hospitals/public/no/such/key", `testdata/clinic.good.yaml:48:30: tables.public.hospitals.public.no.such.key: wrong
+   48 |   public.hospitals: {public: true}
                                      ^`},
 		{"tables/lab.nowhere", `testdata/clinic.good.yaml:12:1: tables.lab.nowhere: wrong
    12 | tables:
@@ -374,8 +396,8 @@ func TestAnnotate(t *testing.T) {
 		{"nowhere", `testdata/clinic.good.yaml:1:1: nowhere: wrong
     1 | # Every key that a policy can have.
         ^`},
-		{"analysts/ana/password", `testdata/clinic.good.yaml:62:15: analysts.ana.password: wrong
-   62 | (this line is not shown: it may hold a secret)`},
+		{"analysts/ana/password", `testdata/clinic.good.yaml:64:15: analysts.ana.password: wrong
+   64 | (this line is not shown: it may hold a secret)`},
 	} {
 		if got := p.Annotate(strings.Split(test.path, "/"), "wrong").Error(); got != test.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", test.path, got, test.want)
@@ -443,7 +465,7 @@ func TestDocs(t *testing.T) {
 			examples = append(examples, example)
 		}
 	}
-	if len(examples) != 5 {
+	if len(examples) != 6 {
 		t.Fatalf("%d examples", len(examples))
 	}
 	p, err := config.Parse("docs/policy.md", []byte(examples[0]))

@@ -41,6 +41,7 @@ func Parse(name string, src []byte) (*Policy, error) {
 		PartitionOf:   map[catalog.Name]catalog.Name{},
 		Allowances:    map[catalog.Name]Allowance{},
 		TableDefaults: map[catalog.Name]TableDefaults{},
+		Schemas:       map[string]SchemaDefaults{},
 		source:        d.src,
 	}
 	preset(defaultKeys, &p.Defaults)
@@ -65,6 +66,7 @@ func (p *Policy) complete() {
 	if l.MaxJoinRows != policy.DefaultJoinRows { // what is said there makes remembered answers other ones
 		p.Tables.JoinRows = l.MaxJoinRows
 	}
+	p.datesOfTables()
 	for n, all := range map[*int]int{
 		&l.AnalystConnections: l.Connections, &l.AddressConnections: l.Connections,
 		&l.AnalystDataConnections: l.DataConnections, &l.AnalystDataQueue: l.DataQueue,

@@ -50,8 +50,10 @@ type Policy struct {
 	// AuthQuery finds the verifiers of analysts who have none here; nil: there is no query.
 	AuthQuery *AuthQuery
 	Defaults  Defaults
-	Limits    Limits
-	Answers   Answers
+	// Schemas are the defaults of the tables of single schemas.
+	Schemas map[string]SchemaDefaults
+	Limits  Limits
+	Answers Answers
 	// Recycling says that mechanisms may draw noise anew that is out of its bounds.
 	Recycling bool
 	// Allowances are the further limits of single tables, partitions included.
@@ -123,6 +125,11 @@ type TableDefaults struct {
 	RelativeError, TargetFraction float64
 }
 
+// SchemaDefaults are the defaults of the tables of a schema.
+type SchemaDefaults struct {
+	Dates *policy.Dates
+}
+
 // A View over protected tables has no policy of its own.
 type View struct {
 	Name catalog.Name
@@ -146,6 +153,8 @@ type Defaults struct {
 	TargetFraction float64
 	// Refine says that remembered measurements are refined; true.
 	Refine bool
+	// Dates bound the columns of dates of which the policy says nothing else; nil: nothing does.
+	Dates *policy.Dates
 }
 
 // Limits of the service.

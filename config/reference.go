@@ -70,6 +70,10 @@ var policyKeys = []key[Policy]{
 		"See [Defaults and limits](#defaults-and-limits).",
 	},
 	{
+		"schemas", "", part(readSchemas), "none",
+		"By name: `{lab: {defaults: {dates: [2015-01-01, 2025-12-31]}}}` is the default for dates of the tables of a schema.",
+	},
+	{
 		"limits", "", part(func(v value, p *Policy) { decode(v, limitKeys, &p.Limits) }), "",
 		"See [Defaults and limits](#defaults-and-limits).",
 	},
@@ -238,9 +242,10 @@ var tableKeys = []key[table]{
 			"`brdp_gaussian` alone does not allow `gaussian` where drawing anew gains nothing, nor `brdp_laplace` `laplace`.",
 	},
 	{
-		"defaults", "", part(func(v value, t *table) { decode(v, tableDefaultKeys, &t.defaults) }), "those of the policy",
+		"defaults", "", part(func(v value, t *table) { decode(v, tableDefaultKeys, t) }), "those of the policy",
 		"`{epsilon, max_epsilon, relative_error, target_fraction}`, as under [Defaults](#defaults-and-limits), of statements about the " +
-			"table that a session says nothing else for. Of several tables, those that spend less.",
+			"table that a session says nothing else for. Of several tables, those that spend less. `dates` are the bounds of the " +
+			"table's dates.",
 	},
 	{
 		"not_protected", "", part(func(v value, t *table) { t.NotProtected = readColumnNames(v) }), "none",
@@ -250,8 +255,8 @@ var tableKeys = []key[table]{
 	{
 		"reference", "", toggle(func(t *table, b bool) { t.Reference = b }), "`false`",
 		"Rows of the policy refer to the table's, which are nobody's in particular, such as addresses: they are looked up and never " +
-			"listed. Such a table has `columns`, `refers` and `not_protected` alone. [Reference tables](#reference-tables) says what is " +
-			"protected of them.",
+			"listed. Such a table has `columns`, `refers`, `not_protected` and the default for dates alone. " +
+			"[Reference tables](#reference-tables) says what is protected of them.",
 	},
 	{
 		"refers", "", part(func(v value, t *table) { t.Refers = readReferences(v) }), "none",
@@ -305,16 +310,25 @@ var unitKeys = []key[way]{
 }
 
 var columnKeys = []key[policy.ColumnPolicy]{
-	{"bounds", "", part(func(v value, c *policy.ColumnPolicy) { c.Bounds = readBounds(v) }), "", ""},
+	{"bounds", "", part(readColumnBounds), "", ""},
 	{"values", "", part(func(v value, c *policy.ColumnPolicy) { c.Values, c.EnumValues = readValues(v) }), "", ""},
 	{"step", "", part(func(v value, c *policy.ColumnPolicy) { c.Step = v.step() }), "", ""},
 }
 
-var tableDefaultKeys = []key[TableDefaults]{
-	{"epsilon", "", epsilon(func(d *TableDefaults, n int64) { d.EpsilonPico = n }), "", ""},
-	{"max_epsilon", "", epsilon(func(d *TableDefaults, n int64) { d.MaxEpsilonPico = n }), "", ""},
-	{"relative_error", "", between(leastRelativeError, 1, func(d *TableDefaults, x float64) { d.RelativeError = x }), "", ""},
-	{"target_fraction", "", between(leastFraction, 1, func(d *TableDefaults, x float64) { d.TargetFraction = x }), "", ""},
+var tableDefaultKeys = []key[table]{
+	{"epsilon", "", epsilon(func(t *table, n int64) { t.defaults.EpsilonPico = n }), "", ""},
+	{"max_epsilon", "", epsilon(func(t *table, n int64) { t.defaults.MaxEpsilonPico = n }), "", ""},
+	{"relative_error", "", between(leastRelativeError, 1, func(t *table, x float64) { t.defaults.RelativeError = x }), "", ""},
+	{"target_fraction", "", between(leastFraction, 1, func(t *table, x float64) { t.defaults.TargetFraction = x }), "", ""},
+	{"dates", "", part(func(v value, t *table) { t.Dates = readDates(v) }), "", ""},
+}
+
+var schemaKeys = []key[SchemaDefaults]{
+	{"defaults", "", part(func(v value, s *SchemaDefaults) { decode(v, schemaDefaultKeys, s) }), needed, ""},
+}
+
+var schemaDefaultKeys = []key[SchemaDefaults]{
+	{"dates", "", part(func(v value, s *SchemaDefaults) { s.Dates = readDates(v) }), needed, ""},
 }
 
 var analystKeys = []key[Analyst]{
@@ -431,6 +445,10 @@ var defaultKeys = []key[Defaults]{
 	{
 		"delta", "", part(func(v value, d *Defaults) { d.DeltaAtto = v.delta() }), "`1e-10`",
 		"What one statement may spend of δ to select private groups.",
+	},
+	{
+		"dates", "", part(func(v value, d *Defaults) { d.Dates = readDates(v) }), "none",
+		"The bounds of dates and points in time, see [Dates](#dates): `[2010-01-01, 2025-12-31]`.",
 	},
 }
 

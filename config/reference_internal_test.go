@@ -87,6 +87,8 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 		{names(tableDefaultKeys), tables["table"]},
 		{names(unitKeys), tables["table"]},
 		{names(autoKeys), tables["table"]},
+		{names(schemaKeys), tables["service"]},
+		{names(schemaDefaultKeys), tables["service"]},
 	} {
 		for _, name := range list.names {
 			if !strings.Contains(list.in, name) {

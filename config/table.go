@@ -177,7 +177,7 @@ func readTable(v value) (t table) {
 	case t.Public && len(protected) > 0:
 		v.fail("a public table has no %s", protected[0])
 	case t.Reference:
-		ofReference(v, stated)
+		t.ofReference(v, stated)
 	case isMapping && !t.Public && !t.view && !slices.Contains(protected, "unit"):
 		v.fail("unit is missing (or public: true, reference: true, or view: true)")
 	}
@@ -189,12 +189,16 @@ func readTable(v value) (t table) {
 }
 
 // ofReference refuses keys that a reference table cannot have.
-func ofReference(v value, stated []string) {
+func (t *table) ofReference(v value, stated []string) {
 	for _, name := range stated {
-		if !slices.Contains([]string{"reference", "columns", "refers", "not_protected"}, name) {
+		if !slices.Contains([]string{"reference", "columns", "refers", "not_protected", "defaults"}, name) {
 			v.fail("a reference table has no %s: its rows are nobody's in particular", name)
 			return
 		}
+	}
+	if t.defaults != (TableDefaults{}) {
+		v.d.complain("a reference table has no defaults but dates: statements look it up for rows of other tables",
+			slices.Concat(v.path, []string{"defaults"})...)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"dpproxy/advice"
 	"dpproxy/catalog"
 	"dpproxy/config"
+	"dpproxy/planner/policy"
 )
 
 // adviseCommand prints advice for fast reads of the protected tables.
@@ -20,20 +21,21 @@ type adviseCommand struct {
 
 // Run implements the command.
 func (c *adviseCommand) Run(ctx context.Context) error {
-	policy, err := config.Load(c.Policy)
+	p, err := config.Load(c.Policy)
 	if err != nil {
 		return err
 	}
-	s := &site{policy: policy}
+	s := &site{policy: p}
 	conn, err := s.connectData(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx)
-	if _, err := s.readCatalog(ctx, conn); err != nil {
+	cat, err := s.readCatalog(ctx, conn)
+	if err != nil {
 		return err
 	}
-	tables := advised(policy)
+	tables := advised(p, cat)
 	names := make([]catalog.Name, len(tables))
 	for i, t := range tables {
 		names[i] = t.Name
@@ -56,10 +58,10 @@ func (c *adviseCommand) Run(ctx context.Context) error {
 }
 
 // advised lists the protected tables for advice; a partition is stored as its table is.
-func advised(policy *config.Policy) []advice.Table {
+func advised(p *config.Policy, cat *policy.Model) []advice.Table {
 	var tables []advice.Table
-	for _, t := range policy.Tables.Tables {
-		if _, partition := policy.PartitionOf[t.Name]; t.Public || t.Reference || partition {
+	for _, t := range policy.Stated(p.Tables, cat).Tables {
+		if _, partition := p.PartitionOf[t.Name]; t.Public || t.Reference || partition {
 			continue
 		}
 		a := advice.Table{Name: t.Name, Unit: t.UnitColumn, Via: t.Via, To: t.To.Table, Key: t.To.Column, OneRow: t.MaxRows == 1}

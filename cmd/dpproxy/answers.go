@@ -66,7 +66,7 @@ const questionFormat = "2"
 func (s *host) version(cat *policy.Model) ([]byte, error) {
 	h := sha256.New()
 	h.Write([]byte(questionFormat))
-	if err := json.NewEncoder(h).Encode(s.policy.Tables); err != nil {
+	if err := json.NewEncoder(h).Encode(policy.Stated(s.policy.Tables, cat)); err != nil {
 		return nil, err
 	}
 	for _, name := range cat.Protected() {
@@ -82,11 +82,11 @@ func (g *generation) forgotten(old *generation) (string, error) {
 	if old.outlook == nil || !old.policy.Answers.Remember || !g.policy.Answers.Remember {
 		return "", nil
 	}
-	was, err := json.Marshal(old.policy.Tables)
+	was, err := json.Marshal(policy.Stated(old.policy.Tables, old.outlook.model))
 	if err != nil {
 		return "", err
 	}
-	is, err := json.Marshal(g.policy.Tables)
+	is, err := json.Marshal(policy.Stated(g.policy.Tables, g.outlook.model))
 	if err != nil {
 		return "", err
 	}

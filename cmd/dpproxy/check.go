@@ -119,6 +119,9 @@ func (c *checkCommand) against(ctx context.Context, s *site) error {
 		return err
 	}
 	fmt.Printf("%s: it fits the database: %d protected tables\n", c.Policy, len(cat.Protected()))
+	for _, line := range idleDates(s.policy, cat) {
+		fmt.Printf("%s: %s\n", c.Policy, line)
+	}
 	c.warn(policy.Remarks(cat))
 	if err := errors.Join(checkLocal(ctx, localSite{s}, c.Policy, cat), c.confirmed(ctx, s, conn, cat)); err != nil {
 		return err

@@ -50,6 +50,12 @@ func fewRows(ctx context.Context, conn *pgx.Conn, cat *policy.Model) (map[catalo
 	return rows, nil
 }
 
+func printLines(lines []string) {
+	for _, line := range lines {
+		fmt.Println(line)
+	}
+}
+
 // explainEffects says for each table how much one unit can add, and how far its count and its sums are off. A
 // partition is as its table.
 func (s *site) explainEffects(cat *policy.Model) error {
@@ -63,6 +69,7 @@ func (s *site) explainEffects(cat *policy.Model) error {
 		if cat.Table(n).Reference {
 			by := strings.Join(policy.LookedUpBy(cat, cat.Table(n)), ", ")
 			fmt.Printf("a reference table: its rows count as those that refer to them, by %s\n", by)
+			printLines(boundsOf(cat.Table(n)))
 			continue
 		}
 		rows := e.rows(cat.Table(n))
@@ -75,9 +82,8 @@ func (s *site) explainEffects(cat *policy.Model) error {
 		if err := table(rows...); err != nil {
 			return err
 		}
-		for _, line := range e.groups(cat.Table(n)) {
-			fmt.Println(line)
-		}
+		printLines(boundsOf(cat.Table(n)))
+		printLines(e.groups(cat.Table(n)))
 		for _, r := range rows {
 			chosen = chosen || strings.HasSuffix(r[2], " C")
 		}

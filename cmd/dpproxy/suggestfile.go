@@ -207,8 +207,9 @@ func (f *policyFile) unbounded(model *policy.Model) (open []suggest.OpenColumn) 
 			continue
 		}
 		open = append(open, suggest.Unbounded(model.Table(t.Name).Source, func(column string) bool {
-			line := f.lineAt(suggest.Place{Table: t.Name, Column: column})
-			return !model.Table(t.Name).Identifies(column) && emptyColumn.MatchString(line)
+			line, of := f.lineAt(suggest.Place{Table: t.Name, Column: column}), model.Table(t.Name)
+			dated := slices.ContainsFunc(policy.ByDefault(of), func(c policy.Column) bool { return c.Name == column })
+			return !of.Identifies(column) && !dated && emptyColumn.MatchString(line)
 		})...)
 	}
 	return open

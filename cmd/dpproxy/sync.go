@@ -72,13 +72,16 @@ func (s *site) sync(ctx context.Context, report func(string)) error {
 const sameServer = "the mirror is on the server of the protected database, or that cannot be ruled out: " +
 	"analysts can count what is written there (docs/operations.md); give the mirror a server of its own"
 
-func (s *site) mirrorPlan() mirror.Plan {
+func (s *site) mirrorPlan() mirror.Plan { return s.planOf(s.policy.Tables) }
+
+// planOf is the plan of a mirror, with the policy of the tables, in which columns may state their bounds.
+func (s *site) planOf(tables policy.Policy) mirror.Plan {
 	plan := mirror.Plan{Site: s.secret.mirrorSite(), TakeOver: s.takesOver}
 	for _, t := range s.policy.Local {
 		plan.Local = append(plan.Local, mirror.Local{Name: t.Name, Columns: append([]string{t.Key}, t.Public...)})
 	}
 	public := map[catalog.Name]bool{}
-	for _, t := range s.policy.Tables.Tables {
+	for _, t := range tables.Tables {
 		if t.Public {
 			plan.Public = append(plan.Public, t.Name)
 			public[t.Name] = true
@@ -106,9 +109,10 @@ func (s *site) mirrorPlan() mirror.Plan {
 	return plan
 }
 
-// mirrorPlanOf is the plan with more from the catalogue: the columns of views that show hidden ones, and which rows are nobody's.
+// mirrorPlanOf is the plan with more from the catalogue: the columns of views that show hidden ones, and which rows are nobody's, and
+// the bounds that columns have by default.
 func (s *site) mirrorPlanOf(cat *policy.Model) mirror.Plan {
-	plan := s.mirrorPlan()
+	plan := s.planOf(policy.Stated(s.policy.Tables, cat))
 	for i, t := range plan.Protected {
 		if ends := cat.Table(t.Name).LeftOut(); ends != "" {
 			plan.Protected[i].Comment += fmt.Sprintf("; rows that belong to no %s (%s) are left out", cat.Unit(), ends)

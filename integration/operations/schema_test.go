@@ -347,6 +347,9 @@ func TestForgottenAnswers(t *testing.T) {
 	if strings.Contains(r.Log.String(), forgotten) {
 		t.Errorf("the log says\n%s", r.Log)
 	}
+	if testDates(t, s, r, meter); strings.Count(r.Log.String(), forgotten) != 1 {
+		t.Errorf("the log says\n%s", r.Log)
+	}
 	sitetest.Exec(t, sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser)), "ALTER TABLE visits ADD COLUMN note text")
 	s.Command(t, "sync", s.Policy)
 	await.That(t, "the sync is taken over", func() bool {
@@ -358,4 +361,32 @@ func TestForgottenAnswers(t *testing.T) {
 	}
 	sitetest.Exec(t, ana, sitetest.CountPatients)
 	meter.Ticks("the question after that", 1)
+}
+
+// testDates holds that a default for dates in place of the bounds of a column makes no question new, that another default does, once, and
+// that analysts see its bounds.
+func testDates(t *testing.T, s *sitetest.Site, r *sitetest.Running, meter *sitetest.Meter) {
+	t.Helper()
+	ana := sitetest.Dial(t, r.URL("ana"))
+	const years = "SELECT string_agg(y::text, ' ') FROM (SELECT extract(year FROM day) AS y, count(*) FROM visits GROUP BY 1) AS g"
+	sitetest.Exec(t, ana, years)
+	meter.Ticks("groups by years within the bounds of the column", 1)
+	s.Edit(t, ", day: {bounds: [2020-01-01, 2024-12-31]}", "")
+	s.Edit(t, "answers:", "defaults: {dates: [2020-01-01, 2024-12-31]}\nanswers:")
+	r.HangUp(t, "the policy was reloaded")
+	sitetest.Exec(t, ana, sitetest.CountPatients)
+	sitetest.Exec(t, ana, years)
+	meter.Ticks("the same questions, with the same bounds by default", 0)
+	s.Edit(t, "2024-12-31", "2026-12-31")
+	s.Command(t, "sync", s.Policy)
+	r.HangUp(t, "the policy was reloaded")
+	if got := sitetest.Rows(t, ana, years); got != "2020 2021 2022 2023 2024 2025 2026" {
+		t.Errorf("visits are of the years %q", got)
+	}
+	sitetest.Exec(t, ana, sitetest.CountPatients)
+	meter.Ticks("the questions with other bounds", 2)
+	const bounds = "SELECT col_description('visits'::regclass, 4), high FROM dp.columns WHERE \"table\" = 'visits' AND name = 'day'"
+	if got := sitetest.Rows(t, ana, bounds); !strings.HasPrefix(got, "values are clamped to [2020-01-01, 2026-12-31]") {
+		t.Errorf("analysts see %q", got)
+	}
 }

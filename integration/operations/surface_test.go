@@ -35,7 +35,9 @@ var surfacePolicy = strings.NewReplacer(
     columns: {amount: {bounds: [0, 50]}}
   adults: {view: true}
   bills: {view: true, definition: shown}
-`, "tables: [patients, visits, labs]", "tables: [patients, visits, labs, sales, adults, bills]").Replace(sitetest.ClinicPolicy)
+`, ", day: {bounds: [2020-01-01, 2024-12-31]}}", `}
+    defaults: {dates: [2020-01-01, 2024-12-31]}`,
+	"tables: [patients, visits, labs]", "tables: [patients, visits, labs, sales, adults, bills]").Replace(sitetest.ClinicPolicy)
 
 // TestPartitions asks a listed partition and its table, which have one budget.
 func TestPartitions(t *testing.T) {

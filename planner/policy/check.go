@@ -68,7 +68,7 @@ func (c *checker) table(p *TablePolicy) {
 	}
 	t := &Table{
 		Name: p.Name, Public: p.Public, Reference: p.Reference, MaxRows: p.MaxRows, MaxPartitions: p.MaxPartitions, AutoRows: p.AutoRows,
-		Source: src, identifiers: map[string]bool{},
+		Source: src, identifiers: map[string]bool{}, Dates: p.Dates,
 	}
 	if c.schema.ServerVersion >= indexVersion {
 		t.sorted = src.Sorted
@@ -108,6 +108,9 @@ func (c *checker) protectable(p *TablePolicy, src *catalog.Table) {
 func (c *checker) column(p *TablePolicy, src catalog.Column) Column {
 	pol := p.Columns[src.Name]
 	col := Column{Column: src, Hidden: pol.Hidden, Bounds: pol.Bounds, Values: pol.Values}
+	if b := p.defaultBounds(src); b != nil {
+		col.Bounds, col.ByDefault = b, true
+	}
 	where := "columns." + src.Name
 	fam := familyOf(src.Type)
 	switch {

@@ -58,6 +58,8 @@ type Table struct {
 	identifiers map[string]bool
 	// promises are the references that the policy states.
 	promises []Step
+	// Dates are the bounds of columns of dates that say nothing else, or nil.
+	Dates *Dates
 }
 
 // ofPeople reports whether rows of the table belong to privacy units.
@@ -69,7 +71,9 @@ type Column struct {
 	// Hidden columns do not exist for a statement.
 	Hidden bool
 	Bounds *Bounds
-	Values []string // public values; nil if it has none
+	// ByDefault says that the bounds are those of the table's default for dates.
+	ByDefault bool
+	Values    []string // public values; nil if it has none
 	// Step is the step that values are summed in: of numeric values a power of ten, of floating-point
 	// ones a power of two; nil if the policy states none.
 	Step *big.Rat

@@ -53,6 +53,9 @@ type TablePolicy struct {
 	Refers   []ReferencePolicy `json:",omitzero"`
 	SameUnit []string          `json:",omitzero"`
 	Columns  map[string]ColumnPolicy
+	// Dates are the bounds of columns of dates that say nothing else, or nil. Questions are the same by the bounds that follow, which
+	// [Stated] has.
+	Dates *Dates `json:"-"`
 }
 
 // A ColumnName is a column of a table.
@@ -67,6 +70,8 @@ type ColumnPolicy struct {
 	Hidden bool
 	// Bounds are the limits that values are clamped to, or nil.
 	Bounds *Bounds
+	// Unbounded says that the column has not those of a default either.
+	Unbounded bool `json:"-"`
 	// Values is the public domain of the column, in the order it is shown in.
 	Values []string
 	// EnumValues makes all labels of the column's enum type its public domain.
