@@ -60,6 +60,14 @@ func (p *Policy) schemaOf(t policy.TablePolicy) string {
 	return t.Name.Schema
 }
 
+// Dated reports whether a table has a default for dates, or would have one if the policy protected it.
+func (p *Policy) Dated(n catalog.Name) bool {
+	if t := p.table(n); t != nil {
+		return t.Dates != nil
+	}
+	return p.Schemas[n.Schema].Dates != nil || p.Defaults.Dates != nil
+}
+
 // datesOfTables gives the tables that state no dates those of their schema, or else those of all tables.
 func (p *Policy) datesOfTables() {
 	for i := range p.Tables.Tables {

@@ -3,6 +3,8 @@ package suggest
 import (
 	"fmt"
 	"regexp"
+	"strings"
+	"time"
 
 	"dpproxy/catalog"
 	"dpproxy/planner/pgtype"
@@ -12,18 +14,20 @@ import (
 type OpenColumn struct {
 	Place
 	Source *catalog.Column
+	// Born says that it has dates of birth, which are earlier than others.
+	Born bool
 }
 
-// Unbounded returns the columns of a table of which nobody has said between which values they are: numbers and times that are part of no
-// key. Columns are those of the policy that are shown.
+// Unbounded returns the columns of a table of which nobody has said between which values they are: times, and numbers that are part of
+// no key. Columns are those of the policy that are shown.
 func Unbounded(t *catalog.Table, shown func(column string) bool) []OpenColumn {
 	r := readRelation(t)
 	var all []OpenColumn
 	for _, f := range r.fields {
 		number := f.fam == pgtype.IntFamily || f.fam == pgtype.NumericFamily || f.fam == pgtype.FloatFamily
 		time := f.fam == pgtype.DateFamily || f.fam == pgtype.InstantFamily
-		if (number || time) && !f.foreign && !inKey(t, f.Name) && shown(f.Name) {
-			all = append(all, OpenColumn{Place{t.Name, f.Name}, f.Column})
+		if (time || number && !inKey(t, f.Name)) && !f.foreign && shown(f.Name) {
+			all = append(all, OpenColumn{Place{t.Name, f.Name}, f.Column, f.born()})
 		}
 	}
 	return all
@@ -61,6 +65,39 @@ func (c *Conversation) Bounds(open []OpenColumn, taken func(o OpenColumn, bounds
 	return c.failed
 }
 
+// Dates asks between which days nearly all dates are, if that is a default of several columns: those that are no dates of birth. It
+// returns the days as a policy writes them, "" without.
+func (c *Conversation) Dates(open []OpenColumn) (days string, err error) {
+	var all []string
+	for _, o := range open {
+		if o.Times() && !o.Born {
+			all = append(all, oneLine(shortName(o.Table)+"."+o.Column))
+		}
+	}
+	if len(all) < manyDates {
+		return "", nil
+	}
+	if n := len(all); n > grouped {
+		all = append(all[:grouped:grouped], "...")
+	}
+	c.ask(fmt.Sprintf("Between which days are nearly all dates, as 2010-01-01, 2025-12-31? They bound %s", strings.Join(all, ", ")),
+		"none", func(answer string) string {
+			if isNo(answer) {
+				return ""
+			}
+			if m := pair.FindStringSubmatch(answer); m != nil {
+				first, err := time.Parse(time.DateOnly, m[1])
+				last, errToo := time.Parse(time.DateOnly, m[2])
+				if err == nil && errToo == nil && first.Year() > 0 && !first.After(last) {
+					days = "[" + m[1] + ", " + m[2] + "]"
+					return ""
+				}
+			}
+			return "two days, the earlier first: 2010-01-01, 2025-12-31"
+		})
+	return days, c.failed
+}
+
 // Times reports whether the column has dates or points in time.
 func (o OpenColumn) Times() bool {
 	fam := familyOf(o.Source)
@@ -81,6 +118,9 @@ func (o OpenColumn) bounds(low, high string) string {
 		to, okToo := day(high)
 		if !ok || !okToo || from.After(to) {
 			return ""
+		}
+		if _, err := time.Parse(time.DateOnly, high); err == nil && o.Source.Type.BaseOID != pgtype.Date { // the last day to its end
+			to = to.AddDate(0, 0, 1).Add(-time.Microsecond)
 		}
 		return fmt.Sprintf("[%s, %s]", endOf(o.Source, from), endOf(o.Source, to))
 	}

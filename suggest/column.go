@@ -98,7 +98,7 @@ func (d inspector) values(t *Table, c *Column, said domain) {
 	case pgtype.IntFamily, pgtype.NumericFamily, pgtype.FloatFamily:
 		d.number(t, c, said)
 	case pgtype.DateFamily, pgtype.InstantFamily:
-		d.time(c, said)
+		d.time(t, c, said)
 	case pgtype.TextFamily:
 		if listable(src, said.values) {
 			c.Policy = "{values: [" + strings.Join(quoted(said.values), ", ") + "]}"
@@ -184,12 +184,15 @@ func (inspector) known(said domain, low, high bool) string {
 }
 
 // time bounds a date or a point in time, likewise.
-func (d inspector) time(c *Column, said domain) {
+func (d inspector) time(t *Table, c *Column, said domain) {
 	low, lowKnown := day(said.low)
 	high, highKnown := day(said.high)
+	c.timed = true
 	if lowKnown && highKnown && !low.After(high) {
 		c.Policy = fmt.Sprintf("{bounds: [%s, %s]}", endOf(c.Source, low), endOf(c.Source, high))
+		c.days = spanOf(low, high)
 		return
 	}
+	c.undated = !lowKnown && !highKnown && !d.rels[t.Source.Name].field(c.Source.Name).born()
 	c.Note = unbounded + " [first, last]" + d.known(said, lowKnown, highKnown)
 }

@@ -27,6 +27,9 @@ func New(s *introspect.Survey, ch *Choices) (*Draft, error) {
 	for _, t := range d.listed() {
 		inspector{d}.columns(t)
 	}
+	if ch.Given == nil {
+		d.commonDates()
+	}
 	return d, nil
 }
 

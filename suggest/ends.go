@@ -33,7 +33,7 @@ func endOf(c *catalog.Column, t time.Time) string {
 	case pgtype.Date:
 		return t.Format(time.DateOnly)
 	case pgtype.Timestamptz:
-		return t.Format(`"2006-01-02 15:04:05Z07:00"`)
+		return t.Format(`"2006-01-02 15:04:05.999999Z07:00"`)
 	}
-	return t.Format(`"2006-01-02 15:04:05"`)
+	return t.Format(`"2006-01-02 15:04:05.999999"`)
 }

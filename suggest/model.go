@@ -30,6 +30,9 @@ type Draft struct {
 	Clear []catalog.Name
 	// Asked are the tables that are out of the policy until somebody has decided.
 	Asked []Question
+	// dates are the days of most columns of dates, and undated how many have none.
+	dates   span
+	undated int
 	// LeftOut are the other relations that are in no policy, each with the reason.
 	LeftOut map[catalog.Name]string
 }
@@ -73,6 +76,10 @@ type Column struct {
 	Policy, Note string
 	// kind is the heading of a hidden column in the summary.
 	kind string
+	// timed says that it has dates or points in time; days are those that constraints say, and undated says that nothing does, and that
+	// they are as those of others.
+	timed, undated bool
+	days           span
 }
 
 // A Way is how a row reaches its unit: by a column of its own, or by columns that refer to a key of another table.

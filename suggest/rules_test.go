@@ -66,6 +66,8 @@ func typed(name, typ string) catalog.Column {
 		return text(name)
 	case "date":
 		return column(name, 1082, "date")
+	case "timestamp":
+		return column(name, 1114, "timestamp without time zone")
 	case "uuid":
 		return column(name, 2950, "uuid")
 	case "char32":

@@ -20,6 +20,8 @@ type Given struct {
 	Columns   map[catalog.Name][]string
 	// Others are the public tables, the views, the references and the partitions that it lists.
 	Public, Others []catalog.Name
+	// Dated reports whether a table has, or would have, a default for dates.
+	Dated func(catalog.Name) bool
 	// References are its reference tables, which are among the others as well.
 	References []catalog.Name
 }
@@ -43,6 +45,13 @@ func Update(s *introspect.Survey, g Given) (edits []Edit, lost []string, err err
 	d, err := New(s, ch)
 	if err != nil {
 		return nil, nil, err
+	}
+	for _, t := range d.listed() {
+		for i := range t.Columns {
+			if g.Dated(t.Source.Name) {
+				t.Columns[i].forgetDates()
+			}
+		}
 	}
 	u := &updater{d: d, g: g}
 	u.tables()

@@ -78,6 +78,7 @@ func (w *writer) head() {
 	w.line(1, "name: %s", scalar(w.d.UnitName))
 	w.line(1, "# units: ? about how many there are, if everybody may know; say it where they are few")
 	w.line(1, "budget: {epsilon: %s, delta: 1e-6}", w.d.choices.Epsilon)
+	w.dates()
 }
 
 // anyUnbounded reports whether a column has no bounds that could have some.

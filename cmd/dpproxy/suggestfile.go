@@ -83,7 +83,9 @@ func updatePolicy(ctx context.Context, path string) error {
 
 // given has the decisions of the policy about tables.
 func (f *policyFile) given() suggest.Given {
-	g := suggest.Given{Text: f.text, Line: f.policy.Line, Ways: map[catalog.Name]suggest.Way{}, Columns: map[catalog.Name][]string{}}
+	g := suggest.Given{
+		Text: f.text, Line: f.policy.Line, Ways: map[catalog.Name]suggest.Way{}, Columns: map[catalog.Name][]string{}, Dated: f.policy.Dated,
+	}
 	for _, t := range f.policy.Tables.Tables {
 		_, partition := f.policy.PartitionOf[t.Name]
 		switch {
@@ -172,22 +174,73 @@ func askBounds(ctx context.Context, path string) error {
 	if err := s.annotate(problems); err != nil {
 		return err
 	}
-	text := f.text
-	talk := &suggest.Conversation{In: bufio.NewReader(os.Stdin), Out: os.Stderr}
-	err = talk.Bounds(f.unbounded(model), func(o suggest.OpenColumn, bounds string) string {
-		text = suggest.Apply(text, []suggest.Edit{{
-			Line: f.line(o.Place), Drop: 1, Lines: []string{emptyColumn.ReplaceAllString(f.lineAt(o.Place), "${1}{bounds: "+bounds+"}")},
-		}})
-		return effectOfBounds(text, schema, o)
-	})
+	text, err := f.askBounds(&suggest.Conversation{In: bufio.NewReader(os.Stdin), Out: os.Stderr}, model, schema)
 	if err != nil {
 		return err
 	}
 	return f.propose(text)
 }
 
-// emptyColumn is the line of a column of which a policy says nothing, with a comment or without.
-var emptyColumn = regexp.MustCompile(`^(\s+\S.*:\s+)\{\s*\}\s*(#.*)?$`)
+// askBounds asks for the bounds of all dates, and for those of single columns. It returns the text of the file with the answers.
+func (f *policyFile) askBounds(talk *suggest.Conversation, model *policy.Model, schema *catalog.Schema) (string, error) {
+	open := f.unbounded(model)
+	days := ""
+	if f.policy.Defaults.Dates == nil {
+		var err error
+		if days, err = talk.Dates(open); err != nil {
+			return "", err
+		}
+	}
+	var edits []suggest.Edit
+	write := func(o suggest.OpenColumn, bounds string) {
+		line := emptyColumn.ReplaceAllString(f.lineAt(o.Place), "${1}{bounds: "+bounds+"}")
+		edits = append(edits, suggest.Edit{Line: f.line(o.Place), Drop: 1, Lines: []string{line}})
+	}
+	if days != "" {
+		open = slices.DeleteFunc(open, func(o suggest.OpenColumn) bool { return o.Times() && !o.Born })
+	}
+	unanswered := slices.Clone(open)
+	err := talk.Bounds(open, func(o suggest.OpenColumn, bounds string) string {
+		unanswered = slices.DeleteFunc(unanswered, func(u suggest.OpenColumn) bool { return u.Place == o.Place })
+		write(o, bounds)
+		return effectOfBounds(suggest.Apply(f.text, edits), schema, o)
+	})
+	if days != "" {
+		for _, o := range unanswered {
+			if o.Times() { // a date of birth, which the default is not for
+				write(o, "none")
+			}
+		}
+		edits = append(edits, f.defaultDates(days))
+	}
+	return suggest.Apply(f.text, edits), err
+}
+
+// defaultDates writes the default for dates where the file asks for it, among its other defaults, or before its tables.
+func (f *policyFile) defaultDates(days string) suggest.Edit {
+	lines := strings.Split(f.text, "\n")
+	written := "defaults: {dates: " + days + "}"
+	if i := slices.IndexFunc(lines, askedDates.MatchString); i >= 0 {
+		return suggest.Edit{Line: i + 1, Drop: 1, Lines: []string{written}}
+	}
+	at := f.policy.Line("defaults")
+	switch {
+	case at == 0:
+		return suggest.Edit{Line: f.policy.Line("tables"), Lines: []string{written}}
+	case inBraces.MatchString(lines[at-1]):
+		line := inBraces.ReplaceAllString(lines[at-1], "${1}dates: "+days+", ")
+		return suggest.Edit{Line: at, Drop: 1, Lines: []string{strings.Replace(line, ", }", "}", 1)}}
+	}
+	return suggest.Edit{Line: at + 1, Lines: []string{"  dates: " + days}}
+}
+
+var (
+	// emptyColumn is the line of a column of which a policy says nothing, with a comment or without, or none with the question.
+	emptyColumn = regexp.MustCompile(`^(\s+\S.*:\s+)(?:\{\s*\}\s*(?:#.*)?|\{bounds: none\} # bounds: \?.*)$`)
+	// askedDates is the line of the default for dates that a first policy asks for.
+	askedDates = regexp.MustCompile(`^# defaults: \{dates: \[.*\]\}$`)
+	inBraces   = regexp.MustCompile(`^(defaults:\s*\{\s*)`)
+)
 
 func (f *policyFile) line(p suggest.Place) int {
 	return f.policy.Line("tables", p.Table.String(), "columns", p.Column)
@@ -206,11 +259,12 @@ func (f *policyFile) unbounded(model *policy.Model) (open []suggest.OpenColumn) 
 		if _, partition := f.policy.PartitionOf[t.Name]; t.Public || partition {
 			continue
 		}
-		open = append(open, suggest.Unbounded(model.Table(t.Name).Source, func(column string) bool {
-			line, of := f.lineAt(suggest.Place{Table: t.Name, Column: column}), model.Table(t.Name)
+		of := model.Table(t.Name)
+		silent := suggest.Unbounded(of.Source, func(column string) bool {
 			dated := slices.ContainsFunc(policy.ByDefault(of), func(c policy.Column) bool { return c.Name == column })
-			return !of.Identifies(column) && !dated && emptyColumn.MatchString(line)
-		})...)
+			return !dated && emptyColumn.MatchString(f.lineAt(suggest.Place{Table: t.Name, Column: column}))
+		})
+		open = append(open, slices.DeleteFunc(silent, func(o suggest.OpenColumn) bool { return !o.Times() && of.Identifies(o.Column) })...)
 	}
 	return open
 }

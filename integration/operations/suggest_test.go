@@ -170,7 +170,7 @@ func TestSuggestLater(t *testing.T) {
 	s := &sitetest.Site{}
 	s.Command(t, "suggest", url, "--yes", "-o", path)
 	cmd := exec.CommandContext(t.Context(), sitetest.Program(t), "suggest", "--bounds", path)
-	cmd.Stdin = strings.NewReader("1, 0\n0, 100\n.\n")
+	cmd.Stdin = strings.NewReader("2020-01-01, 2029-12-31\n1, 0\n0, 100\n.\n")
 	var said strings.Builder
 	cmd.Stderr = &said
 	diff, err := cmd.Output()
@@ -178,18 +178,21 @@ func TestSuggestLater(t *testing.T) {
 		t.Fatalf("%v\n%s", err, said.String())
 	}
 	for _, want := range []string{
-		"(1 of 5) Bounds of Students.commute_km (double precision)", "two ends, the lower first", "sum(commute_km) at epsilon 0.1: ",
+		"Between which days are nearly all dates, as 2010-01-01, 2025-12-31? They bound payments.paid_at, submissions.handed_in [none]",
+		"(1 of 4) Bounds of Students.commute_km (double precision)", "two ends, the lower first", "sum(commute_km) at epsilon 0.1: ",
 		"one student adds ",
 	} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("no %q in\n%s", want, said.String())
 		}
 	}
-	patched(t, path, string(diff), "+      commute_km: {bounds: [0, 100]}\n")
+	patched(t, path, string(diff), "+      commute_km: {bounds: [0, 100]}\n", "-# defaults: {dates: [2010-01-01, 2025-12-31]}\n",
+		"+defaults: {dates: [2020-01-01, 2029-12-31]}\n")
+	s.Says(t, "\nbounds by defaults.dates, from 2020-01-01 to 2029-12-31: handed_in\n", "check", path, "--explain")
 	if out := s.Command(t, "suggest", "--update", path); !strings.Contains(out, "nothing is new") {
 		t.Errorf("of the same database: %s", out)
 	}
-	prepare(t, url, `ALTER TABLE "Students" ADD phone text, ADD hall text; CREATE TABLE fees (id int PRIMARY KEY, student uuid NOT NULL `+
+	prepare(t, url, `ALTER TABLE "Students" ADD phone text, ADD hall text, ADD since date; CREATE TABLE fees (id int PRIMARY KEY, student uuid NOT NULL `+
 		`REFERENCES "Students", amount int); CREATE TABLE rooms (id int PRIMARY KEY, floor int); `+
 		`CREATE TABLE club_log (id int PRIMARY KEY)`)
 	s.Says(t, "it does not mention 3 of the database's tables and views (public.club_log, public.fees, public.rooms)",
@@ -198,7 +201,7 @@ func TestSuggestLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	patched(t, path, string(diff), "+      phone: hidden # how to reach somebody\n", "+      hall: {}\n", "+  fees:\n+    unit: student\n",
+	patched(t, path, string(diff), "+      phone: hidden # how to reach somebody\n", "+      hall: {}\n", "+      since: {}\n", "+  fees:\n+    unit: student\n",
 		"+  # rooms: {public: true}\n", "+  # club_log: {public: true} # ? it is called log\n")
 	s.Says(t, "it fits the database", "check", path, "--online")
 	if out := s.Command(t, "suggest", "--update", path); !strings.Contains(out, "nothing is new") {

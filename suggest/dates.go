@@ -1,0 +1,77 @@
+package suggest
+
+import (
+	"time"
+
+	"dpproxy/suggest/words"
+)
+
+// A span is from one day to another, both as a policy writes them; "" is unsaid.
+type span struct{ first, last string }
+
+// manyDates is how many columns of dates a default is written for.
+const manyDates = 2
+
+// spanOf returns the days of two points in time.
+func spanOf(first, last time.Time) span {
+	return span{first.Format(time.DateOnly), last.Format(time.DateOnly)}
+}
+
+// born reports whether a column has dates of birth, which are earlier than all others.
+func (f *field) born() bool { return f.times() && f.isOf(words.Birth) }
+
+// commonDates takes the days that constraints say of most columns of dates for the default of all. Columns of which nothing is known keep
+// no bounds. Without such days the default is asked for once, and not at each column.
+func (d *Draft) commonDates() {
+	var all []*Column
+	counts := map[span]int{}
+	for _, t := range d.listed() {
+		for i := range t.Columns {
+			if c := &t.Columns[i]; c.timed {
+				all, counts[c.days] = append(all, c), counts[c.days]+1
+			}
+		}
+	}
+	for days, n := range counts {
+		if days != (span{}) && n >= manyDates && 2*n > len(all) {
+			d.dates = days
+		}
+	}
+	for _, c := range all {
+		switch {
+		case d.dates != (span{}) && c.days == d.dates:
+			c.Policy = "{}"
+		case d.dates != (span{}) && c.Policy == "{}":
+			c.Policy = "{bounds: none}"
+		case c.undated:
+			d.undated++
+		}
+	}
+	if d.undated >= manyDates {
+		for _, c := range all {
+			c.forgetDates()
+		}
+	}
+}
+
+// forgetDates takes away the question for the days of a column that a default bounds.
+func (c *Column) forgetDates() {
+	if c.undated {
+		c.Note = ""
+	}
+}
+
+// dates writes the default for dates, or asks for it.
+func (w *writer) dates() {
+	switch {
+	case w.d.dates != (span{}):
+		w.line(0, "")
+		w.line(0, "# As the constraints of most columns of dates say. These days bound all that say nothing else: {bounds: none} takes one out.")
+		w.line(0, "defaults: {dates: [%s, %s]}", w.d.dates.first, w.d.dates.last)
+	case w.d.undated >= manyDates:
+		w.line(0, "")
+		w.line(0, "# Between which days are nearly all dates? They bound all columns of dates and times that say nothing else, %d of them:", w.d.undated)
+		w.line(0, "# groups by their days, months or years are public then. Dates of birth need bounds of their own.")
+		w.line(0, "# defaults: {dates: [2010-01-01, 2025-12-31]}")
+	}
+}
