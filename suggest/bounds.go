@@ -42,7 +42,7 @@ func (c *Conversation) Bounds(open []OpenColumn, taken func(o OpenColumn, bounds
 		stop, bounds := false, ""
 		question := fmt.Sprintf("(%d of %d) Bounds of %s.%s (%s), as %s; . for none here and in all others", i+1, len(open),
 			oneLine(shortName(o.Table)), oneLine(o.Column), oneLine(o.Source.Type.Display), o.sample())
-		c.ask(question, "none", func(answer string) string {
+		c.ask(question, "none", "", func(answer string) string {
 			if stop = answer == "."; stop || isNo(answer) {
 				return ""
 			}
@@ -81,7 +81,7 @@ func (c *Conversation) Dates(open []OpenColumn) (days string, err error) {
 		all = append(all[:grouped:grouped], "...")
 	}
 	c.ask(fmt.Sprintf("Between which days are nearly all dates, as 2010-01-01, 2025-12-31? They bound %s", strings.Join(all, ", ")),
-		"none", func(answer string) string {
+		"none", "each is asked about", func(answer string) string {
 			if isNo(answer) {
 				return ""
 			}

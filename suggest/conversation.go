@@ -68,11 +68,15 @@ func (c *Conversation) printf(format string, args ...any) {
 // errEnded says that nobody is there any more.
 var errEnded = errors.New("the input ended before the last question")
 
-// ask asks until an answer is taken. Answers are those that there are, with slashes: the first is the one of an empty line.
-func (c *Conversation) ask(question, answers string, take func(answer string) (problem string)) {
+// ask asks until an answer is taken. Answers are those that there are, with slashes: the first is the one of an empty line, and chosen
+// says what that means, if the answer does not.
+func (c *Conversation) ask(question, answers, chosen string, take func(answer string) (problem string)) {
 	otherwise, _, _ := strings.Cut(answers, " / ")
+	if chosen != "" {
+		chosen = ", " + chosen
+	}
 	for c.failed == nil {
-		c.printf("%s [%s]: ", question, answers)
+		c.printf("%s [%s; Enter: %s%s]: ", question, answers, otherwise, chosen)
 		line, err := c.In.ReadString('\n')
 		answer := strings.TrimSpace(line)
 		if err != nil && answer == "" {
@@ -121,7 +125,7 @@ func (c *Conversation) unit(cat *catalogue, all []Candidate, ch *Choices) {
 		for i := range near {
 			c.printf("  %d. %s\n", i+1, near[i].Explained())
 		}
-		c.ask("One row is for each", "1", func(answer string) string {
+		c.ask("One row is for each", "1 / another number / a name", near[0].Name(), func(answer string) string {
 			n, err := strconv.Atoi(answer)
 			i := slices.IndexFunc(near, func(a Candidate) bool { return answer == shortName(a.Table) || answer == a.Name() })
 			if i >= 0 {
@@ -169,7 +173,8 @@ func (c *Conversation) others(d *Draft, s *introspect.Survey, ch *Choices) *Draf
 	if len(d.Theirs) > 0 {
 		with = fmt.Sprintf(", with %d of theirs", len(d.Theirs))
 	}
-	c.ask(fmt.Sprintf("Other people: %s. Leave them out%s?", shortNames(tablesOf(d.Others)), with), "yes / TABLE=reference",
+	c.ask(fmt.Sprintf("Other people: %s. Leave them out%s?", shortNames(tablesOf(d.Others)), with),
+		"yes / TABLE=reference", "they are left out",
 		func(text string) string {
 			if isYes(text) {
 				return ""
@@ -201,7 +206,7 @@ func (c *Conversation) several(d *Draft, s *introspect.Survey, ch *Choices) *Dra
 	}
 	question := fmt.Sprintf("More than one %s in a row, or somebody's part in it. Whose is it? %s.",
 		oneLine(d.UnitName), strings.Join(proposed, "; "))
-	c.ask(question, "yes / TABLE=COLUMN / TABLE=out", func(text string) string {
+	c.ask(question, "yes / TABLE=COLUMN / TABLE=out", "as named here", func(text string) string {
 		var all []answer
 		if !isYes(text) {
 			var problem string
@@ -271,7 +276,7 @@ func (c *Conversation) public(d *Draft, s *introspect.Survey, ch *Choices) *Draf
 	}
 	question := fmt.Sprintf("Nothing in these could lead to a %s: %s. Make them public, for every analyst to read?",
 		oneLine(d.UnitName), shortNames(d.Clear))
-	c.ask(question, "no / yes / TABLES", func(text string) string {
+	c.ask(question, "no / yes / TABLES", "none of them is public", func(text string) string {
 		switch {
 		case isNo(text):
 			return ""
@@ -306,7 +311,7 @@ func (c *Conversation) doubtful(d *Draft, s *introspect.Survey, ch *Choices) *Dr
 		return d
 	}
 	question := "Doubtful, and left out: " + doubts(open) + ". Use any?"
-	c.ask(question, "none / TABLE=public, TABLE=reference, TABLE=COLUMN", func(text string) string {
+	c.ask(question, "none / TABLE=public, TABLE=reference, TABLE=COLUMN", "they stay out", func(text string) string {
 		if isNo(text) {
 			return ""
 		}
@@ -346,7 +351,7 @@ func doubts(all []Question) string {
 
 func (c *Conversation) budget(d *Draft, s *introspect.Survey, ch *Choices) *Draft {
 	question := fmt.Sprintf("How much may ever be learnt of one %s, as an epsilon?", oneLine(d.UnitName))
-	c.ask(question, ch.Epsilon, func(answer string) string {
+	c.ask(question, ch.Epsilon+" / another number above 0", "", func(answer string) string {
 		if r, ok := number(answer); !ok || r.Sign() <= 0 || r.Num().BitLen() > 12+r.Denom().BitLen() {
 			return "a number above 0, such as " + DefaultEpsilon
 		}

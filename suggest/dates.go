@@ -66,11 +66,12 @@ func (w *writer) dates() {
 	switch {
 	case w.d.dates != (span{}):
 		w.line(0, "")
-		w.line(0, "# As the constraints of most columns of dates say. These days bound all that say nothing else: {bounds: none} takes one out.")
+		w.line(0, "# As the constraints of most columns of dates say. They bound all that say nothing else; {bounds: none} takes one out.")
 		w.line(0, "defaults: {dates: [%s, %s]}", w.d.dates.first, w.d.dates.last)
 	case w.d.undated >= manyDates:
 		w.line(0, "")
-		w.line(0, "# Between which days are nearly all dates? They bound all columns of dates and times that say nothing else, %d of them:", w.d.undated)
+		w.line(0, "# Between which days are nearly all dates? They bound all columns of dates and times that say nothing else, %d of them:",
+			w.d.undated)
 		w.line(0, "# groups by their days, months or years are public then. Dates of birth need bounds of their own.")
 		w.line(0, "# defaults: {dates: [2010-01-01, 2025-12-31]}")
 	}

@@ -72,7 +72,8 @@ func TestCommonDates(t *testing.T) {
 
 // TestDatesAreAskedOnce asks for the days of several columns at once, again where an answer is none; not of one, nor of dates of birth.
 func TestDatesAreAskedOnce(t *testing.T) {
-	s := parse(t, "patient: patient_id, first_name text, birth_date date", "visit: id, patient_id -> patient, day date, at timestamp, cost numeric")
+	s := parse(t, "patient: patient_id, first_name text, birth_date date",
+		"visit: id, patient_id -> patient, day date, at timestamp, cost numeric")
 	var open []suggest.OpenColumn
 	for _, n := range []string{"patient", "visit"} {
 		open = append(open, suggest.Unbounded(s.Tables[name(n)], func(string) bool { return true })...)

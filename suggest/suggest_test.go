@@ -3,6 +3,7 @@ package suggest_test
 import (
 	"bufio"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -257,8 +258,8 @@ func TestConversation(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Whom to protect?", "1. patients.id: called patient; age; 2 tables lead there", "a number from 1 to 2, or a name",
-		"Other people: nurses. Leave them out, with 1 of theirs? [yes / TABLE=reference]: ", "yes, or TABLE=reference",
-		"Whose is it? letters: writer. [yes / TABLE=COLUMN / TABLE=out]: ", "letters can be writer, reader, out",
+		"Other people: nurses. Leave them out, with 1 of theirs? [yes / TABLE=reference; Enter: yes, they are left out]: ", "yes, or TABLE=reference",
+		"Whose is it? letters: writer. [yes / TABLE=COLUMN / TABLE=out; Enter: yes, as named here]: ", "letters can be writer, reader, out",
 		"letters protects those behind writer, and may tell of those behind reader",
 		"Nothing in these could lead to a patient: rooms. ", "no, yes, or some of these names",
 		"Doubtful, and left out: shifts (nurse), suppliers (email). Use any?", "suppliers can be public, reference, out",
@@ -283,6 +284,28 @@ func TestConversationOfDefaults(t *testing.T) {
 		if !strings.Contains(policy, want) {
 			t.Errorf("no %q in\n%s", want, policy)
 		}
+	}
+}
+
+// TestEnterIsSaid holds that each of the six questions says which answer a bare Enter is, before it is pressed, and that it is that answer.
+func TestEnterIsSaid(t *testing.T) {
+	bare, said, err := hold(t, slices.Repeat([]string{""}, 7)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answers []string
+	for _, m := range regexp.MustCompile(`\[[^\]]*; Enter: ([^,\]]+)(, [^\]]+)?\]: `).FindAllStringSubmatch(said, -1) {
+		answers = append(answers, m[1])
+	}
+	if len(answers) != 6 || strings.Count(said, "]: ") != 6 {
+		t.Fatalf("%q are said in\n%s", answers, said)
+	}
+	typed, _, err := hold(t, append(answers, "")...)
+	if err != nil || typed != bare {
+		t.Errorf("%q make, %v\n%s\nand not\n%s", answers, err, typed, bare)
+	}
+	if !strings.Contains(said, "Enter: 1, patients.id]") {
+		t.Errorf("whom Enter protects is not said in\n%s", said)
 	}
 }
 

@@ -84,7 +84,8 @@ func updatePolicy(ctx context.Context, path string) error {
 // given has the decisions of the policy about tables.
 func (f *policyFile) given() suggest.Given {
 	g := suggest.Given{
-		Text: f.text, Line: f.policy.Line, Ways: map[catalog.Name]suggest.Way{}, Columns: map[catalog.Name][]string{}, Dated: f.policy.Dated,
+		Text: f.text, Line: f.policy.Line, Ways: map[catalog.Name]suggest.Way{}, Columns: map[catalog.Name][]string{},
+		Dated: f.policy.Dated,
 	}
 	for _, t := range f.policy.Tables.Tables {
 		_, partition := f.policy.PartitionOf[t.Name]

@@ -178,7 +178,8 @@ func TestSuggestLater(t *testing.T) {
 		t.Fatalf("%v\n%s", err, said.String())
 	}
 	for _, want := range []string{
-		"Between which days are nearly all dates, as 2010-01-01, 2025-12-31? They bound payments.paid_at, submissions.handed_in [none]",
+		"Between which days are nearly all dates, as 2010-01-01, 2025-12-31? They bound payments.paid_at, submissions.handed_in " +
+			"[none; Enter: none, each is asked about]",
 		"(1 of 4) Bounds of Students.commute_km (double precision)", "two ends, the lower first", "sum(commute_km) at epsilon 0.1: ",
 		"one student adds ",
 	} {
@@ -192,8 +193,8 @@ func TestSuggestLater(t *testing.T) {
 	if out := s.Command(t, "suggest", "--update", path); !strings.Contains(out, "nothing is new") {
 		t.Errorf("of the same database: %s", out)
 	}
-	prepare(t, url, `ALTER TABLE "Students" ADD phone text, ADD hall text, ADD since date; CREATE TABLE fees (id int PRIMARY KEY, student uuid NOT NULL `+
-		`REFERENCES "Students", amount int); CREATE TABLE rooms (id int PRIMARY KEY, floor int); `+
+	prepare(t, url, `ALTER TABLE "Students" ADD phone text, ADD hall text, ADD since date; CREATE TABLE fees (id int PRIMARY KEY, `+
+		`student uuid NOT NULL REFERENCES "Students", amount int); CREATE TABLE rooms (id int PRIMARY KEY, floor int); `+
 		`CREATE TABLE club_log (id int PRIMARY KEY)`)
 	s.Says(t, "it does not mention 3 of the database's tables and views (public.club_log, public.fees, public.rooms)",
 		"check", path, "--online")
@@ -201,8 +202,8 @@ func TestSuggestLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	patched(t, path, string(diff), "+      phone: hidden # how to reach somebody\n", "+      hall: {}\n", "+      since: {}\n", "+  fees:\n+    unit: student\n",
-		"+  # rooms: {public: true}\n", "+  # club_log: {public: true} # ? it is called log\n")
+	patched(t, path, string(diff), "+      phone: hidden # how to reach somebody\n", "+      hall: {}\n", "+      since: {}\n",
+		"+  fees:\n+    unit: student\n", "+  # rooms: {public: true}\n", "+  # club_log: {public: true} # ? it is called log\n")
 	s.Says(t, "it fits the database", "check", path, "--online")
 	if out := s.Command(t, "suggest", "--update", path); !strings.Contains(out, "nothing is new") {
 		t.Errorf("after it was taken over: %s", out)
