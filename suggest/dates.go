@@ -22,7 +22,7 @@ func (f *field) born() bool { return f.times() && f.isOf(words.Birth) }
 
 // commonDates takes the days that constraints say of most columns of dates for the default of all. Columns of which nothing is known keep
 // no bounds. Without such days the default is asked for once, and not at each column.
-func (d *Draft) commonDates() {
+func commonDates(d *Draft) {
 	var all []*Column
 	counts := map[span]int{}
 	for _, t := range d.listed() {

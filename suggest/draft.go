@@ -28,7 +28,7 @@ func New(s *introspect.Survey, ch *Choices) (*Draft, error) {
 		inspector{d}.columns(t)
 	}
 	if ch.Given == nil {
-		d.commonDates()
+		commonDates(d)
 	}
 	return d, nil
 }

@@ -258,7 +258,8 @@ func TestConversation(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Whom to protect?", "1. patients.id: called patient; age; 2 tables lead there", "a number from 1 to 2, or a name",
-		"Other people: nurses. Leave them out, with 1 of theirs? [yes / TABLE=reference; Enter: yes, they are left out]: ", "yes, or TABLE=reference",
+		"Other people: nurses. Leave them out, with 1 of theirs? [yes / TABLE=reference; Enter: yes, they are left out]: ",
+		"yes, or TABLE=reference",
 		"Whose is it? letters: writer. [yes / TABLE=COLUMN / TABLE=out; Enter: yes, as named here]: ", "letters can be writer, reader, out",
 		"letters protects those behind writer, and may tell of those behind reader",
 		"Nothing in these could lead to a patient: rooms. ", "no, yes, or some of these names",

@@ -188,7 +188,7 @@ func (l *logins) verifiers(ctx context.Context) (verifiers []string, missing map
 	for _, name := range l.asked {
 		v, reason, err := l.query.VerifierApart(ctx, name)
 		if err != nil {
-			return nil, nil, fmt.Errorf("asking auth_query: %w", authPassword(l.site.policy).named(err))
+			return nil, nil, fmt.Errorf("asking auth_query: %w", authPassword(l.site.policy).told(err))
 		}
 		if reason == "" && wire.CheckVerifier(v) != nil {
 			reason = "what the query returns is no SCRAM-SHA-256 verifier"
@@ -229,7 +229,7 @@ func (s authSite) tryAuthQuery(ctx context.Context) (report []string, err error)
 	}
 	defer q.Close()
 	if err := q.Check(ctx); err != nil {
-		return nil, s.annotateForm(fmt.Errorf("connecting for auth_query: %w", authPassword(s.policy).named(err)))
+		return nil, s.annotateForm(fmt.Errorf("connecting for auth_query: %w", authPassword(s.policy).told(err)))
 	}
 	l := s.logins(q, nil)
 	_, missing, err := l.verifiers(ctx)

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpproxy/config"
 )
@@ -49,15 +46,6 @@ func (p password) read() (string, error) {
 		return "", fmt.Errorf("%s: %w", p.key, err)
 	}
 	return strings.TrimRight(string(text), "\r\n"), nil
-}
-
-// named adds to the error of a connection whose password is wrong where that comes from.
-func (p password) named(err error) error {
-	const invalidPassword = "28P01"
-	if refused, ok := errors.AsType[*pgconn.PgError](err); !ok || refused.Code != invalidPassword {
-		return err
-	}
-	return fmt.Errorf("%w: %s", err, p.source())
 }
 
 // source says where the password comes from.

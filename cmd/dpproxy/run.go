@@ -174,7 +174,7 @@ func (s *host) openData(ctx context.Context, cat *policy.Model) (*reader.Data, e
 	}
 	if err := data.Ping(ctx); err != nil {
 		data.Close()
-		return nil, fmt.Errorf("connecting to the protected database: %w", unpooled(dataPassword(s.policy).named(err)))
+		return nil, fmt.Errorf("connecting to the protected database: %w", unpooled(dataPassword(s.policy).told(err)))
 	}
 	return data, nil
 }
@@ -202,7 +202,7 @@ func (s *site) openKeeper(ctx context.Context) (_ *keeper, err error) {
 		k.close()
 		return nil, err
 	}
-	return k, unpooled(mirrorPassword(s.policy).named(k.follower.Ping(ctx)))
+	return k, unpooled(mirrorPassword(s.policy).told(k.follower.Ping(ctx)))
 }
 
 // superuser returns sessions of the mirror's.

@@ -71,7 +71,7 @@ func connect(ctx context.Context, what, url string, p password) (*pgx.Conn, erro
 	cfg.ConnectTimeout, cfg.DialFunc = connectTimeout, watched(cfg.DialFunc)
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
-		return nil, fmt.Errorf("connecting to %s: %w", what, p.named(err))
+		return nil, fmt.Errorf("connecting to %s: %w", what, p.told(err))
 	}
 	return conn, nil
 }
