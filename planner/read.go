@@ -119,7 +119,7 @@ func (r *reader) write(read *Read) (string, error) {
 		s.describe()
 	}
 	even, joins := sqltext.Even(q)
-	if unread := sqltext.Unread(even); unread != "" {
+	if unread := sqltext.Unread(even, joins); unread != "" {
 		return "", pgerr.New(pgerr.NotAllowed, "how long this statement takes could tell whether a row meets a condition").At(r.set.at).
 			WithDetail("Read only if other rows ask for it: %s.", unread).
 			WithHint("Join what its sub-selects read in FROM, by equalities of columns.")

@@ -35,6 +35,10 @@ func TestReadsWhole(t *testing.T) {
 		"SELECT count(*) FROM (SELECT id FROM patients WHERE id = -1 UNION ALL SELECT patient_id FROM visits " +
 			"WHERE cost < 0) t JOIN visits v ON v.patient_id = t.id",
 		"SELECT count(*) FROM patients p LEFT JOIN visits v ON v.patient_id = p.id AND v.cost < 0 WHERE p.id = -1",
+		"SELECT count(*) FROM patients p LEFT JOIN visits v ON v.patient_id = p.id AND v.cost < 0 LEFT JOIN hospitals h ON " +
+			"h.id = v.hospital_id WHERE h.region IS NULL",
+		"SELECT count(*) FROM patients p LEFT JOIN visits v ON v.patient_id = p.id AND v.cost < 0 WHERE NOT EXISTS (SELECT 1 FROM " +
+			"hospitals h WHERE h.id = v.hospital_id AND h.region = 'x')",
 		"SELECT count(v.id) FROM patients p LEFT JOIN (visits v JOIN labs l ON l.visit_id = v.id AND v.id = -1) ON v.patient_id = p.id",
 		"SELECT h.region, count(*) FROM visits v JOIN hospitals h ON h.id = v.hospital_id WHERE v.id = -1 GROUP BY 1",
 		"SELECT count(*) FROM visits a JOIN visits b USING (patient_id) WHERE a.id = -1",
@@ -50,6 +54,8 @@ func TestReadsWhole(t *testing.T) {
 		"SELECT count(*) FROM visits v JOIN hospitals h ON h.id = v.hospital_id WHERE h.name = 'none'",
 		"SELECT count(h.region) FROM visits v LEFT JOIN hospitals h ON h.id = v.hospital_id AND h.name = 'none' WHERE v.cost < 0",
 		"SELECT count(*) FROM patients p JOIN visits v ON v.patient_id = p.id JOIN hospitals h ON h.id = v.hospital_id WHERE p.id = -1",
+		"SELECT count(h.region) FROM patients p LEFT JOIN visits v ON v.patient_id = p.id AND v.cost < 0 LEFT JOIN hospitals h ON " +
+			"h.id = v.hospital_id",
 		"SELECT count(*) FROM visits v WHERE v.cost < 0 AND EXISTS (SELECT 1 FROM hospitals h WHERE h.id = v.hospital_id AND " +
 			"h.region = 'x')",
 		"SELECT count(*) FROM visits v WHERE v.cost < 0 AND v.hospital_id IN (SELECT id FROM hospitals WHERE region = 'x')",

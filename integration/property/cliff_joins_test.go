@@ -93,6 +93,8 @@ var joined = []string{
 		"p.smoker AND l.value > 200",
 	"SELECT count(*) FROM patients p LEFT JOIN visits v ON v.patient_id = p.id AND v.cost > 900 WHERE p.birth_year = 2001",
 	"SELECT count(v.id) FROM patients p LEFT JOIN (visits v JOIN labs l ON l.visit_id = v.id AND v.cost > 900) ON v.patient_id = p.id",
+	"SELECT count(w.floor) FROM patients p LEFT JOIN visits v ON v.patient_id = p.id AND v.cost > 900 LEFT JOIN wards w ON " +
+		"w.id = v.ward_id",
 	// joins on the side that an outer join may leave NULL
 	"SELECT count(*) FROM patients p LEFT JOIN visits v ON v.patient_id = p.id AND p.birth_year = 2001 JOIN bills b ON " +
 		"b.patient_id = v.patient_id",

@@ -239,7 +239,7 @@ func (r *region) chain(c *chain, where []string) (Item, []string) {
 		}
 		from, r.joins.Scanned = next, r.joins.Scanned || !k.indexed
 	}
-	r.joins.Chained = true
+	r.joins.Ordered = true
 	r.residual = without(c.conds, met)
 	for _, l := range c.links { // those to a relation that is joined later
 		if !slices.Contains(slices.Concat(met, where, r.residual), l.SQL) {

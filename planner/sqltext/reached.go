@@ -7,28 +7,31 @@ import (
 )
 
 // Unread proves of a statement as it runs, which [Even] has written, that Postgres reads each of its relations whatever rows the
-// others have. It looks at the statement alone, not at how that came about. It returns the first thing that it cannot prove, for
-// which the statement is to be refused, or "". The rules:
+// others have. It looks at the statement and its settings alone, not at how these came about. It returns the first thing that it cannot
+// prove, for which the statement is to be refused, or "". The rules:
 //
 //   - A query in an expression is read for the first row that asks for it. So there is none, but look-ups ([Look]), which find rows of
 //     one unit by an index, and comparisons with a named query.
 //   - The right side of an outer join is read if the left one is sure to have a row: the one that a chain begins with, or all
 //     rows of a table. Both sides of a full join are. Sides of an inner join are if both are all rows of tables, of which a
 //     foreign key says that they have matches.
+//   - An outer join that links rows of another's right side, of which conditions may leave none, stays behind that: the joins are in
+//     the order in which they are written.
 //   - A public relation that no equality links is read for each row: its size is part of what a row may cost.
 //   - Where public rows alone say whether a side has rows, its emptiness tells of nobody.
 //   - A condition on rows of joins stands in a CASE that mentions all of them: else Postgres applies it to one relation
 //     first, which has no rows then. For the same reason no condition from around a query with joins gets into it.
-func Unread(q *Select) string {
-	r := &reach{named: map[string]bool{}}
+func Unread(q *Select, joins Joins) string {
+	r := &reach{named: map[string]bool{}, ordered: joins.Ordered}
 	r.query(q, true)
 	return r.unread
 }
 
 // A reach is a proof of one statement.
 type reach struct {
-	named  map[string]bool // queries of WITH
-	unread string
+	named   map[string]bool // queries of WITH
+	ordered bool            // joins are as they are written
+	unread  string
 }
 
 func (r *reach) deny(what string) {
@@ -176,6 +179,9 @@ func (r *reach) join(j *Join) held {
 	case Left:
 		if of.surely = left.surely; !left.surely && left.protected && !unlinked {
 			r.deny("the right side of an outer join")
+		}
+		if !r.ordered && of.protected && j.follows() {
+			r.deny("the right side of an outer join behind another")
 		}
 	case Inner:
 		of.surely = left.surely && right.surely && len(j.On) == 1 && len(j.Links) == 1 && j.Links[0].leads() && !j.Links[0].null()

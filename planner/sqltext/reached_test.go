@@ -15,11 +15,11 @@ func TestUnread(t *testing.T) {
 	}
 	for name, q := range trees {
 		owned(q)
-		even, _ := sqltext.Even(q)
-		if unread := sqltext.Unread(even); unread != "" {
+		even, joins := sqltext.Even(q)
+		if unread := sqltext.Unread(even, joins); unread != "" {
 			t.Errorf("%s is not proved: %s\n%s", name, unread, sqltext.Lines(even.SQL()))
 		}
-		if proved := sqltext.Unread(q) == ""; proved != slices.Contains(whole, name) {
+		if proved := sqltext.Unread(q, sqltext.Joins{}) == ""; proved != slices.Contains(whole, name) {
 			t.Errorf("%s, as it is meant, is proved: %t\n%s", name, proved, sqltext.Lines(q.SQL()))
 		}
 	}
@@ -91,7 +91,7 @@ func TestUnreadFaults(t *testing.T) {
 		"a fault in a query of WITH":            {&sqltext.Select{With: named, From: &sqltext.Table{SQL: "w"}}, false},
 		"rows of some units, as they are meant": {&sqltext.Select{From: &sqltext.Among{Item: patients("p"), As: "p", Units: "y"}}, false},
 	} {
-		if unread := sqltext.Unread(c.q); (unread == "") != c.proved {
+		if unread := sqltext.Unread(c.q, sqltext.Joins{Ordered: true}); (unread == "") != c.proved {
 			t.Errorf("%s: %q, of which %t was expected", name, unread, c.proved)
 		}
 	}
@@ -104,10 +104,10 @@ func TestUnreadReferences(t *testing.T) {
 		first.On = append(first.On, more...)
 		return &sqltext.Select{From: foreign(first, hospitals("h"), "h.id = p.x")}
 	}
-	if unread := sqltext.Unread(by()); unread != "" {
+	if unread := sqltext.Unread(by(), sqltext.Joins{}); unread != "" {
 		t.Errorf("by foreign keys: %s", unread)
 	}
-	if sqltext.Unread(by("p.unit = v.unit")) == "" {
+	if sqltext.Unread(by("p.unit = v.unit"), sqltext.Joins{}) == "" {
 		t.Error("a join by more than its foreign key is proved")
 	}
 }
@@ -131,7 +131,7 @@ func TestUnreadEverywhere(t *testing.T) {
 		for x, proved := range map[string]bool{"p.smoker": true, exists: false} {
 			q := &sqltext.Select{Columns: star, From: patients("p")}
 			put(q, x)
-			if unread := sqltext.Unread(q); (unread == "") != proved {
+			if unread := sqltext.Unread(q, sqltext.Joins{}); (unread == "") != proved {
 				t.Errorf("%s in %s: %q, of which %t was expected", x, name, unread, proved)
 			}
 		}
@@ -171,8 +171,27 @@ func TestUnreadJoins(t *testing.T) {
 		"beside a query of WITH":         {withNamed(foreign(named, visits("v"), "w.id = v.patient")), false},
 	} {
 		c.q.Columns = star
-		if unread := sqltext.Unread(c.q); (unread == "") != c.proved {
+		if unread := sqltext.Unread(c.q, sqltext.Joins{}); (unread == "") != c.proved {
 			t.Errorf("%s: %q, of which %t was expected", name, unread, c.proved)
+		}
+	}
+}
+
+// TestUnreadOrder holds that an outer join behind another, whose conditions may leave no row, is proved in the written order alone.
+func TestUnreadOrder(t *testing.T) {
+	behind := func(right sqltext.Item, on ...string) *sqltext.Select {
+		return &sqltext.Select{Columns: star, From: left(left(patients("p"), right, on...), hospitals("h"), "h.id = v.hospital")}
+	}
+	whole := behind(visits("v"), "v.patient = p.id")
+	for name, q := range map[string]*sqltext.Select{
+		"a condition": behind(visits("v"), "v.patient = p.id", "v.cost > 5"), "a query": behind(dearer("v"), "v.patient = p.id"),
+		"whole": whole,
+	} {
+		for _, ordered := range []bool{true, false} {
+			unread := sqltext.Unread(q, sqltext.Joins{Ordered: ordered})
+			if proved := ordered || q == whole; (unread == "") != proved {
+				t.Errorf("%s, ordered: %t: %q", name, ordered, unread)
+			}
 		}
 	}
 }

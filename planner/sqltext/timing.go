@@ -12,7 +12,8 @@ import (
 //
 //   - chained, where a relation has conditions of its own, or is a query (chain.go): outer joins that
 //     begin with a relation of one row, so that no join has no row on the left;
-//   - read whole elsewhere: conditions come after the joins.
+//   - read whole elsewhere: conditions come after the joins. An outer join has its own, which leave out rows of its right side: where
+//     another one follows these, Postgres is to join in the order in which they are written, as it does a chain.
 //
 // In both forms conditions after the joins stand in a CASE that Postgres cannot split, and which
 // mentions a column of each relation, so that it cannot come before. Conditions of the query around it
@@ -25,8 +26,8 @@ import (
 
 // Joins says how Postgres is to join the relations of a statement, for its time to be even.
 type Joins struct {
-	// Chained says that they are joined in the order in which they are written.
-	Chained bool
+	// Ordered says that they are joined in the order in which they are written.
+	Ordered bool
 	// Scanned says that no index finds the rows of some: they are not to be looked up, or computed, for each row.
 	Scanned bool
 }
@@ -206,6 +207,7 @@ func (r *region) linkInner(even, j *Join, unfiltered bool) {
 func (r *region) linkOuter(even, j *Join, left read, below *region) {
 	links, rest := j.conditions()
 	even.On = slices.Concat(links, below.where(rest))
+	r.joins.Ordered = r.joins.Ordered || j.follows()
 	if left.unfiltered || j.LeftUnit == "" {
 		_, query := j.Right.(*Query)
 		r.joins.Scanned = r.joins.Scanned || query // it is computed once
@@ -222,6 +224,27 @@ func (j *Join) conditions() (links, rest []string) {
 		links = append(links, l.SQL)
 	}
 	return links, without(j.On, links)
+}
+
+// follows reports whether an outer join links rows that conditions of one on its left leave out: of A, B and C, Postgres may join B, of
+// which none may be left, with C first.
+func (j *Join) follows() bool {
+	left := thinned(j.Left)
+	return slices.ContainsFunc(j.Links, func(k Link) bool { return slices.Contains(left, k.Left.Of) || slices.Contains(left, k.Right.Of) })
+}
+
+// thinned names the relations on the right of outer joins that have conditions there, or are no tables.
+func thinned(it Item) []string {
+	j, ok := it.(*Join)
+	if !ok {
+		return nil
+	}
+	list := append(thinned(j.Left), thinned(j.Right)...)
+	_, table := j.Right.(*Table)
+	if _, rest := j.conditions(); j.Kind == Left && (len(rest) > 0 || !table) {
+		list = append(list, names(j.Right)...)
+	}
+	return list
 }
 
 // without returns the conditions that are none of others.

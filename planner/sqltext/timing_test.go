@@ -58,8 +58,8 @@ func both(meant, even *sqltext.Select) string {
 // settings writes how Postgres is to join.
 func settings(j sqltext.Joins) string {
 	said := ""
-	if j.Chained {
-		said += "\nchained"
+	if j.Ordered {
+		said += "\nordered"
 	}
 	if j.Scanned {
 		said += "\nscanned"
@@ -143,7 +143,7 @@ func TestSameRows(t *testing.T) {
 	if _, err := conn.Exec(ctx, rowsSQL).ReadAll(); err != nil {
 		t.Fatal(err)
 	}
-	chained := 0
+	ordered := 0
 	compare := func(name string, q *sqltext.Select) {
 		owned(q)
 		named := *q
@@ -155,8 +155,8 @@ func TestSameRows(t *testing.T) {
 			q = &named
 		}
 		even, joins := sqltext.Even(q)
-		if joins.Chained {
-			chained++
+		if joins.Ordered {
+			ordered++
 		}
 		want, got := result(t, conn, q.SQL()), result(t, conn, even.SQL())
 		if !slices.Equal(want, got) {
@@ -182,8 +182,8 @@ func TestSameRows(t *testing.T) {
 		}
 		compare(fmt.Sprint("random tree ", i), q)
 	}
-	if changed < 100 || some < 100 || chained < 40 {
-		t.Errorf("of 300 trees %d are changed, %d have rows, %d are chained", changed, some, chained)
+	if changed < 100 || some < 100 || ordered < 40 {
+		t.Errorf("of 300 trees %d are changed, %d have rows, %d are ordered", changed, some, ordered)
 	}
 }
 

@@ -59,6 +59,10 @@ var trees = map[string]*sqltext.Select{
 		Columns: star, From: left(patients("p"), visits("v"), "v.patient = p.id", "v.cost > 10"),
 		Where: []string{"p.smoker"},
 	},
+	"left behind left": {
+		Columns: star, Where: []string{"h.north IS NULL"},
+		From: left(left(patients("p"), visits("v"), "v.patient = p.id", "v.cost > 10"), hospitals("h"), "h.id = v.hospital"),
+	},
 	"left no other": {Columns: star, From: left(patients("p"), hospitals("h")), Where: []string{}},
 	"left of sub-select": {
 		Columns: star, From: left(dear, visits("v"), "v.patient = d.patient", "v.cost > 10"), Where: []string{"d.cost < 90"},

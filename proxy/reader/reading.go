@@ -46,7 +46,7 @@ func SettingsOf(r *planner.Read) (before, after []string) {
 	if r.Ordered {
 		set("enable_hashagg", "off")
 	}
-	if r.Joins.Chained {
+	if r.Joins.Ordered {
 		set("join_collapse_limit", "1")
 	}
 	if r.Joins.Scanned {

@@ -17,7 +17,7 @@ func TestSettingsOfReads(t *testing.T) {
 		!slices.Equal(after, []string{"SET LOCAL enable_hashagg TO DEFAULT"}) {
 		t.Errorf("around a read in the order of an index: %q, %q", before, after)
 	}
-	chained := &planner.Read{Joins: sqltext.Joins{Chained: true, Scanned: true}}
+	chained := &planner.Read{Joins: sqltext.Joins{Ordered: true, Scanned: true}}
 	before, after = SettingsOf(chained)
 	if !slices.Equal(before, []string{"SET LOCAL join_collapse_limit = 1", "SET LOCAL enable_nestloop = off"}) || len(after) != 2 {
 		t.Errorf("around a read of joins in their order: %q, %q", before, after)
