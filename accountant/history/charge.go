@@ -9,9 +9,6 @@ import (
 	"dpproxy/dp"
 )
 
-// balances are the balances of some scopes after a change.
-type balances = map[accountant.Scope]accountant.Balance
-
 func (s *State) charge(run string, c accountant.Charge) error {
 	next, err := s.reserve(run, c, func(b *accountant.Balance) *dp.Loss { return &b.Spent })
 	if err != nil {

@@ -37,12 +37,6 @@ func (p Past) Now(ctx context.Context) (Past, error) {
 // ErrNoEntry is returned by HeadOf of an entry that there is not.
 var ErrNoEntry = errors.New("history: there is no such entry")
 
-// Moment returns the state as one of the ledger with that ID, whose last entry has the given hash.
-func (s *State) Moment(ledger string, head Hash) (Moment, error) {
-	balances, err := s.Balances()
-	return Moment{Ledger: ledger, Seq: s.seq, Head: head, Balances: balances}, err
-}
-
 // PastOf returns a state as it is found.
 func PastOf(s *State, ledger string, head Hash, headOf func(ctx context.Context, seq uint64) (Hash, error)) (Past, error) {
 	m, err := s.Moment(ledger, head)

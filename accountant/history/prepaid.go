@@ -12,13 +12,6 @@ import (
 // nothing: the bound keeps a state small.
 const maxUnanswered = 1 << 12
 
-// prepaid is an unanswered charge.
-type prepaid struct {
-	id       accountant.ChargeID
-	question string
-	debits   []accountant.Debit
-}
-
 // Prepaid returns the latest amount that is prepaid for a question, the zero value if nothing is.
 func (s *State) Prepaid(question string) accountant.Prepaid {
 	for _, p := range slices.Backward(s.unanswered) {

@@ -9,14 +9,6 @@ import (
 	"dpproxy/dp"
 )
 
-// named returns the budget that has a name, or had it before a decision.
-func named(s *State, scope accountant.Scope) accountant.Scope {
-	if now, was := s.renamed[scope]; was {
-		return now
-	}
-	return scope
-}
-
 // rename gives a budget another name, or unites it with the one that has the name. All that was spent goes with it, and the
 // former name is one of the budget's for ever.
 func rename(s *State, e RenameEntry) error {

@@ -189,6 +189,12 @@ func Digest(snapshot []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// Moment returns the state as one of the ledger with that ID, whose last entry has the given hash.
+func (s *State) Moment(ledger string, head Hash) (Moment, error) {
+	balances, err := s.Balances()
+	return Moment{Ledger: ledger, Seq: s.seq, Head: head, Balances: balances}, err
+}
+
 // checkpoint compares the state with the entry's digest.
 func (s *State) checkpoint(e CheckpointEntry) error {
 	snapshot, err := s.Snapshot()
