@@ -162,6 +162,9 @@ func (s *State) restore(e RestoreEntry) error {
 		b.Spent, err = b.Spent.Plus(loss)
 		return err
 	})
+	if err == nil && s.format >= sharedFormat {
+		err = spread(s, next, e.Debits)
+	}
 	if err != nil {
 		return err
 	}

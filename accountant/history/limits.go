@@ -37,7 +37,7 @@ func (s *State) withLimit(l accountant.Limit) (accountant.Balance, error) {
 		return accountant.Balance{}, fmt.Errorf("history: the scope %q has no kind or no name", l.Scope)
 	case measurable(l) != nil:
 		return accountant.Balance{}, measurable(l)
-	case !known && l.Scope.Kind == accountant.UnitScope && s.format >= Format && len(unitsOf(s)) > 0:
+	case !known && l.Scope.Kind == accountant.UnitScope && s.format >= namedFormat && len(unitsOf(s)) > 0:
 		return accountant.Balance{}, &accountant.MissingError{Scope: unitsOf(s)[0], Stated: l.Scope}
 	case !known:
 		return accountant.Balance{Scope: l.Scope, Limit: l.Loss, Spent: dp.Zero(measure), Held: dp.Zero(measure)}, nil

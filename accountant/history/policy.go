@@ -9,9 +9,16 @@ import (
 	"dpproxy/accountant"
 )
 
-// Format is the latest format of a ledger: one whose entries say of which tables a budget is and which tables a charge reads.
-// Since it was raised every budget that the ledger has is debited, whatever a policy says.
-const Format = 3
+// The formats of a ledger that differ in how its entries count. A ledger counts by its own format, however old, until it is raised.
+const (
+	// namedFormat has entries that say of which tables a budget is and which tables a charge reads. Since it was raised every budget
+	// that the ledger has is debited, whatever a policy says.
+	namedFormat = 3
+	// sharedFormat has budgets that share a table catch up with each other.
+	sharedFormat = 4
+	// Format is the latest one.
+	Format = sharedFormat
+)
 
 // NeedsFormat reports whether an entry can only be recorded after the format of the ledger was raised.
 func NeedsFormat(e Entry) bool {
@@ -33,6 +40,11 @@ func setFormat(s *State, e FormatEntry) error {
 	case int(e) <= s.format:
 		return fmt.Errorf("%w %d", errFormat, s.format)
 	}
+	if s.format < sharedFormat && int(e) >= sharedFormat {
+		if err := addUp(s); err != nil {
+			return err
+		}
+	}
 	change(s, &s.format, int(e))
 	return nil
 }
@@ -40,7 +52,7 @@ func setFormat(s *State, e FormatEntry) error {
 // setPolicy takes the limits of a policy. It can create budgets and lower limits, and must have a limit for each budget that the
 // ledger has, but for retired ones and for those that were left out before the format was raised.
 func setPolicy(s *State, e PolicyEntry) error {
-	if s.format < Format {
+	if s.format < namedFormat {
 		return errors.New("history: the format of the ledger must be raised before a policy is set")
 	}
 	if err := checkPolicy(e); err != nil {
@@ -58,24 +70,32 @@ func setPolicy(s *State, e PolicyEntry) error {
 	if err := unclaimed(s, claims); err != nil {
 		return err
 	}
+	revived := map[accountant.Scope]bool{}
 	for scope, limit := range claims {
 		b, err := s.withLimit(accountant.Limit{Scope: scope, Loss: limit.Loss})
 		if err != nil {
 			return err
 		}
-		b.Retired = false
+		revived[scope], b.Retired = b.Retired, false
 		put(s, s.balances, scope, b)
 		drop(s, s.kept, scope)
 	}
-	linkAll(s, claims, e.Links)
+	links := linksFor(s, claims, e.Links)
+	if s.format >= sharedFormat {
+		if err := catchUp(s, links, revived); err != nil {
+			return err
+		}
+	}
+	for _, l := range links {
+		link(s, l.Scope, l.Table)
+	}
 	change(s, &s.ruled, true)
 	return nil
 }
 
-// linkAll notes the tables of the budgets that a policy names, and those that budgets have by one of their names or IDs already: after
+// linksFor returns the tables of the budgets that a policy names, and those that budgets have by one of their names or IDs already: after
 // tables have swapped their names both budgets are of both.
-func linkAll(s *State, claims map[accountant.Scope]accountant.Limit, links []accountant.Link) {
-	var all []accountant.Link
+func linksFor(s *State, claims map[accountant.Scope]accountant.Limit, links []accountant.Link) (all []accountant.Link) {
 	for _, l := range links {
 		for scope := range s.balances {
 			if claims[scope].Scope == l.Scope || scope.Kind == l.Scope.Kind && isOf(s, scope, l.Table) {
@@ -83,9 +103,7 @@ func linkAll(s *State, claims map[accountant.Scope]accountant.Limit, links []acc
 			}
 		}
 	}
-	for _, l := range all {
-		link(s, l.Scope, l.Table)
-	}
+	return all
 }
 
 // Allows returns the error that a policy would have, and changes nothing.
@@ -124,71 +142,6 @@ func ofTable(s accountant.Scope) bool {
 	return s.Kind == accountant.TableScope || s.Kind == accountant.LocalScope
 }
 
-// claim finds the budgets that the limits of a policy are for: the one of the limit's name; without it, all that have a table
-// with one of the limit's names or IDs, unless another limit names them; and a new one if there are none. One of several that a
-// decision has retired stays so.
-func claim(s *State, e PolicyEntry) (map[accountant.Scope]accountant.Limit, error) {
-	claims := map[accountant.Scope]accountant.Limit{}
-	var unnamed []accountant.Limit
-	retired := func(scope accountant.Scope) bool { return s.balances[scope].Retired }
-	for _, l := range e.Limits {
-		scope := named(s, l.Scope)
-		_, known := s.balances[scope]
-		other, twice := claims[scope]
-		if err := checkLocal(s, scope, l, e.Links); err != nil {
-			return nil, err
-		}
-		switch {
-		case twice:
-			return nil, fmt.Errorf("%w: %v and %v are one budget of the ledger, since a decision renamed it", accountant.ErrPolicy,
-				other.Scope, l.Scope)
-		case known:
-			claims[scope] = l
-		default:
-			unnamed = append(unnamed, l)
-		}
-	}
-	for _, l := range unnamed {
-		linked := slices.DeleteFunc(linkedBy(s, l.Scope, e.Links), func(c accountant.Scope) bool {
-			_, taken := claims[c]
-			return taken
-		})
-		if counting := slices.DeleteFunc(slices.Clone(linked), retired); len(counting) > 0 {
-			linked = counting // a decision has retired the others
-		}
-		for _, scope := range linked {
-			claims[scope] = l
-		}
-		if len(linked) == 0 {
-			claims[named(s, l.Scope)] = l
-		}
-	}
-	return claims, nil
-}
-
-// Stated returns the limits of a policy by the budgets of the ledger that they are for. Tables are known by their names alone, which are
-// those that they had when a policy was last set.
-func Stated(s *State, limits []accountant.Limit) (map[accountant.Scope]accountant.Limit, error) {
-	e := PolicyEntry{Limits: limits}
-	for _, l := range limits {
-		if l.Scope.Kind == accountant.TableScope {
-			e.Links = append(e.Links, accountant.Link{Scope: l.Scope, Table: accountant.Table{Name: l.Scope.Name}})
-		}
-	}
-	return claim(s, e)
-}
-
-// checkLocal refuses the budget of a local table that is the one of another name by its ID: what its objects have lost is in
-// the answers that the other name has.
-func checkLocal(s *State, scope accountant.Scope, l accountant.Limit, links []accountant.Link) error {
-	for _, other := range linkedBy(s, l.Scope, links) {
-		if other != scope && scope.Kind == accountant.LocalScope {
-			return &accountant.MissingError{Scope: other, Stated: l.Scope}
-		}
-	}
-	return nil
-}
-
 // unclaimed refuses a policy that lacks a budget of the ledger, or has two units.
 func unclaimed(s *State, claims map[accountant.Scope]accountant.Limit) error {
 	var unit accountant.Scope
@@ -212,18 +165,6 @@ func unclaimed(s *State, claims map[accountant.Scope]accountant.Limit) error {
 		return missing
 	}
 	return nil
-}
-
-// linkedBy returns the budgets of the same kind that are of one of the tables which a policy gives a budget, in the order of
-// their names.
-func linkedBy(s *State, of accountant.Scope, links []accountant.Link) (found []accountant.Scope) {
-	for _, b := range slices.SortedFunc(maps.Values(s.balances), byScope) {
-		is := func(l accountant.Link) bool { return l.Scope == of && isOf(s, b.Scope, l.Table) }
-		if b.Scope.Kind == of.Kind && slices.ContainsFunc(links, is) {
-			found = append(found, b.Scope)
-		}
-	}
-	return found
 }
 
 // isOf reports whether a budget is that of a table.
@@ -269,7 +210,7 @@ func takeOver(s *State, e PolicyEntry) error {
 
 // checkCover refuses a charge that leaves out a budget of the unit, of the analyst or of a table that is read.
 func checkCover(s *State, c accountant.Charge) error {
-	if s.format < Format {
+	if s.format < namedFormat {
 		return nil
 	}
 	covered := func(scope accountant.Scope) bool {

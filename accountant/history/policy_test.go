@@ -254,7 +254,7 @@ func TestUnitesMeasures(t *testing.T) {
 // TestFormatIsNamed holds that an earlier version, which knows no such field, names what it lacks.
 func TestFormatIsNamed(t *testing.T) {
 	body, err := history.Prepare("", history.FormatEntry(history.Format))
-	if err != nil || !strings.Contains(string(body), `"format_of_a_newer_dpproxy":3`) {
+	if err != nil || !strings.Contains(string(body), `"format_of_a_newer_dpproxy":4`) {
 		t.Errorf("%s, %v", body, err)
 	}
 }

@@ -24,7 +24,7 @@ func rename(s *State, e RenameEntry) error {
 	}
 	_, known := s.balances[from]
 	switch {
-	case s.format < Format:
+	case s.format < namedFormat:
 		return errors.New("history: the format of the ledger must be raised before a budget is renamed")
 	case !known:
 		return fmt.Errorf("%w: %v", accountant.ErrUnknownScope, e.From)
@@ -116,7 +116,7 @@ func retire(s *State, e RetireEntry) error {
 	scope := named(s, e.Scope)
 	b, known := s.balances[scope]
 	switch {
-	case s.format < Format:
+	case s.format < namedFormat:
 		return errors.New("history: the format of the ledger must be raised before a budget is retired")
 	case !known:
 		return fmt.Errorf("%w: %v", accountant.ErrUnknownScope, e.Scope)

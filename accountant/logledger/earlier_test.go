@@ -47,15 +47,7 @@ func earlierPolicy(unit string) history.PolicyEntry {
 func TestEarlierFormat(t *testing.T) {
 	for name, withSnapshot := range map[string]bool{"from its snapshot": true, "whole": false} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			if err := os.CopyFS(dir, os.DirFS("testdata/earlier")); err != nil {
-				t.Fatal(err)
-			}
-			if !withSnapshot {
-				if err := os.Remove(filepath.Join(dir, "ledger.snapshot")); err != nil {
-					t.Fatal(err)
-				}
-			}
+			dir := earlier(t, "testdata/earlier", withSnapshot)
 			l := mustOpen(t, dir, nil)
 			if err := l.SetPolicy(t.Context(), earlierPolicy("person")); !errors.Is(err, accountant.ErrPolicy) {
 				t.Errorf("another name of the unit: %v", err)
@@ -116,4 +108,62 @@ func wantEarlier(t *testing.T, l *logledger.Ledger, pico int64) {
 	if balances[0].Spent != spent || balances[1].Spent != spent || !balances[2].Frozen {
 		t.Errorf("the balances are %+v, want %v spent, and the visits frozen", balances, spent)
 	}
+}
+
+// TestEarlierShared opens a ledger of format 3, from its snapshot and whole. In it labs (1/1) and tests (1/2) were charged 3 and 2, they
+// swapped their names, and tests (1/1) was charged 4 from both budgets; then the budget of labs was retired, and tests was charged 1 more.
+// The first start has both budgets spend their sum, since nobody noted which charges were the same. A table that shares no budget, and the
+// unit, keep what they have spent.
+func TestEarlierShared(t *testing.T) {
+	labs, tests := earlierScope(accountant.TableScope, "public.labs"), earlierScope(accountant.TableScope, "public.tests")
+	visits, unit := earlierScope(accountant.TableScope, "public.visits"), earlierScope(accountant.UnitScope, "patient")
+	p := history.PolicyEntry{Limits: []accountant.Limit{{Scope: unit, Loss: accountanttest.ZCDP(60, 0)}}}
+	for scope, id := range map[accountant.Scope]string{labs: "1/2", tests: "1/1", visits: "1/3"} {
+		p.Limits = append(p.Limits, accountant.Limit{Scope: scope, Loss: accountanttest.ZCDP(25, 0)})
+		p.Links = append(p.Links, accountant.Link{Scope: scope, Table: accountant.Table{Name: scope.Name, ID: id}})
+	}
+	for name, withSnapshot := range map[string]bool{"from its snapshot": true, "whole": false} {
+		t.Run(name, func(t *testing.T) {
+			dir := earlier(t, "testdata/shared", withSnapshot)
+			l := mustOpen(t, dir, nil)
+			want := func(spent ...int64) {
+				t.Helper()
+				all, err := l.Balances(t.Context(), unit, visits, labs, tests)
+				for i, b := range all {
+					if b.Spent.Pico() != spent[i] {
+						t.Errorf("%v has spent %v, want %d", b.Scope, b.Spent, spent[i])
+					}
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			want(15, 5, 7, 7)
+			for range 2 { // starts
+				if err := l.SetPolicy(t.Context(), p); err != nil {
+					t.Fatal(err)
+				}
+				want(15, 5, 14, 14)
+				mustClose(t, l)
+				l = mustOpen(t, dir, nil)
+			}
+			mustClose(t, l)
+			verify(t, dir)
+		})
+	}
+}
+
+// earlier returns a copy of an earlier ledger.
+func earlier(t *testing.T, from string, withSnapshot bool) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	if !withSnapshot {
+		if err := os.Remove(filepath.Join(dir, "ledger.snapshot")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }
