@@ -123,6 +123,10 @@ func TestTables(t *testing.T) {
 				"flag": {Bounds: numbers("1", "1")},
 				"born": {Unbounded: true},
 			},
+			Derived: []policy.DerivedPolicy{
+				{Name: "days", Is: `"left" - seen`, Bounds: numbers("0", "6e1")},
+				{Name: "Tag danach", Is: "day + 1", Bounds: &policy.Bounds{LowText: "2020-01-02", HighText: "2025-01-01"}},
+			},
 		},
 		{Name: labs, Via: "visit_id", To: policy.ColumnName{Table: public("visits"), Column: "id"}},
 		{Name: catalog.Name{Schema: "lab", Name: "parts"}, Via: "lab_id", To: policy.ColumnName{Table: labs, Column: "id"}, AutoRows: 40},
@@ -384,11 +388,11 @@ func TestAnnotate(t *testing.T) {
 		{"tables/visits/unit", `testdata/clinic.good.yaml:28:11: tables.visits.unit: wrong
    28 |     unit: patient_id
                   ^`},
-		{"tables/lab.labs/unit/to", `testdata/clinic.good.yaml:44:31: tables.lab.labs.unit.to: wrong
-   44 |     unit: {via: visit_id, to: visits.id}
+		{"tables/lab.labs/unit/to", `testdata/clinic.good.yaml:47:31: tables.lab.labs.unit.to: wrong
+   47 |     unit: {via: visit_id, to: visits.id}
                                       ^`},
-		{"tables/public.hospitals/public/no/such/key", `testdata/clinic.good.yaml:48:30: tables.public.hospitals.public.no.such.key: wrong
-   48 |   public.hospitals: {public: true}
+		{"tables/public.hospitals/public/no/such/key", `testdata/clinic.good.yaml:51:30: tables.public.hospitals.public.no.such.key: wrong
+   51 |   public.hospitals: {public: true}
                                      ^`},
 		{"tables/lab.nowhere", `testdata/clinic.good.yaml:12:1: tables.lab.nowhere: wrong
    12 | tables:
@@ -396,8 +400,8 @@ func TestAnnotate(t *testing.T) {
 		{"nowhere", `testdata/clinic.good.yaml:1:1: nowhere: wrong
     1 | # Every key that a policy can have.
         ^`},
-		{"analysts/ana/password", `testdata/clinic.good.yaml:64:15: analysts.ana.password: wrong
-   64 | (this line is not shown: it may hold a secret)`},
+		{"analysts/ana/password", `testdata/clinic.good.yaml:67:15: analysts.ana.password: wrong
+   67 | (this line is not shown: it may hold a secret)`},
 	} {
 		if got := p.Annotate(strings.Split(test.path, "/"), "wrong").Error(); got != test.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", test.path, got, test.want)
@@ -465,7 +469,7 @@ func TestDocs(t *testing.T) {
 			examples = append(examples, example)
 		}
 	}
-	if len(examples) != 6 {
+	if len(examples) != 7 {
 		t.Fatalf("%d examples", len(examples))
 	}
 	p, err := config.Parse("docs/policy.md", []byte(examples[0]))

@@ -255,7 +255,7 @@ var tableKeys = []key[table]{
 	{
 		"reference", "", toggle(func(t *table, b bool) { t.Reference = b }), "`false`",
 		"Rows of the policy refer to the table's, which are nobody's in particular, such as addresses: they are looked up and never " +
-			"listed. Such a table has `columns`, `refers`, `not_protected` and the default for dates alone. " +
+			"listed. Such a table has `columns`, `derived`, `refers`, `not_protected` and the default for dates alone. " +
 			"[Reference tables](#reference-tables) says what is protected of them.",
 	},
 	{
@@ -269,6 +269,11 @@ var tableKeys = []key[table]{
 			"need not say any more that joins by them keep only such pairs.",
 	},
 	{"columns", "", part(func(v value, t *table) { t.Columns = readColumns(v) }), "none", "By name, see below."},
+	{
+		"derived", "", part(func(v value, t *table) { t.Derived = readDerived(v) }), "none",
+		"Bounds of expressions over the columns, by names of your own: `{stay_days: {is: gone - day, bounds: [0, 60]}}`. " +
+			"[Bounds of expressions](#bounds-of-expressions) says what they do.",
+	},
 	{
 		"partitions", "", part(func(v value, t *table) { t.partitions = readPartitions(v) }), "none",
 		"Partitions that analysts may name, see below.",
@@ -313,6 +318,12 @@ var columnKeys = []key[policy.ColumnPolicy]{
 	{"bounds", "", part(readColumnBounds), "", ""},
 	{"values", "", part(func(v value, c *policy.ColumnPolicy) { c.Values, c.EnumValues = readValues(v) }), "", ""},
 	{"step", "", part(func(v value, c *policy.ColumnPolicy) { c.Step = v.step() }), "", ""},
+}
+
+// derivedKeys are those of the bounds of an expression.
+var derivedKeys = []key[policy.DerivedPolicy]{
+	{"is", "", part(func(v value, d *policy.DerivedPolicy) { d.Is = readExpression(v) }), needed, ""},
+	{"bounds", "", part(func(v value, d *policy.DerivedPolicy) { d.Bounds = readBounds(v) }), needed, ""},
 }
 
 var tableDefaultKeys = []key[table]{

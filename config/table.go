@@ -191,7 +191,7 @@ func readTable(v value) (t table) {
 // ofReference refuses keys that a reference table cannot have.
 func (t *table) ofReference(v value, stated []string) {
 	for _, name := range stated {
-		if !slices.Contains([]string{"reference", "columns", "refers", "not_protected", "defaults"}, name) {
+		if !slices.Contains([]string{"reference", "columns", "derived", "refers", "not_protected", "defaults"}, name) {
 			v.fail("a reference table has no %s: its rows are nobody's in particular", name)
 			return
 		}

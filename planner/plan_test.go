@@ -72,12 +72,12 @@ func connect(t testing.TB) *pgconn.PgConn { return connectTo(t, server, "postgre
 //	plan [error=50] [relative_error=0.05] [target_fraction=0.9] [brdp] [epsilon=1] [mechanism=auto]
 //	  [pure] [params=(23)] [args=(5)] [delta=1e-10] [max_rows=5] [max_partitions=1] [max_sum=100]
 //	  [contribution=auto] [top=on] [indexed] [views] [hide=(id,patient_id)] [unbounded=(cost)] [step=(tip,0.01)]
-//	  [view=(hospitals,v)]
+//	  [view=(hospitals,v)] [derived]
 //
 // params are the types of the parameters, and args their values; indexed gives visits
 // indexes that begin with the unit; views adds those whose queries are not shown; hide names columns that
 // are hidden in every protected table; unbounded names columns of visits without bounds, and step one that
-// has a step instead; view names a public table that is a relation of another kind.
+// has a step instead; view names a public table that is a relation of another kind; derived bounds expressions over visits.
 func TestPlans(t *testing.T) {
 	served := plannertest.ServedVersion
 	plannertest.ServedVersion = 150000 // of the golden files
@@ -116,6 +116,9 @@ func drawPlan(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, d *datadrive
 	}
 	if d.HasArg("reference") {
 		cat = referredClinic(t)
+	}
+	if d.HasArg("derived") {
+		cat = boundedClinic(t)
 	}
 	if d.HasArg("unbounded") || d.HasArg("step") {
 		cat = unboundedClinic(t, list(d, "unbounded"), list(d, "step"))

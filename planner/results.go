@@ -177,7 +177,7 @@ func (r *results) errorsOf(designs []mechanisms.Mechanism) []ErrorBar {
 func (o *output) clampedTo() string {
 	var bounds []string
 	for _, t := range o.cutTerms() {
-		bounds = append(bounds, t.bounds())
+		bounds = append(bounds, t.bounds()+t.declared())
 	}
 	if bounds == nil {
 		return ""

@@ -140,7 +140,7 @@ type reading []*plantest.Exact
 func variants(t *testing.T) []variant {
 	t.Helper()
 	var out []variant
-	unlimited, unbounded := unlimitedClinic(t), unlimitedClinic(t, "cost", "steps")
+	unlimited, unbounded, bounded := unlimitedClinic(t), unlimitedClinic(t, "cost", "steps"), boundedClinic(t)
 	for _, mechanism := range []string{"laplace", "gaussian"} {
 		with := func(name string, cat *policy.Model, statements, orders []string, change func(*planner.Settings)) {
 			out = append(out, variant{name + ", " + mechanism, cat, statements, orders, func(s *planner.Settings) {
@@ -153,6 +153,7 @@ func variants(t *testing.T) []variant {
 			s.Contribution = planner.ChosenContribution
 		})
 		with("limits chosen", unlimited, sensitivityStatements, forced, func(*planner.Settings) {})
+		with("bounds of expressions", bounded, boundedStatements, nil, func(*planner.Settings) {})
 		with("no bounds of values", unbounded, unboundedStatements, forced, func(*planner.Settings) {})
 		with("a limit of sums", unbounded, unboundedStatements, nil, func(s *planner.Settings) { s.MaxSum = big.NewRat(70_000, 1) })
 	}

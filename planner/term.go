@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"fmt"
 	"math/big"
 	"strconv"
 	"strings"
@@ -63,6 +64,9 @@ func describe(e scalar.Expr) string {
 	if c, ok := scalar.PlainColumn(e); ok {
 		return c.Shown()
 	}
+	if b := scalar.PlainBounded(e); b != nil {
+		return b.Name
+	}
 	return "an expression"
 }
 
@@ -81,6 +85,18 @@ func (t term) everyValue() bool {
 // bounds writes the bounds of the values.
 func (t term) bounds() string {
 	return "[" + t.limitText(t.values.low) + ", " + t.limitText(t.values.high) + "]"
+}
+
+// declared says which bounds of the policy there are for what the values are computed of, beside those of columns.
+func (t term) declared() string {
+	var said []string
+	for _, b := range scalar.BoundedIn(t.arg) {
+		said = append(said, fmt.Sprintf("%s (%s in [%s, %s])", b.Name, b.Text, b.Bounds.LowText, b.Bounds.HighText))
+	}
+	if said == nil {
+		return ""
+	}
+	return ", by the policy's " + strings.Join(said, ", ")
 }
 
 func (t term) limitText(n int64) string {

@@ -10,7 +10,7 @@ import (
 	"dpproxy/planner/policy"
 )
 
-// boundsOf says which columns of a table have bounds, and where the policy states them.
+// boundsOf says which columns of a table, and which expressions over them, have bounds, and where the policy states them.
 func boundsOf(t *policy.Table) (lines []string) {
 	var own, byDefault []string
 	for i := range t.Columns {
@@ -28,6 +28,13 @@ func boundsOf(t *policy.Table) (lines []string) {
 	if byDefault != nil {
 		lines = append(lines, fmt.Sprintf("bounds by %s, from %s to %s: %s", t.Dates.Of, t.Dates.First, t.Dates.Last,
 			strings.Join(byDefault, ", ")))
+	}
+	var expressions []string
+	for _, b := range t.Bounded {
+		expressions = append(expressions, fmt.Sprintf("%s (%s) [%s, %s]", b.Name, b.Text, b.Bounds.LowText, b.Bounds.HighText))
+	}
+	if expressions != nil {
+		lines = append(lines, "bounds of expressions: "+strings.Join(expressions, ", "))
 	}
 	return lines
 }

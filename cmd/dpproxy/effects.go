@@ -94,7 +94,7 @@ func summable(t *policy.Table, c *policy.Column) bool {
 	return number && !c.Hidden && !t.Identifies(c.Name)
 }
 
-// rows writes the effects of a table: of its count, and of the sum of each column that is no key.
+// rows writes the effects of a table: of its count, and of the sum of each column that is no key and of each expression with bounds.
 func (e effects) rows(t *policy.Table) [][]string {
 	all := [][]string{{"", "what one " + e.model.Unit() + " can add", "off by at most, 95 times in 100"}}
 	add := func(aggregate string) {
@@ -109,6 +109,12 @@ func (e effects) rows(t *policy.Table) [][]string {
 	for i := range t.Columns {
 		if c := &t.Columns[i]; summable(t, c) {
 			add("sum(" + ast.QuoteIdent(c.Name) + ")")
+		}
+	}
+	for _, b := range t.Bounded {
+		if b.Plain() && b.Expr().Type().Number() {
+			add("sum(" + b.Text + ")")
+			all[len(all)-1][0] = "sum(" + b.Text + ")"
 		}
 	}
 	return all

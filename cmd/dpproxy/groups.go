@@ -16,12 +16,8 @@ import (
 func (e effects) groups(t *policy.Table) (lines []string) {
 	var public, private, reasons []string
 	refused := map[string][]string{}
-	for i := range t.Columns {
-		c := &t.Columns[i]
-		if c.Hidden {
-			continue
-		}
-		plan, err := e.plan(t.Name, "count(*)", " GROUP BY "+ast.QuoteIdent(c.Name))
+	for _, k := range keysOf(t) {
+		plan, err := e.plan(t.Name, "count(*)", " GROUP BY "+k.sql)
 		if err != nil {
 			why := err.Error()
 			if refusal, ok := errors.AsType[*pgerr.Error](err); ok {
@@ -30,13 +26,13 @@ func (e effects) groups(t *policy.Table) (lines []string) {
 			if refused[why] == nil {
 				reasons = append(reasons, why)
 			}
-			refused[why] = append(refused[why], c.Name)
+			refused[why] = append(refused[why], k.name)
 			continue
 		}
 		if n, known := planner.PublicGroups(plan); known {
-			public = append(public, fmt.Sprintf("%s %d", c.Name, n))
+			public = append(public, fmt.Sprintf("%s %d", k.name, n))
 		} else {
-			private = append(private, c.Name)
+			private = append(private, k.name)
 		}
 	}
 	if public != nil {
@@ -50,4 +46,22 @@ func (e effects) groups(t *policy.Table) (lines []string) {
 		lines = append(lines, fmt.Sprintf("no groups of %s: %s", strings.Join(refused[why], ", "), why))
 	}
 	return lines
+}
+
+// A groupKey is what a table can be grouped by.
+type groupKey struct{ name, sql string }
+
+// keysOf are the columns of a table that analysts see, and the expressions that have bounds.
+func keysOf(t *policy.Table) (keys []groupKey) {
+	for i := range t.Columns {
+		if c := &t.Columns[i]; !c.Hidden {
+			keys = append(keys, groupKey{c.Name, ast.QuoteIdent(c.Name)})
+		}
+	}
+	for _, b := range t.Bounded {
+		if b.Plain() {
+			keys = append(keys, groupKey{b.Text, "(" + b.Text + ")"})
+		}
+	}
+	return keys
 }

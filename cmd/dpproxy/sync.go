@@ -121,10 +121,25 @@ func (s *site) mirrorPlanOf(cat *policy.Model) mirror.Plan {
 			plan.Protected[i].Comment += fmt.Sprintf("; rows that belong to no %s count (%s)", cat.Unit(), counted)
 		}
 	}
+	for _, t := range plan.Protected {
+		commentBounded(t, cat.Table(t.Name))
+	}
 	for i, v := range plan.Views {
 		plan.Views[i].Hidden = cat.Withheld(v.Name)
 	}
 	return plan
+}
+
+// commentBounded tells in the comments of columns which expressions over them have bounds.
+func commentBounded(p mirror.Protected, t *policy.Table) {
+	for _, b := range t.Bounded {
+		said := fmt.Sprintf("%s: values of %s are clamped to [%s, %s]", b.Name, b.Text, b.Bounds.LowText, b.Bounds.HighText)
+		for _, c := range b.Expr().Columns() {
+			m := p.Columns[c.Name]
+			m.Comment = strings.TrimPrefix(m.Comment+"; "+said, "; ")
+			p.Columns[c.Name] = m
+		}
+	}
 }
 
 // protected describes a table to analysts: \d+ shows these texts.

@@ -75,3 +75,25 @@ func TestCommentsOfRowsThatCount(t *testing.T) {
 		t.Errorf("check says\n%s", got)
 	}
 }
+
+// TestCommentsOfBounds holds that the comments of columns say which expressions over them have bounds.
+func TestCommentsOfBounds(t *testing.T) {
+	tables := plannertest.ClinicPolicy()
+	tables.Tables[1].Derived = []policy.DerivedPolicy{
+		{Name: "rest", Is: "cost - tip", Bounds: plannertest.Bounds("0", "50").Bounds},
+		{Name: "likely", Is: "CASE WHEN hospital_id = 1 THEN cost END * cost", Bounds: plannertest.Bounds("0", "1e2").Bounds},
+	}
+	cat := plannertest.CheckedBy(t, tables, plannertest.ClinicSchema())
+	s := &site{policy: &config.Policy{Tables: tables}, secret: secret{}}
+	const rest, likely = "rest: values of cost - tip are clamped to [0, 50]",
+		"likely: values of CASE WHEN hospital_id = 1 THEN cost END * cost are clamped to [0, 1e2]"
+	visits := s.mirrorPlanOf(cat).Protected[1]
+	for column, want := range map[string]string{
+		"cost": "values are clamped to [0, 20000]; " + rest + "; " + likely, "tip": "values are clamped to [-1.5, 99]; " + rest,
+		"hospital_id": likely, "score": "values are clamped to [-1, 1]",
+	} {
+		if got := visits.Columns[column].Comment; got != want {
+			t.Errorf("the comment of %s is %q", column, got)
+		}
+	}
+}

@@ -77,7 +77,7 @@ var allowed = map[string]string{
 		"planner/scalar mirror mirror/introspect mirror/steady",
 	"survey":               "pgerr parser parser/ast mechanisms accountant accountant/realized estimate/population",
 	"proxy/settings":       "dp pgerr parser planner",
-	"config":               "dp catalog planner planner/policy accountant",
+	"config":               "dp catalog parser planner planner/policy accountant",
 	"cmd/dpproxy":          anything,
 	"internal/archtest":    "internal/shape",
 	"internal/await":       "",

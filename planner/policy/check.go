@@ -86,6 +86,9 @@ func (c *checker) table(p *TablePolicy) {
 			c.problem(p.Name, "columns."+name, "there is no such column")
 		}
 	}
+	for _, d := range p.Derived {
+		derive(c, t, d)
+	}
 	c.model.tables[p.Name] = t
 	if other := c.model.byName[p.Name.Name]; other == nil || other.Public {
 		c.model.byName[p.Name.Name] = t

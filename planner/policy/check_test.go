@@ -187,9 +187,43 @@ var spoilt = []struct {
 		visits.Foreign[0].Forgets = true
 		visits.Loose, visits.Foreign = visits.Foreign, nil
 	}, "rows of an erased patient would be public"},
+	{"bounds of an expression over no column", derived("cost - fee", "0", "1"), `derived.x.is: there is no column "fee"`},
+	{"bounds of an expression over a hidden column", func(p *policy.Policy, s *catalog.Schema) {
+		p.Tables[1].Columns["cost"] = policy.ColumnPolicy{Hidden: true}
+		derived("cost * 2", "0", "1")(p, s)
+	}, `the column "cost" is hidden`},
+	{"bounds of an expression over another table", derived("patients.weight - cost", "0", "1"), `write "weight" without "patients"`},
+	{"bounds of an expression over a column without any", derived("hospital_id * 2", "0", "1"), `the column "hospital_id" has no bounds`},
+	{"bounds of a column", derived("cost", "0", "1"), "no operator or function of columns"},
+	{"bounds of a choice", derived("COALESCE(cost, tip)", "0", "1"), "no operator or function of columns"},
+	{"bounds of a constant", derived("2 * 3", "0", "1"), "names no column"},
+	{"bounds of a text", derived("upper(diagnosis)", "0", "1"), "type text, which cannot have bounds"},
+	{"bounds of a span of time", derived("at - at", "0", "1"), "type interval, which cannot have bounds"},
+	{"bounds of an aggregate", derived("sum(cost)", "0", "1"), "aggregate"},
+	{"bounds of what changes", derived("cost * random()", "0", "1"), "random() is not allowed"},
+	{"bounds of what is no expression", derived("cost -", "0", "1"), "no expression over the columns"},
+	{"numbers as bounds of a date", derived("day + 1", "0", "1"), "derived.x.bounds: numbers as bounds of an expression of type date"},
+	{"dates as bounds of a number", derived("cost * 2", "2020-01-01", "2020-01-02"), "dates as bounds of an expression of type numeric"},
+	{"bounds of an expression the wrong way round", derived("cost * 2", "2", "1"), "the lower bound is above the upper one"},
+	{"bounds of an expression that is called as a column", func(p *policy.Policy, s *catalog.Schema) {
+		derived("cost * 2", "0", "1")(p, s)
+		p.Tables[1].Derived[0].Name = "tip"
+	}, "derived.tip: the table has a column of this name"},
+	{"bounds of an expression that has some", func(p *policy.Policy, s *catalog.Schema) {
+		derived("cost + steps * 2", "0", "1")(p, s)
+		derived("(2 * steps + cost)", "0", "2")(p, s)
+	}, "x is the same expression"},
 	{"values under a loose collation", func(_ *policy.Policy, s *catalog.Schema) {
 		s.Tables[name("patients")].Columns[2].Deterministic = false
 	}, "cannot have declared values"},
+}
+
+// derived bounds an expression over visits, as x.
+func derived(is, low, high string) func(*policy.Policy, *catalog.Schema) {
+	return func(p *policy.Policy, _ *catalog.Schema) {
+		d := policy.DerivedPolicy{Name: "x", Is: is, Bounds: plannertest.Bounds(low, high).Bounds}
+		p.Tables[1].Derived = append(p.Tables[1].Derived, d)
+	}
 }
 
 func step(numerator, denominator int64) policy.ColumnPolicy {

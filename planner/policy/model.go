@@ -8,6 +8,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/parser"
 	"dpproxy/parser/ast"
+	"dpproxy/planner/scalar"
 )
 
 // A Model is a policy with the proofs of the real database's catalogue. It is made by
@@ -46,6 +47,8 @@ type Table struct {
 	Unit Path
 	// Counting says how rows without a unit count; nil if they are left out, or if there are none.
 	Counting *Counting
+	// Bounded are the expressions over columns that have bounds of their own.
+	Bounded []*scalar.Bounded
 	// References lead to rows of the same unit, as is assumed, beside the way.
 	References    []Reference
 	MaxRows       int64

@@ -56,6 +56,14 @@ type TablePolicy struct {
 	// Dates are the bounds of columns of dates that say nothing else, or nil. Questions are the same by the bounds that follow, which
 	// [Stated] has.
 	Dates *Dates `json:"-"`
+	// Derived are expressions over the columns that have bounds of their own.
+	Derived []DerivedPolicy `json:",omitzero"`
+}
+
+// A DerivedPolicy bounds an expression over the columns of a table, as if it were one.
+type DerivedPolicy struct {
+	Name, Is string
+	Bounds   *Bounds
 }
 
 // A ColumnName is a column of a table.

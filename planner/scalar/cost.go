@@ -86,6 +86,8 @@ func (c *costing) expr(e Expr) int64 {
 		n = added(n, c.call(e))
 	case *aggregate:
 		times = e.over.rowsOfFrame()
+	case *bounded: // is written beside the test whether it is NULL
+		times = 2
 	case *choice:
 		n = added(n, c.choice(e))
 	case *cast:

@@ -17,7 +17,11 @@ import (
 // derived checks an expression over x, a column of a derived table that stands for
 // an expression of each branch, against the same over plain Postgres.
 func (db *database) derived(ctx context.Context, text string, branches ...string) error {
-	r := resolver()
+	return db.derivedAs(ctx, resolver(), text, text, branches...)
+}
+
+// derivedAs is derived with columns that have bounds, against another text over plain Postgres.
+func (db *database) derivedAs(ctx context.Context, r *scalar.Resolver, text, native string, branches ...string) error {
 	x := &scalar.Column{Name: "x", SQL: `t0."x"`}
 	for _, b := range branches {
 		e, _, err := parse(b)
@@ -41,7 +45,7 @@ func (db *database) derived(ctx context.Context, text string, branches ...string
 	if err != nil {
 		return err
 	}
-	return db.compareDerived(ctx, res, x, text, branches)
+	return db.compareDerived(ctx, res, x, native, branches)
 }
 
 func (db *database) compareDerived(ctx context.Context, res *resolved, x *scalar.Column, text string, branches []string) error {

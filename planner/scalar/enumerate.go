@@ -30,6 +30,9 @@ type enumeration struct {
 }
 
 func (n *enumeration) values(e Expr, in Interval, where []Expr) ([]string, bool) {
+	if b, ok := e.(*bounded); ok {
+		e = b.x
+	}
 	if _, computed := e.(*call); !computed && e.Type().Zoned() { // of date_trunc alone local times are the keys
 		return nil, false
 	}
@@ -175,7 +178,11 @@ func (n *enumeration) tens(c *call, in Interval) ([]string, bool) {
 
 // firstDays lists the dates on which the periods of date_trunc begin.
 func (n *enumeration) firstDays(c *cast, where []Expr) ([]string, bool) {
-	x, ok := c.x.(*call)
+	of := c.x
+	if b, ok := of.(*bounded); ok {
+		of = b.x
+	}
+	x, ok := of.(*call)
 	if !ok || c.typ.OID != pgtype.Date || x.fn.name != "date_trunc" {
 		return nil, false
 	}

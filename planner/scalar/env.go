@@ -79,6 +79,8 @@ func (env *Env) compute(e Expr) Interval {
 		return castBounds(env, e)
 	case *choice:
 		return env.choice(e)
+	case *bounded:
+		return boundedInterval(env, e)
 	case *aggregate:
 		return aggregateBounds(env, e)
 	case *Query, *logic:
@@ -102,7 +104,7 @@ func (env *Env) Never(e Expr) bool {
 		return e.kind == ast.Or && !slices.ContainsFunc(e.args, func(x Expr) bool { return !env.Never(x) })
 	case *call:
 		return env.neverTrue(e)
-	case *Ref, *cast, *choice, *aggregate, *Query, *term:
+	case *Ref, *cast, *choice, *bounded, *aggregate, *Query, *term:
 	}
 	return false
 }
@@ -357,7 +359,7 @@ func (env *Env) beyondInt8(e Expr) bool {
 	case *call, *aggregate:
 		i := env.interval(e)
 		return i.Bounded() && !i.within(Interval{Low: lowestInt8, High: highestInt8})
-	case *choice:
+	case *choice, *bounded:
 		for _, o := range operands(e) {
 			if o.Type().Whole() && env.beyondInt8(o) {
 				return true

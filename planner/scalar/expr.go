@@ -33,6 +33,8 @@ type Column struct {
 	// a plain column of a table is like that column. The derived table's select list
 	// writes them with [Writer.Target].
 	Of []Expr
+	// Row is the row of the table that the column is of; nil if no expression over its columns has bounds.
+	Row *Row
 	// SQL is how the column is written where it is in scope, e.g. t0."cost"; a column
 	// of a domain with a cast to the domain's base type. Its value is [Column.Read].
 	SQL string
@@ -186,6 +188,12 @@ type (
 		tests []Expr
 		x     Expr // of CASE x WHEN value, else nil
 	}
+	// bounded is an operator or function of one row of a table whose values the policy bounds.
+	bounded struct {
+		node
+		x  Expr
+		by *Bounded
+	}
 	// aggregate is an aggregate over the rows of one group of one unit, or a window function over those of a partition.
 	aggregate struct {
 		node
@@ -236,6 +244,9 @@ func (e *logic) Columns() []*Column { return columnsOf(e) }
 func (e *choice) Columns() []*Column { return columnsOf(e) }
 
 // Columns implements Expr.
+func (e *bounded) Columns() []*Column { return columnsOf(e) }
+
+// Columns implements Expr.
 func (e *aggregate) Columns() []*Column { return columnsOf(e) }
 
 // operands returns the expressions directly below e.
@@ -251,6 +262,8 @@ func operands(e Expr) []Expr {
 		return e.args
 	case *choice:
 		return e.operands()
+	case *bounded:
+		return []Expr{e.x}
 	case *aggregate:
 		return e.operands()
 	}

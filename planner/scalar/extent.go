@@ -60,6 +60,8 @@ func (s *BoundsSearch) search(e Expr, needed bool, below choiceKind) {
 		s.all(e.args, false)
 	case *choice:
 		s.choice(e, needed, below)
+	case *bounded:
+		s.search(e.x, false, "")
 	case *aggregate:
 		s.search(e.x, e.name != "count", "")
 		s.search(e.filter, false, "")

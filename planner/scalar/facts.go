@@ -199,49 +199,7 @@ func asColumn(t, col pgtype.Type) pgtype.Type {
 }
 
 // Equal reports whether two expressions are the same, of the same columns and constants.
-func Equal(a, b Expr) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	if a.Type() != b.Type() || !sameNode(a, b) {
-		return false
-	}
-	return slices.EqualFunc(operands(a), operands(b), Equal)
-}
-
-// sameNode compares two expressions without their operands. Operands of equal nodes are in
-// the same places.
-func sameNode(a, b Expr) bool {
-	switch a := a.(type) {
-	case *Ref:
-		b, ok := b.(*Ref)
-		return ok && a.Column == b.Column
-	case *Query:
-		return a == b
-	case *constant:
-		b, ok := b.(*constant)
-		return ok && a.fold == b.fold
-	case *term:
-		return a == b
-	case *logic:
-		b, ok := b.(*logic)
-		return ok && a.kind == b.kind
-	case *call:
-		b, ok := b.(*call)
-		return ok && a.fn.same(b.fn) && a.zone == b.zone
-	case *cast:
-		b, ok := b.(*cast)
-		return ok && a.zone == b.zone
-	case *choice:
-		b, ok := b.(*choice)
-		return ok && a.kind == b.kind && (a.x == nil) == (b.x == nil)
-	case *aggregate:
-		b, ok := b.(*aggregate)
-		return ok && a.name == b.name && a.distinct == b.distinct && a.rows == b.rows && (a.x == nil) == (b.x == nil) &&
-			(a.filter == nil) == (b.filter == nil) && a.over.same(b.over)
-	}
-	return false
-}
+func Equal(a, b Expr) bool { return identity.same(a, b) }
 
 // NeverNull reports whether e is not NULL wherever all conditions are true.
 func NeverNull(conditions []Expr, e Expr) bool {
@@ -342,6 +300,8 @@ func strict(e, x Expr) bool {
 		return some(e.x)
 	case *choice:
 		return e.kind == nullIf && some(e.results...)
+	case *bounded:
+		return some(e.x)
 	case *logic:
 		return e.kind == ast.Not && some(e.args...)
 	case *Ref, *Query, *term, *constant, *aggregate:

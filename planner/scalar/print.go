@@ -34,7 +34,7 @@ func (p *printer) expr(e Expr) string {
 		return e.sql
 	case *constant:
 		return p.constants.SQL(e.fold)
-	case *Query, *aggregate:
+	case *Query, *aggregate, *bounded:
 		p.ok = false
 		return "NULL"
 	}

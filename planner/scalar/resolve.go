@@ -92,6 +92,15 @@ func (r *resolution) resolveAll(list ...ast.Expr) ([]Expr, error) {
 }
 
 func (r *resolution) resolve(e ast.Expr) (Expr, error) {
+	x, err := r.meaning(e)
+	if err != nil {
+		return nil, err
+	}
+	return bound(r.builder.constants, x), nil
+}
+
+// meaning resolves an expression without bounds that the policy declares for it.
+func (r *resolution) meaning(e ast.Expr) (Expr, error) {
 	switch e := e.(type) {
 	case nil:
 		return nil, pgerr.New(pgerr.Internal, "an expression with a gap")

@@ -30,6 +30,8 @@ func (env *Env) Scale(e Expr) (digits int, ok bool) {
 		return env.Scale(e.x)
 	case *choice:
 		return env.largestScale(e.results)
+	case *bounded:
+		return env.Scale(e.x)
 	case *aggregate:
 		if e.x != nil && e.name != "avg" {
 			return env.Scale(e.x)

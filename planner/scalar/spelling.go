@@ -64,16 +64,28 @@ func Modify(t pgtype.Type, sql string) string {
 	return "CAST(" + sql + " AS pg_catalog.bpchar(" + strconv.Itoa(t.Length()) + "))"
 }
 
-// spelled writes an expression for where its equal values must be identical if [OneSpelling]
-// says so: as a column of a derived table, and as a key. Numbers and times are
-// within their bounds, texts cut. A cast is written with its modifier in any case, and columns have it.
-func (w *Writer) spelled(e Expr) (fragment, error) {
-	if f, ok := w.grouped(e, asIs); ok {
-		return f, nil
-	}
-	m := asIs
+// within is the mode in which an expression is within its bounds, if it can have some.
+func within(e Expr) mode {
 	if e.Type().Number() || e.Type().Dated() {
-		m = clamped
+		return clamped
+	}
+	return asIs
+}
+
+// spelled writes an expression for where its equal values must be identical if [OneSpelling]
+// says so, as a key: numbers and times are within their bounds, but those that the policy bounds are as they are, and texts cut.
+func (w *Writer) spelled(e Expr) (fragment, error) {
+	if boundedOf(e) != nil {
+		return w.spelledIn(asIs, e)
+	}
+	return w.spelledIn(within(e), e)
+}
+
+// spelledIn is spelled in a mode, also for a column of a derived table. A cast is written with its modifier in any case, and columns
+// have it.
+func (w *Writer) spelledIn(m mode, e Expr) (fragment, error) {
+	if f, ok := w.grouped(e, asIs); ok && (m == asIs || boundedOf(e) == nil) {
+		return f, nil
 	}
 	f, err := w.write(e, cutting(e, m))
 	if err != nil {

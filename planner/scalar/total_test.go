@@ -87,41 +87,12 @@ func vast(v scalar.Value) bool {
 
 // check compares the planner's SQL of an expression with plain Postgres.
 func (db *database) check(ctx context.Context, text string) error {
-	e, _, err := parse(text)
+	res, err := db.resolved(ctx, text)
 	if err != nil {
 		return err
 	}
-	res, err := db.resolve(ctx, resolver(), e)
-	if err != nil {
+	if err := db.total(ctx, res, text); err != nil {
 		return err
-	}
-	if db.version < 15 && slices.ContainsFunc(res.env.Values, vast) {
-		return errMirror
-	}
-	w := res.writer()
-	sql, err := value(w, res.x)
-	if err != nil {
-		return err
-	}
-	t := res.x.Type()
-	within, bounds := "NULL", res.env.Bounds(res.x)
-	if bounds.Bounded() {
-		within, err = db.within(w, res.x, bounds)
-		if err != nil {
-			return err
-		}
-	}
-	ours, err := db.query(ctx, res.env, "SELECT k, inside, "+shown(t, sql)+", "+within+" FROM public.t AS t0 ORDER BY k")
-	if err != nil {
-		return fmt.Errorf("raised: %w\n\tSELECT %s, %s", err, sql, within)
-	}
-	if err := db.equal(ctx, text, t, ours, "t"); err != nil {
-		return fmt.Errorf("%w\n\t%s", err, sql)
-	}
-	for _, r := range ours {
-		if err := inBounds(r[3], bounds, t.Family() == pgtype.FloatFamily); err != nil {
-			return fmt.Errorf("row %s: %w\n\t%s", *r[0], err, within)
-		}
 	}
 	if err := db.spelled(ctx, res, text); err != nil {
 		return err
@@ -130,6 +101,47 @@ func (db *database) check(ctx context.Context, text string) error {
 		return err
 	}
 	return db.listed(ctx, res)
+}
+
+// total compares the planner's SQL of an expression with a text in plain Postgres. It has a value on every row, within its bounds where
+// it is to be.
+func (db *database) total(ctx context.Context, res *resolved, text string) error {
+	ours, sql, err := db.rowsWithin(ctx, res)
+	if err != nil {
+		return err
+	}
+	if err := db.equal(ctx, text, res.x.Type(), ours, "t"); err != nil {
+		return fmt.Errorf("%w\n\t%s", err, sql)
+	}
+	return nil
+}
+
+// rowsWithin computes an expression by the planner's SQL for every row, and that it is within its bounds where it is to be.
+func (db *database) rowsWithin(ctx context.Context, res *resolved) (rows [][]*string, sql string, err error) {
+	if db.version < 15 && slices.ContainsFunc(res.env.Values, vast) {
+		return nil, "", errMirror
+	}
+	w := res.writer()
+	if sql, err = value(w, res.x); err != nil {
+		return nil, "", err
+	}
+	t := res.x.Type()
+	within, bounds := "NULL", res.env.Bounds(res.x)
+	if bounds.Bounded() {
+		if within, err = db.within(w, res.x, bounds); err != nil {
+			return nil, "", err
+		}
+	}
+	rows, err = db.query(ctx, res.env, "SELECT k, inside, "+shown(t, sql)+", "+within+" FROM public.t AS t0 ORDER BY k")
+	if err != nil {
+		return nil, "", fmt.Errorf("raised: %w\n\tSELECT %s, %s", err, sql, within)
+	}
+	for _, r := range rows {
+		if err := inBounds(r[3], bounds, t.Family() == pgtype.FloatFamily); err != nil {
+			return nil, "", fmt.Errorf("row %s: %w\n\t%s", *r[0], err, within)
+		}
+	}
+	return rows, sql, nil
 }
 
 // stepped reports steps that are not those of the expression's own value, on any row.

@@ -109,7 +109,11 @@ func (w *Writer) Target(c *Column, branch int) (string, error) {
 	if from, to := e.Type().Family(), c.Type.Family(); from != to && (from != pgtype.IntFamily || !c.Type.Number()) {
 		return "", pgerr.New(pgerr.Internal, "a column of type %s stands for a value of type %s", c.Type, e.Type()).At(e.Pos())
 	}
-	f, err := w.spelled(e)
+	m := within(e)
+	if boundedOf(&Ref{Column: c}) != nil { // whatever reads the column brings it into its bounds
+		m = asIs
+	}
+	f, err := w.spelledIn(m, e)
 	if err != nil {
 		return "", err
 	}
@@ -131,6 +135,9 @@ func (w *Writer) write(e Expr, m mode) (fragment, error) {
 }
 
 func (w *Writer) dispatch(e Expr, m mode) (fragment, error) {
+	if b, ok := e.(*bounded); ok {
+		return writeBounded(w, b, m)
+	}
 	if f, ok := w.grouped(e, m); ok {
 		return f, nil
 	}
@@ -152,7 +159,7 @@ func (w *Writer) dispatch(e Expr, m mode) (fragment, error) {
 		return w.logic(e)
 	case *aggregate:
 		return w.aggregate(e)
-	case *term:
+	case *term, *bounded:
 	}
 	return fragment{}, pgerr.New(pgerr.Internal, "an expression that cannot be written").At(e.Pos())
 }
@@ -207,6 +214,8 @@ func (w *Writer) column(e *Ref, m mode) (fragment, error) {
 	switch {
 	case cuttable(c.Type) && c.Reach == Whole && !c.derived():
 		return fragment{sql: Beginning.Read(c.SQL), typ: pgtype.Of(pgtype.Text)}, nil
+	case boundedOf(&Ref{Column: c}) != nil:
+		return brought(w, f, e)
 	case c.derived() || !c.Type.Number() && !c.Type.Dated():
 		return f, nil
 	}
@@ -362,6 +371,9 @@ func (w *Writer) unbounded(e Expr) *Ref {
 // Key writes an expression that rows are grouped by. date_trunc of an instant
 // stays a local time, which stands for the instant that it is in the session's time zone.
 func (w *Writer) Key(e Expr) (string, pgtype.Type, error) {
+	if b, ok := e.(*bounded); ok {
+		e = b.x
+	}
 	c, ok := e.(*call)
 	if !ok || c.fn.over.key == nil || c.typ.OID != pgtype.Timestamptz {
 		return w.Value(e)

@@ -18,6 +18,14 @@ func newColumn(r *relation, c *policy.Column) *scalar.Column {
 	}
 }
 
+// boundedRow is the row of a table as expressions know it, nil if the policy bounds nothing that is computed of it.
+func boundedRow(t *policy.Table) *scalar.Row {
+	if t.Bounded == nil {
+		return nil
+	}
+	return &scalar.Row{Bounded: t.Bounded}
+}
+
 // sql writes the value of the column of that name where the table is read.
 func (r *relation) sql(name string) string {
 	i := slices.IndexFunc(r.table.Columns, func(c policy.Column) bool { return c.Name == name })

@@ -140,9 +140,10 @@ func (d *draft) table(t *policy.Table, name string, at int) (*relation, error) {
 		return nil, err
 	}
 	r.table = t
+	row := boundedRow(t)
 	for i := range t.Columns {
 		c := newColumn(r, &t.Columns[i])
-		c.Untold = d.resolved.view != ""
+		c.Untold, c.Row = d.resolved.view != "", row
 		r.columns = append(r.columns, c)
 	}
 	return r, nil

@@ -1,0 +1,101 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dpproxy/parser"
+	"dpproxy/parser/ast"
+	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
+)
+
+// derive gives a table the bounds of an expression over its columns. They are what the values are brought into, as into the bounds of a
+// column, and no fact about them: nothing has to hold of the data.
+func derive(c *checker, t *Table, p DerivedPolicy) {
+	where := "derived." + p.Name
+	if _, clash := t.Source.Column(p.Name); clash {
+		c.problem(t.Name, where, "the table has a column of this name: give the expression another")
+		return
+	}
+	d, err := bound(t, p)
+	if err != nil {
+		c.problem(t.Name, where+".is", "%s", told(err))
+		return
+	}
+	number := d.Expr().Type().Number()
+	switch {
+	case number && p.Bounds.Low == nil:
+		c.problem(t.Name, where+".bounds", "dates as bounds of an expression of type %s", d.Expr().Type())
+		return
+	case !number && p.Bounds.Low != nil:
+		c.problem(t.Name, where+".bounds", "numbers as bounds of an expression of type %s", d.Expr().Type())
+		return
+	case number && p.Bounds.Low.Cmp(p.Bounds.High) > 0:
+		c.problem(t.Name, where+".bounds", "the lower bound is above the upper one")
+		return
+	}
+	for _, other := range t.Bounded {
+		if d.Is(other) {
+			c.problem(t.Name, where+".is", "%s is the same expression", other.Name)
+			return
+		}
+	}
+	t.Bounded = append(t.Bounded, d)
+}
+
+// bound resolves the expression, of columns that have what it needs.
+func bound(t *Table, p DerivedPolicy) (*scalar.Bounded, error) {
+	tree, refusal := parser.ParseDerived(p.Is)
+	if refusal != nil {
+		return nil, refusal
+	}
+	d, err := scalar.NewBounded(p.Name, p.Is, tree, visible(t))
+	if err != nil {
+		return nil, err
+	}
+	scalar.NewBoundsSearch(func(col *scalar.Column, _ int) {
+		err = pgerr.New(pgerr.NoBounds, "the column %q has no bounds, without which nothing is computed of it", col.Name)
+	}).Of(d.Expr(), false)
+	d.Bounds = scalarBounds(p.Bounds)
+	return d, err
+}
+
+// visible returns the columns that an expression may name: those of the table that analysts see.
+func visible(t *Table) func(*ast.Column) (*scalar.Column, error) {
+	known := map[string]*scalar.Column{}
+	return func(ref *ast.Column) (*scalar.Column, error) {
+		i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == ref.Name })
+		switch {
+		case ref.Qualifier != "":
+			return nil, pgerr.New(pgerr.UndefinedObject, "the columns are those of the table: write %q without %q", ref.Name,
+				ref.Qualifier)
+		case i < 0:
+			return nil, pgerr.New(pgerr.UndefinedObject, "there is no column %q", ref.Name)
+		case t.Columns[i].Hidden:
+			return nil, pgerr.New(pgerr.UndefinedObject, "the column %q is hidden: no statement can compute the expression", ref.Name)
+		case known[ref.Name] == nil:
+			known[ref.Name] = t.Columns[i].Scalar(ref.Name)
+		}
+		return known[ref.Name], nil
+	}
+}
+
+// told writes a refusal with its hint.
+func told(err error) string {
+	refusal, ok := errors.AsType[*pgerr.Error](err)
+	switch {
+	case !ok:
+		return err.Error()
+	case refusal.Hint == "":
+		return refusal.Message
+	}
+	return fmt.Sprintf("%s (%s)", refusal.Message, strings.TrimSuffix(refusal.Hint, "."))
+}
+
+// scalarBounds returns bounds as expressions know them.
+func scalarBounds(b *Bounds) *scalar.Bounds {
+	return &scalar.Bounds{Low: b.Low, High: b.High, LowText: b.LowText, HighText: b.HighText}
+}

@@ -1,0 +1,76 @@
+package scalar
+
+import (
+	"dpproxy/parser/ast"
+	"dpproxy/pgerr"
+)
+
+// NewBounded resolves an expression over columns. It is an operator or a function, whose values, as they are written, lie within bounds
+// that follow from those of its columns: a choice among values, such as COALESCE, can hold anything. Its Bounds are nil.
+func NewBounded(name, text string, e ast.Expr, column func(*ast.Column) (*Column, error)) (*Bounded, error) {
+	r := &Resolver{Constants: &Constants{}, Column: column}
+	x, err := r.Expr(e)
+	if err != nil {
+		return nil, err
+	}
+	switch t := x.Type(); {
+	case len(x.Columns()) == 0:
+		return nil, pgerr.New(pgerr.NotAllowed, "the expression names no column").WithHint("Write an expression over columns of the table.")
+	case !Computed(x):
+		return nil, pgerr.New(pgerr.NotAllowed, "the expression is no operator or function of columns").
+			WithHint("A column has bounds of its own; of a choice among values, bound what is computed in it.")
+	case !t.Number() && !t.Dated():
+		return nil, pgerr.New(pgerr.NotAllowed, "the expression is of type %s, which cannot have bounds", t).
+			WithHint("Bound a number, a date or a timestamp.")
+	}
+	return &Bounded{Name: name, Text: text, x: x, folds: r.Constants.Folds()}, nil
+}
+
+// Is reports whether two expressions over columns of one table are the same.
+func (d *Bounded) Is(o *Bounded) bool {
+	return sameness{
+		columns: func(a, b *Column) bool { return a.Name == b.Name },
+		folds:   d.alike(o.folds),
+		pattern: true,
+	}.same(d.x, o.x)
+}
+
+// alike compares constants of the expression with others, by their texts.
+func (d *Bounded) alike(others []Fold) func(i, j int) bool {
+	return func(i, j int) bool { return d.folds[i].SQL == others[j].SQL && d.folds[i].Type == others[j].Type }
+}
+
+// bound gives an expression its bounds, if the policy has some for it.
+func bound(c *Constants, x Expr) Expr {
+	if !Computed(x) {
+		return x
+	}
+	row := rowOf(x)
+	if row == nil {
+		return x
+	}
+	for _, d := range row.Bounded {
+		is := sameness{
+			columns: func(p, of *Column) bool { return of.Base().Row == row && of.Base().Name == p.Name },
+			folds:   d.alike(c.folds),
+			pattern: true,
+		}
+		if is.same(d.x, x) {
+			return &bounded{node{typ: x.Type(), at: x.Pos()}, x, d}
+		}
+	}
+	return x
+}
+
+// rowOf returns the row of the first column in an expression of which something is bounded, else nil.
+func rowOf(e Expr) *Row {
+	if ref, ok := e.(*Ref); ok {
+		return ref.Column.Base().Row
+	}
+	for _, o := range operands(e) {
+		if row := rowOf(o); row != nil {
+			return row
+		}
+	}
+	return nil
+}
