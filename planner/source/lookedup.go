@@ -112,7 +112,13 @@ func errUnlooked(p *resolved, r *relation) error {
 	return e.WithHint("No column that a statement can name refers to it.")
 }
 
-const lookUpHint = "Join it by its whole key, or compare that in a sub-select: %s. Of an outer join it is the nullable side."
+const lookUpHint = "Join it by its whole key, or compare that in EXISTS: %s. Of an outer join it is the nullable side."
+
+// errMayBeNull refuses IN of a column that may be NULL: whether it is NULL then, or false, is whether the reference table has any row.
+func errMayBeNull(r *relation, at int) error {
+	return pgerr.New(pgerr.Ownership, "IN of a column that may be NULL would say whether the reference table %q has rows", r.name).At(at).
+		WithHint("Use EXISTS, with an equality of that column and the key.")
+}
 
 // fromAnywhere writes the equalities by which a row of some table looks up the reference table; "" if a statement can name none.
 // Protected tables come first.

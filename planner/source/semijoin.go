@@ -37,7 +37,11 @@ func (p *proof) ofSameUnit(j *semijoin) (*semijoin, error) {
 	both := slices.Concat(region(inner.root), region(p.root))
 	c := newClasses(slices.Concat(inner.equal, p.equal), both, follows)
 	follows.lookUp(inner.relations, p.follows.joinable(p.root, p.classes), p.resolved, c)
-	if r := follows.unlooked(inner.relations); r != nil && r != follows.end(p.owner) {
+	switch r := follows.unlooked(inner.relations); {
+	case r == nil || r == follows.end(p.owner):
+	case inner.unmatched && inner.view == "":
+		return nil, errMayBeNull(r, j.at)
+	default:
 		return nil, errUnlooked(inner.resolved, r)
 	}
 	if !c.same(follows.unit(inner.owner), p.unit()) {
