@@ -3,6 +3,7 @@ package suggest
 import (
 	"time"
 
+	"dpproxy/catalog"
 	"dpproxy/suggest/words"
 )
 
@@ -19,6 +20,12 @@ func spanOf(first, last time.Time) span {
 
 // born reports whether a column has dates of birth, which are earlier than all others.
 func (f *field) born() bool { return f.times() && f.isOf(words.Birth) }
+
+// IsBirth reports whether a column of a table is called as dates of birth are.
+func IsBirth(t *catalog.Table, column string) bool {
+	f := readRelation(t).field(column)
+	return f != nil && f.born()
+}
 
 // commonDates takes the days that constraints say of most columns of dates for the default of all. Columns of which nothing is known keep
 // no bounds. Without such days the default is asked for once, and not at each column.

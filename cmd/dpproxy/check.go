@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -122,7 +123,11 @@ func (c *checkCommand) against(ctx context.Context, s *site) error {
 	for _, line := range idleDates(s.policy, cat) {
 		fmt.Printf("%s: %s\n", c.Policy, line)
 	}
-	c.warn(policy.Remarks(cat))
+	declared, err := ofDeclared(ctx, conn, cat)
+	if err != nil {
+		return err
+	}
+	c.warn(slices.Concat(policy.Remarks(cat), declared, ofBirths(cat)))
 	if err := errors.Join(checkLocal(ctx, localSite{s}, c.Policy, cat), c.confirmed(ctx, s, conn, cat)); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func ReadSurvey(ctx context.Context, conn *pgx.Conn) (*Survey, error) {
 		return nil, err
 	}
 	defer tx.Rollback(ctx)
-	s := &Survey{Checks: map[catalog.Name][]string{}}
+	s := &Survey{}
 	of := Relations{}
 	if err := s.relations(ctx, tx, &of); err != nil {
 		return nil, err
@@ -34,7 +34,8 @@ func ReadSurvey(ctx context.Context, conn *pgx.Conn) (*Survey, error) {
 	if s.Schema, err = Read(ctx, tx, of); err != nil {
 		return nil, err
 	}
-	return s, s.checks(ctx, tx)
+	s.Checks, err = Checks(ctx, tx)
+	return s, err
 }
 
 func (s *Survey) relations(ctx context.Context, tx pgx.Tx, of *Relations) error {
@@ -88,21 +89,23 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// checks reads the expressions of CHECK constraints.
-func (s *Survey) checks(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, `
+// Checks reads the expressions of the CHECK constraints of tables and of domains, by their names. Rows need not
+// fulfil constraints that are NOT VALID, which are not among them.
+func Checks(ctx context.Context, of querier) (map[catalog.Name][]string, error) {
+	rows, err := of.Query(ctx, `
 		SELECT n.nspname, coalesce(c.relname, t.typname), pg_get_expr(k.conbin, k.conrelid)
 		FROM pg_constraint k LEFT JOIN pg_class c ON c.oid = k.conrelid LEFT JOIN pg_type t ON t.oid = k.contypid
 		JOIN pg_namespace n ON n.oid = coalesce(c.relnamespace, t.typnamespace)
-		WHERE k.contype = 'c' ORDER BY 1, 2, k.conname`)
+		WHERE k.contype = 'c' AND k.convalidated ORDER BY 1, 2, k.conname`)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var of catalog.Name
+	all := map[catalog.Name][]string{}
+	var n catalog.Name
 	var check string
-	_, err = pgx.ForEachRow(rows, []any{&of.Schema, &of.Name, &check}, func() error {
-		s.Checks[of] = append(s.Checks[of], check)
+	_, err = pgx.ForEachRow(rows, []any{&n.Schema, &n.Name, &check}, func() error {
+		all[n] = append(all[n], check)
 		return nil
 	})
-	return err
+	return all, err
 }

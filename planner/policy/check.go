@@ -114,6 +114,9 @@ func (c *checker) column(p *TablePolicy, src catalog.Column) Column {
 	if b := p.defaultBounds(src); b != nil {
 		col.Bounds, col.ByDefault = b, true
 	}
+	if typ := c.schema.Types[src.Type.Base]; typ != nil {
+		col.Labels = typ.Labels
+	}
 	where := "columns." + src.Name
 	fam := familyOf(src.Type)
 	switch {

@@ -77,6 +77,8 @@ type Column struct {
 	// ByDefault says that the bounds are those of the table's default for dates.
 	ByDefault bool
 	Values    []string // public values; nil if it has none
+	// Labels are those of the column's enum; nil if it is none.
+	Labels []string
 	// Step is the step that values are summed in: of numeric values a power of ten, of floating-point
 	// ones a power of two; nil if the policy states none.
 	Step *big.Rat
