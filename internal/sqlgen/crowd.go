@@ -67,6 +67,8 @@ func (s *Schema) ofCrowd(t *table, c column, f Filling, units int) string {
 		return "100000 + g"
 	case t == s.places:
 		return "'zone ' || g"
+	case f == Ordinary && c.name == site:
+		return fmt.Sprintf("g %% %d + 1", manySites)
 	case f == Ordinary && c.kind != composite:
 		return c.ordinary()
 	case c.notNull:

@@ -150,7 +150,7 @@ func sites() *table {
 		if i%4 == 0 {
 			area, other = "NULL", "NULL"
 		}
-		t.rows = append(t.rows, []string{strconv.Itoa(i), area, strconv.Itoa(i * 3 % 11), other})
+		t.rows = append(t.rows, []string{strconv.Itoa(i), area, strconv.Itoa(i * 3 % 10), other})
 	}
 	return t
 }
