@@ -52,8 +52,9 @@
 // one policy that calls an IMMUTABLE function that raises. The planner evaluates
 // it, so the relation can be described but never planned, not even under WHERE
 // false. A view over protected relations calls the function in its own condition, or
-// is security_invoker over relations that do. Everything belongs to [ddl.Owner], which is neither
-// superuser nor BYPASSRLS, since a view of a superuser would read through the policy.
+// is security_invoker over relations that do, which are planned wherever an answer hangs
+// on them. Everything belongs to [ddl.Owner], which is neither superuser nor BYPASSRLS,
+// since a view of a superuser would read through the policy.
 //
 // # A mirror on the server of the real database
 //

@@ -68,6 +68,11 @@ type View struct {
 // whole reports whether the mirror has the definition of the view.
 func (v View) whole() bool { return v.Shown && len(v.Hidden) == 0 }
 
+// showsDefinition reports whether the mirror has the definition of the view of that name.
+func showsDefinition(p Plan, view catalog.Name) bool {
+	return slices.ContainsFunc(p.Views, func(v View) bool { return v.Name == view && v.whole() })
+}
+
 // A Column of a protected relation, as far as the policy speaks of it.
 type Column struct {
 	Comment string

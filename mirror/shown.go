@@ -103,7 +103,7 @@ func (x showing) unlisted(p Plan, labels func(of catalog.Name, label string) boo
 	switch {
 	case x.kind == "rows" && !slices.Contains(p.Public, x.of):
 		return fmt.Sprintf("rows of %v, %s", x.of, p.kindOf(x.of))
-	case x.kind == "definition" && !slices.ContainsFunc(p.Views, func(v View) bool { return v.Name == x.of && v.whole() }):
+	case x.kind == "definition" && !showsDefinition(p, x.of):
 		return fmt.Sprintf("the definition of %v, which the policy does not show", x.of)
 	case x.kind == "label" && !labels(x.of, x.label):
 		return fmt.Sprintf("labels of the type %v, which the policy does not list", x.of)

@@ -105,12 +105,22 @@ func TestViewFingerprint(t *testing.T) {
 }
 
 func TestSyncViews(t *testing.T) {
-	p := views(t)
-	p.sync(t, viewPlan())
-	if again := changed(p.sync(t, viewPlan())); len(again) > 0 {
+	p, plan := views(t), viewPlan()
+	run(t, p.upstream, "CREATE VIEW counted AS SELECT region, count(*) AS n FROM patients GROUP BY region")
+	plan.Views = append(plan.Views, mirror.View{Name: name("counted"), Shown: true})
+	plan.Analysts[0].Tables = append(plan.Analysts[0].Tables, name("counted"))
+	p.sync(t, plan)
+	if again := changed(p.sync(t, plan)); len(again) > 0 {
 		t.Errorf("the second run reported %q", again)
 	}
 	ana := p.as(t, "ana")
+	for _, sql := range []string{
+		"TABLE counted", "SELECT count(*) FROM counted", "SELECT FROM counted LIMIT 0", "EXPLAIN SELECT FROM counted",
+	} {
+		if got := state(t, ana, sql); got != "PB010" {
+			t.Errorf("%s ended with %q", sql, got)
+		}
+	}
 	for _, relation := range []string{"adults", "bills", "adult_bills", "sales_2024"} {
 		for _, sql := range []string{
 			"SELECT * FROM %", "SELECT FROM % WHERE false", "SELECT 1 FROM % LIMIT 0", "EXPLAIN SELECT FROM %",
