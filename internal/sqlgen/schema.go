@@ -62,6 +62,8 @@ type Schema struct {
 	composite bool
 	// partitioned says that events and parts are, by a column of their keys.
 	partitioned bool
+	// derives says that the policy bounds expressions.
+	derives bool
 }
 
 // A Profile is the manner of the rows of a schema.
@@ -79,7 +81,7 @@ func (g *Generator) Schema(p Profile) *Schema {
 	s := &Schema{
 		MaxRows: choose(g, 0, 1, 3, 5), MaxPartitions: choose(g, 1, 2, 3),
 		unitType:     choose(g, "int", "int", "bigint", "text", "uuid", "varchar(9)", "char(9)", "bpchar"),
-		uniquePeople: p == Honest || g.chance(75),
+		uniquePeople: p == Honest || g.chance(75), derives: p == Adversarial,
 	}
 	if p == Honest {
 		s.MaxRows, s.MaxPartitions = 500, 500
@@ -186,6 +188,9 @@ func (s *Schema) Policy() string {
 			if text := c.policy(); text != "" {
 				fmt.Fprintf(&b, "      %s: {%s}\n", c.name, text)
 			}
+		}
+		if s.derives {
+			b.WriteString(t.derived())
 		}
 	}
 	return b.String() + "  places: {public: true}\n  sites: {reference: true, columns: {rank: {bounds: [0, 9]}}}\n"

@@ -96,7 +96,7 @@ func (r *resolution) resolve(e ast.Expr) (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bound(r.builder.constants, x), nil
+	return bound(r.constants, x), nil
 }
 
 // meaning resolves an expression without bounds that the policy declares for it.
