@@ -146,21 +146,8 @@ func TestTables(t *testing.T) {
 		})
 	}
 	want.Tables = append(want.Tables, policy.TablePolicy{Name: catalog.Name{Schema: "archive", Name: "stays"}, UnitColumn: "patient_id"})
-	for i, t := range want.Tables { // the nearest default for dates; a partition has that of its table
-		within := &policy.Dates{First: "2010-01-01", Last: "2025-12-31", Of: "defaults.dates"}
-		switch {
-		case t.Public:
-			within = nil
-		case t.Name == public("wards"):
-			within = &policy.Dates{First: "1990-01-01", Last: "1990-01-01", Of: "tables.wards.defaults.dates"}
-		case t.Name.Schema == "lab":
-			within = &policy.Dates{First: "2015-01-01", Last: "2024-12-31", Of: "schemas.lab.defaults.dates"}
-		case strings.HasPrefix(t.Name.Name, "sales"):
-			within = &policy.Dates{First: "2024-01-01", Last: "2024-12-31", Of: "tables.sales.defaults.dates"}
-		case t.Name.Schema == "archive":
-			within = &policy.Dates{First: "2001-01-01", Last: "2001-12-31", Of: "schemas.archive.defaults.dates"}
-		}
-		want.Tables[i].Dates = within
+	for i, t := range want.Tables {
+		want.Tables[i].Dates = nearestDates(t)
 	}
 	p := load(t, "testdata/clinic.good.yaml")
 	if diff := cmp.Diff(want, p.Tables, sameNumbers); diff != "" {
@@ -178,6 +165,23 @@ func TestTables(t *testing.T) {
 	if diff := cmp.Diff(views, p.Views); diff != "" {
 		t.Errorf("views (-want +got):\n%s", diff)
 	}
+}
+
+// nearestDates is the default for dates of a table of the clinic: the nearest; a partition has that of its table.
+func nearestDates(t policy.TablePolicy) *policy.Dates {
+	switch {
+	case t.Public:
+		return nil
+	case t.Name == public("wards"):
+		return &policy.Dates{First: "1990-01-01", Last: "1990-01-01", Of: "tables.wards.defaults.dates"}
+	case t.Name.Schema == "lab":
+		return &policy.Dates{First: "2015-01-01", Last: "2024-12-31", Of: "schemas.lab.defaults.dates"}
+	case strings.HasPrefix(t.Name.Name, "sales"):
+		return &policy.Dates{First: "2024-01-01", Last: "2024-12-31", Of: "tables.sales.defaults.dates"}
+	case t.Name.Schema == "archive":
+		return &policy.Dates{First: "2001-01-01", Last: "2001-12-31", Of: "schemas.archive.defaults.dates"}
+	}
+	return &policy.Dates{First: "2010-01-01", Last: "2025-12-31", Of: "defaults.dates"}
 }
 
 // TestFormerNames reads a policy under the former names of keys and under their names.
