@@ -201,7 +201,7 @@ func (s *classification) copied() {
 	}
 	if ref, _ := s.table(c.Relation); ref.Resolved.Protected {
 		s.st.Form, s.st.Inner, s.st.Protected = Utility, s.l.inner(s.stmt), s.protected
-		s.st.refuse(rowAccess(result{at: ref.At, table: ref.Name}))
+		s.st.refuse(rowAccess(result{at: ref.At, table: ref.Name, reference: ref.Resolved.Reference}))
 	}
 }
 

@@ -29,7 +29,7 @@ func (a *analysis) joined(l, r result) result {
 			WithHint("Aggregate the protected rows in a sub-select of their own and join the two results."))
 	}
 	return result{
-		kind: l.kind, at: l.at, table: l.table, blocks: slices.Concat(l.blocks, r.blocks),
+		kind: l.kind, at: l.at, table: l.table, reference: l.reference, blocks: slices.Concat(l.blocks, r.blocks),
 		chosen: l.chosen || r.chosen, sorted: l.sorted || r.sorted,
 	}
 }
