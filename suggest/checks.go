@@ -20,7 +20,7 @@ type domain struct {
 func domainOf(column string, checks []string) domain {
 	var d domain
 	for _, check := range checks {
-		if x := conditionOf(check); x != nil {
+		if x := conditionOn(column, check); x != nil {
 			d.take(column, x)
 		}
 	}
@@ -33,6 +33,14 @@ type checked struct{}
 // Relation implements parser.Names.
 func (checked) Relation(_, name string) (ast.Relation, bool) {
 	return ast.Relation{Schema: "public", Name: name, Protected: true}, true
+}
+
+// conditionOn parses the expression of a constraint that names a column, as [conditionOf]; nil if it does not.
+func conditionOn(column, check string) ast.Expr {
+	if !strings.Contains(strings.ToLower(check), strings.ToLower(column)) {
+		return nil
+	}
+	return conditionOf(check)
 }
 
 // conditionOf parses the expression of a constraint, as Postgres prints it; nil if it is one that the

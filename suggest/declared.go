@@ -66,7 +66,7 @@ type condition struct {
 
 func (c *constraints) add(column string, checks []string) {
 	for _, check := range checks {
-		if x := conditionOf(check); x != nil {
+		if x := conditionOn(column, check); x != nil {
 			c.all = append(c.all, condition{column, x})
 		}
 	}

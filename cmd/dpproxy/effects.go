@@ -30,7 +30,7 @@ const (
 
 // of plans an aggregate over a table alone.
 func (e effects) of(n catalog.Name, aggregate string) (planner.Effect, error) {
-	plan, err := e.plan(n, aggregate, "")
+	plan, err := e.plan(n, aggregate, "", e.settings(n))
 	if err != nil {
 		return planner.Effect{}, err
 	}
@@ -42,7 +42,7 @@ func (e effects) of(n catalog.Name, aggregate string) (planner.Effect, error) {
 }
 
 // plan plans an aggregate over a table alone, with the end of a statement.
-func (e effects) plan(n catalog.Name, aggregate, end string) (*planner.Plan, error) {
+func (e effects) plan(n catalog.Name, aggregate, end string, s planner.Settings) (*planner.Plan, error) {
 	script, err := parser.Parse("SELECT "+aggregate+" FROM "+e.model.Table(n).SQL()+end, e.model)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (e effects) plan(n catalog.Name, aggregate, end string) (*planner.Plan, err
 	if err != nil {
 		return nil, err
 	}
-	return query.Specialize(nil, e.settings(n))
+	return query.Specialize(nil, s)
 }
 
 // settings are those of an analyst who asks for an epsilon and nothing else.

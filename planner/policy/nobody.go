@@ -65,8 +65,8 @@ func (c *checker) nobody(t *Table, p *TablePolicy) {
 // identifier.
 func wholeOf(m *Model, t *Table) *Table {
 	whole := m.Whole(t)
-	for _, n := range m.Protected() {
-		if of := m.tables[n]; slices.Contains(of.Source.Children, whole.Name) {
+	for _, of := range m.tables {
+		if !of.Public && slices.Contains(of.Source.Children, whole.Name) {
 			return wholeOf(m, of)
 		}
 	}
