@@ -32,12 +32,14 @@ func TestFirstPolicy(t *testing.T) {
 	t.Run("university", func(t *testing.T) {
 		url := data.URL("university", pgtemp.Superuser)
 		runFiles(t, url, university+"schema.sql", university+"rows.sql")
-		firstPolicy(t, url, ofUniversity)
+		_, s, r := firstPolicy(t, url, ofUniversity)
+		refusedAtFirst(t, s, r, url, ofUniversity)
 	})
 	t.Run("clinic", func(t *testing.T) {
 		url := data.URL("clinic", pgtemp.Superuser)
 		runFiles(t, url, "../../suggest/testdata/schemas/clinic.sql", "testdata/clinic/rows.sql")
-		said, want := firstPolicy(t, url, ofClinic), block(t, ofClinic, "summary")
+		said, _, _ := firstPolicy(t, url, ofClinic)
+		want := block(t, ofClinic, "summary")
 		if !strings.HasPrefix(said, want) {
 			t.Errorf("the summary of the clinic: -want +got:\n%s", cmp.Diff(want, said))
 		}
@@ -59,18 +61,32 @@ func runFiles(t *testing.T, url string, files ...string) {
 	}
 }
 
-// firstPolicy plays a part of the document: its commands, its policy and its ten statements. It returns what the commands have said.
-func firstPolicy(t *testing.T, url, text string) (said string) {
+// refusedAtFirst asks the question of the document that is refused, and asks it again after the remedy.
+func refusedAtFirst(t *testing.T, s *sitetest.Site, r *sitetest.Running, url, text string) {
 	t.Helper()
-	dir := t.TempDir()
-	s := &sitetest.Site{
-		Dir: dir, Database: "postgres", Policy: filepath.Join(dir, "policy.yaml"),
-		Mirror: sitetest.StartServer(t, pgtemp.Options{Mirror: true}),
+	question, refusal, _ := strings.Cut(block(t, text, "refused"), "\n")
+	out := sitetest.Psql(t, r, question)
+	for line := range strings.Lines(refusal) {
+		if !strings.Contains(out, strings.TrimSpace(line)) {
+			t.Errorf("no %q in\n%s", line, out)
+		}
 	}
-	began := time.Now()
-	for command := range strings.SplitSeq(strings.TrimSpace(block(t, text, "sh")), "\n") {
+	const bounded = "bounds by defaults.dates, from 2022-01-01 to 2026-12-31"
+	if said := commands(t, s, url, block(t, text, "remedy")); !strings.Contains(said, bounded) {
+		t.Errorf("the remedy says\n%s", said)
+	}
+	r.HangUp(t, "the policy was reloaded")
+	if out := sitetest.Psql(t, r, question); !answered.MatchString(out) || strings.Contains(out, "ERROR") {
+		t.Errorf("with bounds %s is\n%s", question, out)
+	}
+}
+
+// commands runs commands of the document, and returns what they say.
+func commands(t *testing.T, s *sitetest.Site, url, lines string) (said string) {
+	t.Helper()
+	for command := range strings.SplitSeq(strings.TrimSpace(lines), "\n") {
 		cmd := exec.CommandContext(t.Context(), "sh", "-ec", command)
-		cmd.Env = append(os.Environ(), "DATA="+url, "MIRROR="+s.Mirror.URL("postgres", pgtemp.Superuser), "DIR="+dir,
+		cmd.Env = append(os.Environ(), "DATA="+url, "MIRROR="+s.Mirror.URL("postgres", pgtemp.Superuser), "DIR="+s.Dir,
 			"PATH="+filepath.Dir(sitetest.Program(t))+":"+os.Getenv("PATH"))
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -78,6 +94,20 @@ func firstPolicy(t *testing.T, url, text string) (said string) {
 		}
 		said += string(out)
 	}
+	return said
+}
+
+// firstPolicy plays a part of the document: its commands, its policy and its ten statements. It returns what the commands have said, and
+// the dpproxy that runs then.
+func firstPolicy(t *testing.T, url, text string) (said string, s *sitetest.Site, r *sitetest.Running) {
+	t.Helper()
+	dir := t.TempDir()
+	s = &sitetest.Site{
+		Dir: dir, Database: "postgres", Policy: filepath.Join(dir, "policy.yaml"),
+		Mirror: sitetest.StartServer(t, pgtemp.Options{Mirror: true}),
+	}
+	began := time.Now()
+	said = commands(t, s, url, block(t, text, "sh"))
 	policy, err := os.ReadFile(s.Policy)
 	if err != nil {
 		t.Fatal(err)
@@ -89,12 +119,13 @@ func firstPolicy(t *testing.T, url, text string) (said string) {
 		}
 	}
 	statements := strings.Split(strings.TrimSuffix(block(t, text, "sql"), ";\n"), ";\n")
-	out := sitetest.Psql(t, s.Run(t), strings.Join(statements, ";\n")+";")
+	r = s.Run(t)
+	out := sitetest.Psql(t, r, strings.Join(statements, ";\n")+";")
 	if n := len(answered.FindAllString(out, -1)); n != len(statements) || n != 10 || strings.Contains(out, "ERROR") {
 		t.Errorf("%d of %d statements are answered:\n%s", n, len(statements), out)
 	}
 	t.Logf("from suggest to the last answer: %v\n%s", time.Since(began), out)
-	return said
+	return said, s, r
 }
 
 // block returns the one block of a document in a language.
