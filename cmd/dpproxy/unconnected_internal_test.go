@@ -28,7 +28,7 @@ func TestUnconnected(t *testing.T) {
 			_ = b.Flush()
 		})
 	}
-	noTLS := serving(t, func(conn net.Conn) {
+	plain := serving(t, func(conn net.Conn) {
 		_, _ = pgproto3.NewBackend(conn, conn).ReceiveStartupMessage()
 		_, _ = conn.Write([]byte("N"))
 	})
@@ -56,7 +56,7 @@ func TestUnconnected(t *testing.T) {
 		{"full", refuses("53300", "sorry, too many clients already"), "(SQLSTATE 53300): it has no session free"},
 		{"starting", refuses("57P03", "the database system is starting up"), "(SQLSTATE 57P03): it starts or stops: try again"},
 		{"no right", refuses("42501", "permission denied for database"), "(SQLSTATE 42501): GRANT CONNECT"},
-		{"no TLS", noTLS + "?sslmode=require", "server refused TLS connection: set ssl = on there"},
+		{"no TLS", plain + "?sslmode=require", "server refused TLS connection: set ssl = on there"},
 		{"a certificate", unknown + "?sslmode=verify-full", "signed by unknown authority: sslrootcert has to name"},
 	} {
 		_, err := connect(t.Context(), "the server", c.url, password{variable: "THE_PASSWORD", key: "the_key"})
@@ -66,7 +66,8 @@ func TestUnconnected(t *testing.T) {
 		text := err.Error()
 		_, reason, _ := strings.Cut(c.want, ": ")
 		if !strings.HasPrefix(text, "connecting to the server: ") || strings.Count(text, c.want) != 1 || strings.Contains(text, "\n") ||
-			strings.Count(text, reason) != 1 || strings.Count(text, "database db") != 1 {
+			strings.Count(text, reason) != 1 || strings.Count(text, "database db") != 1 ||
+			strings.Contains(text, noTLS) != strings.Contains(c.want, noTLS) {
 			t.Errorf("%s: %s", c.name, text)
 		}
 	}
