@@ -70,19 +70,22 @@ func setPolicy(s *State, e PolicyEntry) error {
 	if err := unclaimed(s, claims); err != nil {
 		return err
 	}
-	revived := map[accountant.Scope]bool{}
+	var revived []accountant.Scope
 	for scope, limit := range claims {
 		b, err := s.withLimit(accountant.Limit{Scope: scope, Loss: limit.Loss})
 		if err != nil {
 			return err
 		}
-		revived[scope], b.Retired = b.Retired, false
+		if b.Retired {
+			revived = append(revived, scope)
+		}
+		b.Retired = false
 		put(s, s.balances, scope, b)
 		drop(s, s.kept, scope)
 	}
 	links := linksFor(s, claims, e.Links)
 	if s.format >= sharedFormat {
-		if err := catchUp(s, links, revived); err != nil {
+		if err := catchUp(s, links); err != nil {
 			return err
 		}
 	}
@@ -90,7 +93,7 @@ func setPolicy(s *State, e PolicyEntry) error {
 		link(s, l.Scope, l.Table)
 	}
 	change(s, &s.ruled, true)
-	return nil
+	return revive(s, revived...)
 }
 
 // linksFor returns the tables of the budgets that a policy names, and those that budgets have by one of their names or IDs already: after

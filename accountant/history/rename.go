@@ -43,10 +43,11 @@ func unite(s *State, from, to accountant.Scope) error {
 		return fmt.Errorf("history: statements that hold a part of %v are not settled: ask again when they have ended "+
 			"(dpproxy ledger fence ends those of a proxy that is gone)", from)
 	}
-	if _, known := s.balances[to]; known && len(s.surveys[surveyName(s, from.Name)]) > 0 && from.Kind == accountant.LocalScope {
+	with, known := s.balances[to]
+	if known && len(s.surveys[surveyName(s, from.Name)]) > 0 && from.Kind == accountant.LocalScope {
 		return fmt.Errorf("history: the objects of %v and %v have answered apart: two odometers cannot be one", from, to)
 	}
-	united, err := united(b, s.balances[to])
+	united, err := united(b, with)
 	if err != nil {
 		return fmt.Errorf("history: %v and %v: %w", from, to, err)
 	}
@@ -65,6 +66,9 @@ func unite(s *State, from, to accountant.Scope) error {
 		}
 	}
 	put(s, s.renamed, from, to)
+	if known && b.Retired != with.Retired {
+		return revive(s, to)
+	}
 	return nil
 }
 

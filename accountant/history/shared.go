@@ -9,8 +9,8 @@ import (
 
 // catchUp has a budget that a policy makes one of a table begin with the most that another budget of the table has spent: one of them was
 // debited for every release of the table, whatever it was called. Amounts that are held count too, since they may be spent yet.
-// A retired budget that the policy revives has missed charges, and catches up likewise. The links are all that the policy makes.
-func catchUp(s *State, links []accountant.Link, revived map[accountant.Scope]bool) error {
+// The links are all that the policy makes.
+func catchUp(s *State, links []accountant.Link) error {
 	sharing := map[accountant.Table][]accountant.Scope{}
 	for _, l := range links {
 		if l.Scope.Kind == accountant.TableScope {
@@ -19,7 +19,7 @@ func catchUp(s *State, links []accountant.Link, revived map[accountant.Scope]boo
 	}
 	next := balances{}
 	for _, l := range links {
-		if slices.Contains(s.links[l.Scope], l.Table) && !revived[l.Scope] {
+		if slices.Contains(s.links[l.Scope], l.Table) {
 			continue
 		}
 		for _, other := range sharing[l.Table] {
@@ -27,6 +27,28 @@ func catchUp(s *State, links []accountant.Link, revived map[accountant.Scope]boo
 				continue
 			}
 			if err := atLeast(s, next, l.Scope, usedOf(s, other, l.Scope)); err != nil {
+				return err
+			}
+		}
+	}
+	s.putBalances(next)
+	return nil
+}
+
+// revive has budgets that were retired, or that were united with a retired one, catch up with the others of their tables: they have
+// missed charges of them.
+func revive(s *State, scopes ...accountant.Scope) error {
+	next := balances{}
+	for _, scope := range scopes {
+		if s.format < sharedFormat || scope.Kind != accountant.TableScope {
+			continue
+		}
+		for other := range s.balances {
+			of := func(t accountant.Table) bool { return isOf(s, other, t) }
+			if other == scope || other.Kind != scope.Kind || !slices.ContainsFunc(tablesOf(s, scope), of) {
+				continue
+			}
+			if err := atLeast(s, next, scope, usedOf(s, other, scope)); err != nil {
 				return err
 			}
 		}

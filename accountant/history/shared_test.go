@@ -69,6 +69,22 @@ func TestShared(t *testing.T) {
 			mustApply(t, s, swapped)
 			wantLeft(t, s, of("public.tests", "1"), 2, tests, unit, labs, tests)
 		},
+		"retired, and revived by a decision": func(t *testing.T, s *history.State) {
+			mustApply(t, s, policyOf(t, people, stated{labs, 25, "2"}, stated{tests, 5, "1"}, stated{third, 25, "3"}))
+			mustApply(t, s, history.RetireEntry{Scope: tests, Who: "carol", Reason: "one will do"})
+			mustApply(t, s, spends(t, "dan", of("public.tests", "1"), 3, unit, labs))
+			mustApply(t, s, history.RenameEntry{From: tests, To: third, Who: "carol", Reason: "third becomes tests"})
+			mustApply(t, s, swapped)
+			wantLeft(t, s, of("public.tests", "1"), 2, third, unit, labs, third)
+		},
+		"united with one that was retired": func(t *testing.T, s *history.State) {
+			mustApply(t, s, policyOf(t, people, stated{labs, 25, "2"}, stated{tests, 5, "1"}, stated{third, 25, "3"}))
+			mustApply(t, s, history.RetireEntry{Scope: tests, Who: "carol", Reason: "one will do"})
+			mustApply(t, s, spends(t, "dan", of("public.tests", "1"), 3, unit, labs))
+			mustApply(t, s, history.RenameEntry{From: third, To: tests, Who: "carol", Reason: "third becomes tests"})
+			mustApply(t, s, swapped)
+			wantLeft(t, s, of("public.tests", "1"), 2, tests, unit, labs, tests)
+		},
 		"named by a decision": func(t *testing.T, s *history.State) {
 			mustApply(t, s, policyOf(t, people, stated{third, 25, "1"}, base[2])) // labs has another name
 			mustApply(t, s, spends(t, "dan", of("public.third", "1"), 3, unit, labs))
