@@ -285,7 +285,7 @@ func TestPolicy(t *testing.T) {
 		Limits: config.Limits{
 			StatementTimeout: 20 * time.Second, Connections: 50, DataConnections: 4, AnalystConnections: 10,
 			AddressConnections: 20, FailedLogins: 5, IdleSession: 8 * time.Hour, IdleTransaction: 10 * time.Minute,
-			AnalystDataConnections: 2, DataQueue: 40, AnalystDataQueue: 10, AnalystLeftReads: 1,
+			AnalystDataConnections: 2, DataQueue: 40, AnalystDataQueue: 10, AnalystLeftReads: 1, FoldMemory: 512,
 			MaxPublicFanout: 500, MaxJoinRows: 200, MaxWork: 2_000_000, ReplyGrid: 5 * time.Millisecond,
 		},
 		Answers: config.Answers{Remember: true, Keep: 500, Refresh: 7 * 24 * time.Hour, Epoch: "after the load of May"},
@@ -315,7 +315,7 @@ func TestDefaults(t *testing.T) {
 	if p.Limits != (config.Limits{
 		StatementTimeout: 30 * time.Second, Connections: 100, AnalystConnections: 100, AddressConnections: 100,
 		FailedLogins: 20, IdleSession: 24 * time.Hour, IdleTransaction: time.Hour, DataConnections: 8,
-		AnalystDataConnections: 8, DataQueue: 1000, AnalystDataQueue: 1000, AnalystLeftReads: 2,
+		AnalystDataConnections: 8, DataQueue: 1000, AnalystDataQueue: 1000, AnalystLeftReads: 2, FoldMemory: 1024,
 		MaxPublicFanout: 1000, MaxJoinRows: 1000, MaxWork: 1_000_000, ReplyGrid: 20 * time.Millisecond,
 	}) {
 		t.Errorf("%+v", p.Limits)

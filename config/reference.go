@@ -513,6 +513,11 @@ var limitKeys = []key[Limits]{
 			"again waits for them instead of paying again; %s. Each has one of the connections, until `statement_timeout`.",
 	},
 	{
+		"fold_memory", "", count(maxFoldMemory, func(l *Limits, n int) { l.FoldMemory = n }), "`1024`",
+		"Megabytes that rows of people may take in dpproxy, of all reads together, %s: each of `data_connections` has its part, a " +
+			"megabyte at least. Rows that are more are read once more, in the order of the people.",
+	},
+	{
 		"max_public_fanout", "", count(maxFanout, func(l *Limits, n int64) { l.MaxPublicFanout = n }), "`1000`",
 		"Rows of a public table that one row may be joined with, unless a key proves fewer; %s.",
 	},

@@ -102,6 +102,7 @@ func readConfidence(v value) float64 { return v.between(minConfidence, maxConfid
 const (
 	maxConnections     = 10_000
 	maxDataConnections = 1000
+	maxFoldMemory      = 1 << 20 // a terabyte
 	maxContribution    = 1_000_000
 	maxUnits           = 1_000_000_000_000
 	maxFailedLogins    = 10_000

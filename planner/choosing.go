@@ -427,10 +427,10 @@ func (f modes) value(r rowColumns) (string, error) { return r.column(f.arg), nil
 
 // numberedValue writes the number of a value among those of the list, from 0 on, from an item with values, which it
 // joins with the list; a value that is not there has none.
-func (f modes) numberedValue(r *reader, alias string, from sqltext.Item, t pgtype.Type) (number string, _ sqltext.Item) {
+func (f modes) numberedValue(r *reader, alias, column string, from sqltext.Item, t pgtype.Type) (number string, _ sqltext.Item) {
 	d := sqltext.List(len(r.set.keys))
 	from = &sqltext.Listed{
-		Item: from, On: sqltext.Of(d, sqltext.Element) + " = " + sqltext.Of(alias, sqltext.Value),
+		Item: from, On: sqltext.Of(d, sqltext.Element) + " = " + sqltext.Of(alias, column),
 		List: &sqltext.Table{SQL: "pg_catalog.unnest(" + r.array(f.list, 0, t) + ") WITH ORDINALITY", As: d + "(x, o)"},
 	}
 	return "CAST(" + sqltext.Of(d, sqltext.Order) + " - 1 AS pg_catalog.int4)", from

@@ -24,7 +24,7 @@
 //	estimator, aggregate_*              values and errors from those that were released
 //	measure_*, unit_bounds              limits of what a unit adds to statistics
 //	aggregation, results, grouping_set  one grouping set: all of these together
-//	read, stages                        SQL for the protected database
+//	read, stages, folded                SQL for the protected database, and how its rows are added up
 //	plan                                all grouping sets of all blocks
 //	share, assign, candidates           the budget becomes mechanisms
 //	analyze, specialize                 a statement becomes a plan

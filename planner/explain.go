@@ -157,12 +157,28 @@ func (g *GroupingSet) explain(w *tree, of *BlockPlan, depth int, hidden bool) {
 		return
 	}
 	for _, r := range g.Reads {
-		if r.Ordered {
-			w.line(depth, "sql, aggregated in the order of an index (enable_hashagg = off)")
-		} else {
-			w.line(depth, "sql")
-		}
-		for line := range strings.SplitSeq(sqltext.Lines(sqltext.Shorten(b.source.RedactHidden(r.SQL))), "\n") {
+		r.explain(w, depth, b)
+	}
+}
+
+// explain writes the statement, and how its rows are added up where DATA does not do it.
+func (r *Read) explain(w *tree, depth int, b *block) {
+	switch {
+	case r.Ordered:
+		w.line(depth, "sql, aggregated in the order of an index (enable_hashagg = off)")
+	case r.Fold != nil && r.Fold.ByUnit:
+		w.line(depth, "sql, rows in the order of an index")
+	case r.Fold != nil:
+		w.line(depth, "sql, rows; more than memory holds are read once more, with ORDER BY %s", sqltext.Unit)
+	default:
+		w.line(depth, "sql")
+	}
+	for line := range strings.SplitSeq(sqltext.Lines(sqltext.Shorten(b.source.RedactHidden(r.SQL))), "\n") {
+		w.line(depth+1, "%s", line)
+	}
+	if r.Fold != nil {
+		w.line(depth, "folded in dpproxy, unit by unit")
+		for _, line := range r.Fold.Lines() {
 			w.line(depth+1, "%s", line)
 		}
 	}

@@ -81,9 +81,8 @@ func (ps *parameters) hmac(tag, message string) string {
 	return "pg_catalog.sha256(" + outer + " || pg_catalog.sha256(" + inner + " || " + tag + "::pg_catalog.bytea || " + message + "))"
 }
 
-// Tags separate the orders of different things: an HMAC of one is none of another.
+// Tags separate the orders of different things: an HMAC of one is none of another. 1 is that of values of a unit, in package fold.
 const (
-	tagValue     = `'\x01'` // values of a unit in a partition
 	tagPartition = `'\x02'` // partitions of a unit
 	tagJoin      = `'\x03'` // rows of a unit in a relation, before it is joined
 )

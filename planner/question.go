@@ -40,6 +40,9 @@ func (b *BlockPlan) reading(values []scalar.Value) [][]byte {
 		}
 		for _, r := range p.Reads {
 			parts = append(parts, []byte(strings.TrimSuffix(r.SQL, ", "+sqltext.Unsortable))) // which means nothing
+			if r.Fold != nil {
+				parts = append(parts, []byte(strings.Join(r.Fold.Lines(), "\n")))
+			}
 			for _, param := range r.Params {
 				parts = append(parts, param.question(values)...)
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"dpproxy/fold"
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
@@ -19,6 +20,8 @@ type Read struct {
 	// Ordered says that an index has the rows unit by unit, so that they are aggregated as
 	// they come rather than in a hash table: the statement is for enable_hashagg = off.
 	Ordered bool
+	// Fold says how its rows are added up where they are those of units, as DATA has them; nil where DATA does it.
+	Fold *fold.Spec
 	// Joins says how its relations are to be joined.
 	Joins sqltext.Joins
 

@@ -40,8 +40,6 @@ func (r *Read) ParseInto(out *Row, row [][]byte) (ok bool) {
 		own = r.statistics[0].own()
 	}
 	switch {
-	case own != nil && r.statistics[0].measure != nil:
-		return r.parseOwn(own, out, row)
 	case own != nil:
 		out.Cells, ok = own.places(row)
 		for i := range out.Cells {
@@ -133,23 +131,3 @@ func (n Norm) level(text []byte) (level int, ok bool) {
 
 // Has reports whether units can have a level.
 func (n Norm) Has(level int) bool { return level >= -n.Grid.Below() && level <= n.Grid.Len() }
-
-// parseOwn reads a row of a statistic that is read by a statement of its own.
-func (r *Read) parseOwn(own valueForm, out *Row, row [][]byte) bool {
-	if len(row) < 2 {
-		return false
-	}
-	s := r.statistics[0]
-	level, ok := s.measure.Norms[0].level(row[0])
-	if !ok {
-		return false
-	}
-	out.Measure, out.Levels, out.Units = s.measure.at, append(out.Levels, level), row[1]
-	if out.Cells, ok = own.levelPlaces(row[2:]); !ok {
-		return false
-	}
-	for i := range out.Cells {
-		out.Cells[i].At += s.place
-	}
-	return true
-}

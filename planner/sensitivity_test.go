@@ -1,7 +1,6 @@
 package planner_test
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"math/big"
@@ -343,14 +342,12 @@ func (p specialized) read(t *testing.T, conn *pgconn.PgConn) reading {
 	for i, set := range p.Blocks[0].Sets {
 		e := out[i]
 		for _, r := range set.Reads {
-			res := conn.ExecParams(t.Context(), r.SQL, p.params(r), nil, p.formats(r), nil).Read()
+			res := conn.ExecParams(t.Context(), r.SQL, p.params(r), nil, p.formats(r), plantest.Formats(r)).Read()
 			if res.Err != nil {
 				t.Fatalf("%v\n%s", res.Err, r.SQL)
 			}
-			for _, row := range res.Rows {
-				if err := e.Add(r, row); err != nil {
-					t.Fatal(err)
-				}
+			if err := e.AddAll(r, res.Rows); err != nil {
+				t.Fatalf("%v\n%s", err, r.SQL)
 			}
 		}
 	}
@@ -358,15 +355,17 @@ func (p specialized) read(t *testing.T, conn *pgconn.PgConn) reading {
 }
 
 func (p specialized) params(r *planner.Read) [][]byte {
-	pad := sha256.Sum256([]byte("a secret"))
+	inner, outer := plantest.Pads()
 	var params [][]byte
 	for _, prm := range r.Params {
 		value := []byte(prm.Text)
 		switch prm.Kind {
 		case planner.FoldParam:
 			value = p.values[prm.Fold].Bytes
-		case planner.InnerPadParam, planner.OuterPadParam:
-			value = pad[:]
+		case planner.InnerPadParam:
+			value = inner
+		case planner.OuterPadParam:
+			value = outer
 		case planner.TextParam:
 		}
 		params = append(params, value)

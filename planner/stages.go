@@ -10,7 +10,7 @@ import (
 )
 
 // stages writes the SQL of one read. A read of plain statistics has one row for each unit
-// and partition; one of a valueForm has a row for each value b as well.
+// and partition. Of a valueForm DATA returns rows as it has them, unless a unit has one.
 type stages struct {
 	*reader
 	read *Read
@@ -21,7 +21,10 @@ func (s *stages) statement() (*sqltext.Select, error) {
 	if s.set.bounds.unique {
 		return s.once()
 	}
-	s.read.Ordered = s.own == nil && s.sp.unitOrdered()
+	if s.own != nil {
+		return s.folded()
+	}
+	s.read.Ordered = s.sp.unitOrdered()
 	var with []sqltext.Named
 	stage := func(name string, write func() (*sqltext.Select, error)) error {
 		q, err := write()
@@ -46,31 +49,13 @@ func (s *stages) statement() (*sqltext.Select, error) {
 	if err != nil {
 		return nil, err
 	}
-	var q *sqltext.Select
-	if s.own != nil {
-		q, err = s.ownTotal(keys, from)
-	} else {
-		q = s.total(keys, &sqltext.Query{Select: s.levelled(from), As: sqltext.Levelled})
-	}
-	if err != nil {
-		return nil, err
-	}
-	q.With = append(slices.Clip(with), q.With...)
+	q := s.total(keys, &sqltext.Query{Select: s.levelled(from), As: sqltext.Levelled})
+	q.With = with
 	return q, nil
 }
 
-// extra names the column beside the keys, or nothing.
-func (s *stages) extra() []string {
-	if s.own != nil {
-		return []string{sqltext.Value}
-	}
-	return nil
-}
-
-// by lists the unit, the keys and further columns.
-func (s *stages) by(further ...string) []string {
-	return slices.Concat([]string{sqltext.Unit}, s.keys(), further)
-}
+// by lists the unit and the keys.
+func (s *stages) by() []string { return append([]string{sqltext.Unit}, s.keys()...) }
 
 // source writes the rows, with the b of a valueForm: NULL in rows that do not count.
 func (s *stages) source() (sqltext.Item, error) {
@@ -107,28 +92,18 @@ func (s *stages) source() (sqltext.Item, error) {
 
 func (s *stages) filter(st *statistic) string { return sqltext.Filter(indexOf(s.filters, st.filter)) }
 
-// perUnit is g: the statistics of each unit in each partition, or its values.
+// perUnit is g: the statistics of each unit in each partition.
 func (s *stages) perUnit() (*sqltext.Select, error) {
 	from, err := s.source()
-	if err == nil && s.inOrder() {
-		from, err = s.ordered(from)
-	}
 	if err != nil {
 		return nil, err
 	}
 	sums, err := s.sums()
-	if s.own != nil && s.own.perValue() {
-		sums = []sqltext.Column{countRows}
-	}
-	by := s.by(s.extra()...)
-	return &sqltext.Select{Columns: append(sqltext.Columns("", by...), sums...), From: from, GroupBy: by}, err
+	return &sqltext.Select{Columns: append(sqltext.Columns("", s.by()...), sums...), From: from, GroupBy: s.by()}, err
 }
 
 // sums writes plain statistics over rows.
 func (s *stages) sums() ([]sqltext.Column, error) {
-	if s.own != nil {
-		return nil, nil
-	}
 	var out []sqltext.Column
 	for i, st := range s.read.statistics {
 		x, err := st.ofRows(s.reader)
@@ -154,10 +129,6 @@ func (s *stages) sums() ([]sqltext.Column, error) {
 
 // bounded is p: saturated, with public keys numbered.
 func (s *stages) bounded() (*sqltext.Select, error) {
-	if s.inOrder() {
-		cols := sqltext.Columns(sqltext.UnitGroups, s.by(sqltext.Value)...)
-		return &sqltext.Select{Columns: append(slices.Clip(cols), fewRows), From: &sqltext.Table{SQL: sqltext.UnitGroups}}, nil
-	}
 	numbers, from, where, err := s.numbered(sqltext.UnitGroups, &sqltext.Table{SQL: sqltext.UnitGroups})
 	if err != nil {
 		return nil, err
@@ -166,24 +137,13 @@ func (s *stages) bounded() (*sqltext.Select, error) {
 	for i, k := range s.keys() {
 		cols = append(cols, sqltext.Column{SQL: numbers[i], As: k})
 	}
-	if s.own == nil {
-		// The fence keeps Postgres from computing a sum anew wherever it is used.
-		fence := false
-		for _, x := range s.summands() {
-			cols = append(cols, sqltext.Column{SQL: x.ofUnit(s), As: x.name})
-			fence = fence || !x.st.counts()
-		}
-		return &sqltext.Select{Columns: cols, From: from, Where: where, Fence: fence}, nil
+	// The fence keeps Postgres from computing a sum anew wherever it is used.
+	fence := false
+	for _, x := range s.summands() {
+		cols = append(cols, sqltext.Column{SQL: x.ofUnit(s), As: x.name})
+		fence = fence || !x.st.counts()
 	}
-	value, from, err := s.bucket(from)
-	if err != nil {
-		return nil, err
-	}
-	cols = append(cols, value)
-	if s.own.perValue() {
-		cols = append(cols, fewRows)
-	}
-	return &sqltext.Select{Columns: cols, From: from, Where: append(slices.Clip(where), value.SQL+" IS NOT NULL")}, nil
+	return &sqltext.Select{Columns: cols, From: from, Where: where, Fence: fence}, nil
 }
 
 // bucket writes the b of a group of rows: of values of a list their number.
@@ -193,19 +153,14 @@ func (s *stages) bucket(from sqltext.Item) (sqltext.Column, sqltext.Item, error)
 		return sqltext.Column{SQL: sqltext.Of(sqltext.UnitGroups, sqltext.Value)}, from, nil
 	}
 	_, physical, err := s.w.Value(m.arg)
-	number, from := m.numberedValue(s.reader, sqltext.UnitGroups, from, physical)
+	number, from := m.numberedValue(s.reader, sqltext.UnitGroups, sqltext.Value, from, physical)
 	return sqltext.Column{SQL: number, As: sqltext.Value}, from, err
 }
 
 // manyPartitions is y: the units of which partitions are chosen.
 func (s *stages) manyPartitions() *sqltext.Select {
-	var all sqltext.Item = &sqltext.Table{SQL: sqltext.Bounded}
-	if s.own != nil {
-		units := &sqltext.Select{Distinct: true, Columns: sqltext.Columns("", s.by()...), From: all}
-		all = &sqltext.Query{As: sqltext.Bounded, Select: units}
-	}
 	return &sqltext.Select{
-		Columns: sqltext.Columns("", sqltext.Unit), From: all,
+		Columns: sqltext.Columns("", sqltext.Unit), From: &sqltext.Table{SQL: sqltext.Bounded},
 		GroupBy: []string{sqltext.Unit}, Having: fmt.Sprintf("pg_catalog.count(*) > %d", s.set.bounds.groups),
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"dpproxy/contribution"
 	"dpproxy/dp"
+	"dpproxy/fold"
 	"dpproxy/mechanisms"
 	"dpproxy/planner/scalar"
 	"dpproxy/planner/sqltext"
@@ -84,8 +85,8 @@ type lateForm interface {
 // countRows is the number of rows, as a column n.
 var countRows = sqltext.Column{SQL: "pg_catalog.count(*)", As: sqltext.Count}
 
-// A valueForm is a statistic that is read by a statement of its own, with a column b that its
-// rows are grouped by as well.
+// A valueForm is a statistic that is read by a statement of its own: rows as they are, which package fold adds up, or, where a unit
+// has one row, grouped by a column b as well.
 type valueForm interface {
 	statisticForm
 	// value writes b of a row that counts.
@@ -100,8 +101,10 @@ type valueForm interface {
 	// places returns the integers of a row of the read, counted from the first of the
 	// statistic; false for a row that its SQL cannot have returned.
 	places(row [][]byte) ([]Cell, bool)
-	// levelPlaces is places for a row of units of one level.
-	levelPlaces(row [][]byte) ([]Cell, bool)
+	// foldValue writes the value of a row where units have several, from an item with the rows, and says how it is read.
+	foldValue(s *stages, from sqltext.Item, spec *fold.Spec) (sql string, _ sqltext.Item, err error)
+	// folded returns the integer that a sum of these values is, counted from the first of the statistic.
+	folded(sum fold.Sum) Cell
 }
 
 // String names a statistic.

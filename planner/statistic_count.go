@@ -94,15 +94,3 @@ func (differentCount) places(row [][]byte) ([]Cell, bool) {
 	}
 	return []Cell{{At: 0, Sum: row[0]}}, true
 }
-
-// levelPlaces reads a number of values; a row that counts units has none.
-func (differentCount) levelPlaces(row [][]byte) ([]Cell, bool) {
-	if len(row) == 1 && row[0] == nil {
-		return nil, true
-	}
-	cells, ok := differentCount{}.places(row)
-	if ok {
-		cells[0].Directions = []byte("0") // what a limit cuts is not counted
-	}
-	return cells, ok
-}

@@ -136,18 +136,6 @@ func (f histogram) places(row [][]byte) ([]Cell, bool) {
 	return []Cell{{At: at, Sum: row[2]}}, true
 }
 
-// levelPlaces reads level, node, count and directions.
-func (f histogram) levelPlaces(row [][]byte) ([]Cell, bool) {
-	if len(row) != 4 {
-		return nil, false
-	}
-	cells, ok := f.places(row[:3])
-	if ok {
-		cells[0].Directions = row[3]
-	}
-	return cells, ok
-}
-
 // A fraction is a/c in lowest terms, 0 < a < c.
 type fraction struct{ a, c int64 }
 

@@ -76,7 +76,7 @@ var path = [...]rule{
 		"plan", "for each *grouping set*: contributions, statistics, mechanisms, then the SQL for DATA in stages",
 		[]string{
 			"planner/specialize.go", "planner/grouping_set.go", "planner/statistic.go", "planner/assign.go",
-			"planner/read.go", "planner/stages.go",
+			"planner/read.go", "planner/stages.go", "planner/folded.go",
 		},
 		false, nothing,
 	},
@@ -99,8 +99,9 @@ var path = [...]rule{
 		true, nothing,
 	},
 	stepRead: {
-		"read", "read exact integers, and put them in their partitions; it goes on when its client leaves",
-		[]string{"proxy/attend.go", "proxy/reader/reading.go", "proxy/reader/collect.go"},
+		"read", "read exact integers, or rows of which `fold` makes them, and put them in their partitions; it goes on when its client " +
+			"leaves",
+		[]string{"proxy/attend.go", "proxy/reader/reading.go", "fold", "proxy/reader/collect.go"},
 		false, rows,
 	},
 	stepRelease: {

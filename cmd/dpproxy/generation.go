@@ -45,8 +45,8 @@ func (s *host) connectionKeys() (k connectionKeys, err error) {
 	if err != nil {
 		return k, err
 	}
-	k.data = fmt.Sprintf("%q %q %d %d %d %d %d", p.Data, data, l.DataConnections, l.StatementTimeout,
-		l.AnalystDataConnections, l.DataQueue, l.AnalystDataQueue)
+	k.data = fmt.Sprintf("%q %q %d %d %d %d %d %d", p.Data, data, l.DataConnections, l.StatementTimeout,
+		l.AnalystDataConnections, l.DataQueue, l.AnalystDataQueue, l.FoldMemory)
 	k.mirror = fmt.Sprintf("%q %q %q", p.Mirror, p.MirrorAdmin, down)
 	k.store = fmt.Sprint(p.Answers.Remember, p.Answers.Keep)
 	if q := p.AuthQuery; q != nil {
@@ -159,6 +159,7 @@ func (g *generation) proxyConfig(ledger accountant.Ledger, remembered proxy.Answ
 		Sharing: reader.Sharing{
 			AnalystSessions: p.Limits.AnalystDataConnections,
 			Waiting:         p.Limits.DataQueue, AnalystWaiting: p.Limits.AnalystDataQueue,
+			Memory: p.Limits.FoldMemory << 20,
 		},
 		Grid: proxy.Grid{
 			Quantum: p.Limits.ReplyGrid, Now: time.Now,

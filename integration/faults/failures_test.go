@@ -74,6 +74,18 @@ func TestProtectedDatabaseFails(t *testing.T) {
 	sitetest.Fails(t, err, "PB011", "shape")
 	meter.Ticks("a statement in quarantine", 0)
 
+	// Reads of rows that run out of memory, and that are cut.
+	s.Gate.Fail("53200")
+	_, err = eve.Exec(t.Context(), "SELECT count(DISTINCT hospital_id) FROM visits")
+	sitetest.Fails(t, err, "PB009", "did not finish")
+	s.Gate.Open()
+	meter.Ticks("rows that ran out of memory", 1)
+	s.Gate.Break()
+	_, err = eve.Exec(t.Context(), "SELECT count(DISTINCT day) FROM visits")
+	sitetest.Fails(t, err, "PB017", "interrupted")
+	s.Gate.Open()
+	meter.Ticks("rows that were cut", 1)
+
 	// It crashes during a read, which is paid then.
 	unlock := s.StopReads()
 	const young = "SELECT count(*) FROM patients WHERE birth_year > 1950"

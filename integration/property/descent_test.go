@@ -78,8 +78,10 @@ func literal(p planner.Param, texts [][]byte) string {
 			return "NULL"
 		}
 		return ast.Quote(string(texts[p.Fold]))
-	case planner.InnerPadParam, planner.OuterPadParam:
-		return `'\x` + hex.EncodeToString(append(pad[:], pad[:]...)) + `'`
+	case planner.InnerPadParam:
+		return `'\x` + hex.EncodeToString(inner) + `'`
+	case planner.OuterPadParam:
+		return `'\x` + hex.EncodeToString(outer) + `'`
 	case planner.TextParam:
 	}
 	return ast.Quote(p.Text)

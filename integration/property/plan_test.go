@@ -2,7 +2,6 @@ package property_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -128,14 +127,12 @@ func (p *planned) exact() (reading, error) {
 			e := sets[i]
 			for _, read := range set.Reads {
 				params, formats := p.params(read.Params)
-				res, err := query(p.w.conn, read.SQL, params, formats)
-				if err != nil {
-					return nil, fmt.Errorf("%w\n%s", err, read.SQL)
+				res := p.w.conn.PgConn().ExecParams(context.Background(), read.SQL, params, nil, formats, plantest.Formats(read)).Read()
+				if res.Err != nil {
+					return nil, fmt.Errorf("%w\n%s", res.Err, read.SQL)
 				}
-				for _, row := range res.Rows {
-					if err := e.Add(read, row); err != nil {
-						return nil, err
-					}
+				if err := e.AddAll(read, res.Rows); err != nil {
+					return nil, fmt.Errorf("%w\n%s", err, read.SQL)
 				}
 			}
 		}
@@ -144,7 +141,7 @@ func (p *planned) exact() (reading, error) {
 	return out, nil
 }
 
-var pad = sha256.Sum256([]byte("a secret"))
+var inner, outer = plantest.Pads()
 
 func (p *planned) params(list []planner.Param) (params [][]byte, formats []int16) {
 	for _, prm := range list {
@@ -155,8 +152,10 @@ func (p *planned) params(list []planner.Param) (params [][]byte, formats []int16
 			if p.values[prm.Fold].Binary {
 				format = 1
 			}
-		case planner.InnerPadParam, planner.OuterPadParam:
-			value, format = append(pad[:], pad[:]...), 1
+		case planner.InnerPadParam:
+			value, format = inner, 1
+		case planner.OuterPadParam:
+			value, format = outer, 1
 		case planner.TextParam:
 		}
 		params, formats = append(params, value), append(formats, format)

@@ -42,6 +42,7 @@ var allowed = map[string]string{
 	"accountant/witness":        "dp accountant accountant/history",
 	"accountant/faulttest":      "",
 	"answers":                   "",
+	"fold":                      "",
 	"authquery":                 "",
 	"advice":                    "catalog",
 	"suggest":                   "catalog mirror/introspect parser parser/ast planner/pgtype suggest/words",
@@ -49,7 +50,7 @@ var allowed = map[string]string{
 	"parser":                    "pgerr parser/ast parser/pattern",
 	"parser/pattern":            "",
 	"parser/ast":                "pgerr",
-	"planner": "dp pgerr catalog parser parser/ast mechanisms brdp contribution estimate planner/pgtype planner/policy " +
+	"planner": "dp pgerr catalog parser parser/ast mechanisms brdp contribution estimate fold planner/pgtype planner/policy " +
 		"planner/scalar planner/source planner/sqltext",
 	"planner/source":      "pgerr catalog parser parser/ast planner/pgtype planner/policy planner/scalar planner/sqltext",
 	"planner/plannertest": "pgerr catalog planner/policy planner/scalar internal/pgtemp",
@@ -71,7 +72,7 @@ var allowed = map[string]string{
 	"proxy/flight":  "answers",
 	"proxy/memory":  "answers dp mechanisms planner planner/scalar proxy/release",
 	"proxy/release": "dp contribution mechanisms planner proxy/reader",
-	"proxy/reader": "dp pgerr catalog parser parser/ast contribution mechanisms planner planner/policy planner/scalar " +
+	"proxy/reader": "dp pgerr catalog parser parser/ast contribution fold mechanisms planner planner/policy planner/scalar " +
 		"mirror/introspect mirror/steady internal/frugal",
 	"proxy/survey": "dp pgerr catalog parser parser/ast mechanisms accountant accountant/realized survey planner/pgtype planner/policy " +
 		"planner/scalar mirror mirror/introspect mirror/steady",
@@ -92,7 +93,7 @@ var allowed = map[string]string{
 		"estimate/population internal/pgtemp proxy/flight",
 	"internal/logtest":       "",
 	"internal/needs":         "",
-	"internal/plantest":      "catalog contribution dp mechanisms parser planner planner/policy",
+	"internal/plantest":      "catalog contribution dp fold mechanisms parser planner planner/policy",
 	"internal/wiretest":      "",
 	"internal/demo":          "",
 	"internal/tpch":          "internal/demo",

@@ -72,8 +72,15 @@ func (e *Exact) Add(read *planner.Read, row [][]byte) error {
 	if !ok {
 		return fmt.Errorf("a read returns %q\n%s", row, read.SQL)
 	}
+	return e.take(r)
+}
+
+// take adds a row.
+func (e *Exact) take(r planner.Row) error {
 	partition := partitionOf(r.Keys)
-	e.keys[partition] = r.Keys
+	if len(r.Cells) > 0 || r.Weights != nil {
+		e.keys[partition] = r.Keys
+	}
 	err := e.add(place{of: weights, partition: partition}, nil, r.Weights, nil)
 	if r.Measure >= 0 && err == nil {
 		err = e.add(place{of: units, at: r.Measure, vector: r.Vector}, r.Levels, r.Units, nil)

@@ -54,11 +54,16 @@ func bytesOf(t pgtype.Type, x string) string {
 // delimited tells where the bytes of a text end. The bytes of one that can be long are hashed
 // first: a row stays short, whatever texts it has.
 func delimited(t pgtype.Type, bytes string) string {
-	const short = 255 // characters
-	if t.Family() == pgtype.TextFamily && (t.Length() < 0 || t.Length() > short) {
+	if Hashed(t) {
 		return "pg_catalog.sha256(" + bytes + ")"
 	}
 	return bytes + " || '\\x00'::pg_catalog.bytea"
+}
+
+// Hashed reports whether the bytes of a type are hashed in its canonical form.
+func Hashed(t pgtype.Type) bool {
+	const short = 255 // characters
+	return t.Family() == pgtype.TextFamily && (t.Length() < 0 || t.Length() > short)
 }
 
 // oneSpelling writes a float with one zero and one NaN.

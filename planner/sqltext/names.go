@@ -10,7 +10,6 @@ const (
 	ManyPartitions = "y" // units that have more partitions than may count
 	Kept           = "q" // p within the limit of partitions
 	Levelled       = "e" // p with the levels of the unit
-	Ranked         = "s" // values of a unit in a partition, in an order
 	Histogram      = "h" // rows of all units by the value b
 	Levels         = "l" // the levels of a histogram's tree
 	Relation       = "m" // rows of a relation that is bounded before it is joined
@@ -26,13 +25,9 @@ const (
 	Value   = "b"     // the rows of a statistic that is read on its own are grouped by it as well
 	One     = "one"   // a column where there is no other
 	Element = "x"     // a value of a [List]
-	Units   = "units" // how many units
 	First   = "first" // of the rows of a unit, one
 	Weight  = "w"     // of a unit in each of its partitions
 	Away    = "away"  // the distance of a value from the pivot of a histogram's buckets
-	Size    = "norm"  // of a unit, or its square
-	// Directions is the sum of those of units.
-	Directions = "directions"
 )
 
 // Unsortable is a constant of a type whose values are hashed and never sorted: grouped by it as well, rows are added up in a
@@ -42,6 +37,9 @@ const Unsortable = "CAST('0' AS pg_catalog.xid)"
 
 // Key names the i-th grouping key.
 func Key(i int) string { return numbered("k", i) }
+
+// Text names the text of the i-th grouping key, where it is read as bytes.
+func Text(i int) string { return numbered("s", i) }
 
 // Argument names the i-th argument of the statistics.
 func Argument(i int) string { return numbered("c", i) }

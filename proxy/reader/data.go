@@ -28,7 +28,8 @@ type Data struct {
 	pool     *pgxpool.Pool
 	sessions int // the most statements that can read at a time
 	catalog  *policy.Model
-	pads     [2][]byte
+	secret   []byte
+	pads     [2][]byte // of the secret
 
 	mu  sync.Mutex
 	off map[catalog.Name]string // tables whose schema changed, with the reason as far as analysts may know it
@@ -94,14 +95,14 @@ func Open(ctx context.Context, cfg *pgxpool.Config, cat *policy.Model, secret []
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{pool: pool, sessions: int(cfg.MaxConns), catalog: cat, off: map[catalog.Name]string{}}
+	d := &Data{pool: pool, sessions: int(cfg.MaxConns), catalog: cat, secret: secret, off: map[catalog.Name]string{}}
 	d.pads[0], d.pads[1] = pads(secret)
 	return d, nil
 }
 
 // With is the same database, by the same sessions, as another catalogue has it. No relation is turned off.
 func (d *Data) With(cat *policy.Model) *Data {
-	return &Data{pool: d.pool, sessions: d.sessions, catalog: cat, pads: d.pads, off: map[catalog.Name]string{}}
+	return &Data{pool: d.pool, sessions: d.sessions, catalog: cat, secret: d.secret, pads: d.pads, off: map[catalog.Name]string{}}
 }
 
 // Close ends all connections, those of [Data.With] too.

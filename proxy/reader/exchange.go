@@ -23,10 +23,10 @@ func (r *requests) prepare(name, sql string) {
 	*r = append(*r, &pgproto3.Close{ObjectType: 'S', Name: name}, &pgproto3.Parse{Name: name, Query: sql})
 }
 
-// bind adds a prepared statement that is planned and bound to a portal, and not executed.
-func (r *requests) bind(portal, name string, params [][]byte, formats []int16) {
+// bind adds a prepared statement that is planned and bound to a portal, and not executed. Without formats its results are texts.
+func (r *requests) bind(portal, name string, params [][]byte, formats, results []int16) {
 	*r = append(*r, &pgproto3.Bind{
-		DestinationPortal: portal, PreparedStatement: name, Parameters: params, ParameterFormatCodes: formats,
+		DestinationPortal: portal, PreparedStatement: name, Parameters: params, ParameterFormatCodes: formats, ResultFormatCodes: results,
 	})
 }
 
@@ -46,14 +46,24 @@ func (r *requests) executions() (n int) {
 // execute adds the execution of a portal.
 func (r *requests) execute(portal string) { *r = append(*r, &pgproto3.Execute{Portal: portal}) }
 
-// taking takes a row, which is valid until the next one comes.
-type taking func(row [][]byte) error
+// closePortal adds the end of a portal.
+func (r *requests) closePortal(portal string) {
+	*r = append(*r, &pgproto3.Close{ObjectType: 'P', Name: portal})
+}
+
+// A taker takes the rows of one execution.
+type taker struct {
+	// take takes a row, which is valid until the next one comes; nil where rows are returned.
+	take func(row [][]byte) error
+	// end comes behind the last row; nil where nothing is to be done.
+	end func() error
+}
 
 // exchange sends requests and returns the rows of each that was executed, in order; with an
 // error, of each before it. The rows of the first ones go where they are taken instead, as they come;
 // when one is not, the rest is read up to the end of the exchange. When ctx ends it returns at
 // once, and the session is out of step. It calls alive when a first result has come, unless that is nil.
-func (r *requests) exchange(ctx context.Context, conn *pgconn.PgConn, alive func(), takes ...taking) ([][][][]byte, error) {
+func (r *requests) exchange(ctx context.Context, conn *pgconn.PgConn, alive func(), takes ...taker) ([][][][]byte, error) {
 	watcher := ctxwatch.NewContextWatcher(&pgconn.DeadlineContextWatcherHandler{Conn: conn.Conn()})
 	watcher.Watch(ctx)
 	defer watcher.Unwatch()
@@ -79,7 +89,7 @@ func lastWords(conn *pgconn.PgConn, broken error) error {
 
 // replies reads up to the end of an exchange, or of the session. Of a session that the server ends at once it says
 // why in a warning.
-func replies(conn *pgconn.PgConn, alive func(), takes []taking) (results [][][][]byte, failed error) {
+func replies(conn *pgconn.PgConn, alive func(), takes []taker) (results [][][][]byte, failed error) {
 	var rows [][][]byte
 	var warning *pgconn.PgError
 	for {
@@ -96,14 +106,17 @@ func replies(conn *pgconn.PgConn, alive func(), takes []taking) (results [][][][
 		}
 		switch m := message.(type) {
 		case *pgproto3.DataRow:
-			switch {
+			switch to := nth(takes, len(results)); {
 			case failed != nil:
-			case len(results) < len(takes):
-				failed = takes[len(results)](m.Values)
+			case to.take != nil:
+				failed = to.take(m.Values)
 			default:
 				rows = append(rows, copied(m.Values))
 			}
 		case *pgproto3.CommandComplete:
+			if to := nth(takes, len(results)); failed == nil && to.end != nil {
+				failed = to.end()
+			}
 			results, rows = append(results, rows), nil
 			if len(results) == 1 && alive != nil {
 				alive()
@@ -119,6 +132,14 @@ func replies(conn *pgconn.PgConn, alive func(), takes []taking) (results [][][][
 			return results, failed
 		}
 	}
+}
+
+// nth returns the taker of an execution.
+func nth(takes []taker, n int) taker {
+	if n < len(takes) {
+		return takes[n]
+	}
+	return taker{}
 }
 
 // copied returns the values of a row, whose memory is the next message's.

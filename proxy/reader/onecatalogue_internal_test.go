@@ -187,7 +187,7 @@ func (m *mover) read(t *testing.T, d *Data, plan *planner.Plan, step int, do, un
 	}
 	defer c.release()
 	r := &Reading{c: c, plan: plan}
-	q, has := r.planning(nil)
+	q, has := r.planning()
 	pg := c.conn.Conn().PgConn()
 	messages = len(*q)
 	var changed chan error

@@ -12,7 +12,11 @@ type Sharing struct {
 	AnalystSessions int // that one analyst has at a time; default all
 	Waiting         int // statements that wait for one; default no limit
 	AnalystWaiting  int // of these, of one analyst; default as Waiting
+	Memory          int // bytes that rows of all reads may take in dpproxy; default DefaultMemory
 }
+
+// DefaultMemory is a gigabyte.
+const DefaultMemory = 1 << 30
 
 var errQueueFull = errors.New("reader: too many statements wait for the protected database")
 

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -13,15 +14,23 @@ import (
 type Reader struct {
 	data  *Data
 	queue *queue
+	// memory is the most that the rows of one read may take.
+	memory int
 }
 
 // New returns the Reader of a protected database.
 func New(data *Data, sharing Sharing) *Reader {
-	return &Reader{data: data, queue: newQueue(data.sessions, sharing)}
+	memory := cmp.Or(sharing.Memory, DefaultMemory) / max(data.sessions, 1)
+	return &Reader{data: data, queue: newQueue(data.sessions, sharing), memory: max(memory, leastMemory)}
 }
 
+// leastMemory is that of one read.
+const leastMemory = 1 << 20
+
 // Next returns the Reader of data that has the same sessions: statements of both come in one turn.
-func (r *Reader) Next(data *Data) *Reader { return &Reader{data: data, queue: r.queue} }
+func (r *Reader) Next(data *Data) *Reader {
+	return &Reader{data: data, queue: r.queue, memory: r.memory}
+}
 
 // Open waits for the turn of a statement and takes a session for it before the
 // charge, so that an unreachable database costs nothing. Nothing has been sent to it for
@@ -53,7 +62,7 @@ func (r *Reader) Open(ctx context.Context, analyst string, plan *planner.Plan, t
 		return nil, openError(ctx, err)
 	}
 	taken = true
-	return &Reading{c: c, plan: plan}, nil
+	return &Reading{c: c, plan: plan, memory: r.memory}, nil
 }
 
 const nothingCharged = "Nothing was charged. Try again later."

@@ -29,6 +29,9 @@ type Reading struct {
 	settledAt int
 	// commit is the name of the statement that ends it.
 	commit string
+	// values are those of constants, memory the most that the rows of one read may take.
+	values []scalar.Value
+	memory int
 }
 
 // Shape names the shape of the statement.
@@ -70,13 +73,13 @@ func (r *Reading) reads() []*planner.Read {
 
 func portal(i int) string { return "r" + strconv.Itoa(i) }
 
-func (r *Reading) params(read *planner.Read, values []scalar.Value) (params [][]byte, formats []int16) {
+func (r *Reading) params(read *planner.Read) (params [][]byte, formats []int16) {
 	for _, p := range read.Params {
 		value, format := []byte(p.Text), int16(0)
 		switch p.Kind {
 		case planner.FoldParam:
-			value = values[p.Fold].Bytes
-			if values[p.Fold].Binary {
+			value = r.values[p.Fold].Bytes
+			if r.values[p.Fold].Binary {
 				format = 1
 			}
 		case planner.InnerPadParam:
@@ -99,7 +102,8 @@ const checkAt = 2
 //
 // A session that is found dead, or says nothing, is replaced by another: nothing was done yet.
 func (r *Reading) Bind(ctx context.Context, values []scalar.Value, policy time.Duration) error {
-	err := r.tryBind(ctx, values, policy)
+	r.values = values
+	err := r.tryBind(ctx, policy)
 	for range r.c.data.sessions {
 		if !errors.Is(err, errDead) {
 			return err
@@ -107,7 +111,7 @@ func (r *Reading) Bind(ctx context.Context, values []scalar.Value, policy time.D
 		if err := r.c.replace(ctx, r.plan); err != nil {
 			return openError(ctx, err)
 		}
-		err = r.tryBind(ctx, values, policy)
+		err = r.tryBind(ctx, policy)
 	}
 	if errors.Is(err, errDead) {
 		return unreached()
@@ -121,14 +125,14 @@ var errDead = errors.New("reader: a session is dead")
 func unreached() error { return unavailable("the protected database cannot be reached") }
 
 // tryBind is the first exchange on one session.
-func (r *Reading) tryBind(ctx context.Context, values []scalar.Value, policy time.Duration) error {
+func (r *Reading) tryBind(ctx context.Context, policy time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, policy, errRead)
 	defer cancel()
 	ctx, silence := context.WithCancelCause(ctx)
 	defer silence(nil)
 	silent := r.c.silent(func() { silence(errRead) })
 	defer silent.Clear()
-	q, prepared := r.planning(values)
+	q, prepared := r.planning()
 	r.c.spoiled = true // also in a panic
 	results, err := q.exchange(ctx, r.c.conn.Conn().PgConn(), silent.Clear)
 	cause := context.Cause(ctx) // before time passes that could turn a failure into a timeout
@@ -172,7 +176,7 @@ const someMemory = "SELECT pg_catalog.set_config('work_mem', CAST(GREATEST(64, C
 
 // planning returns the requests of the first exchange, and the statements that the session has
 // prepared behind it.
-func (r *Reading) planning(values []scalar.Value) (*requests, *prepared) {
+func (r *Reading) planning() (*requests, *prepared) {
 	q, has := &requests{}, r.c.prepared().forNext()
 	run := func(sql string, params ...[]byte) { q.runPrepared(has.name(q, planned{sql: sql}), params...) }
 	run(steady.Begin)
@@ -183,21 +187,30 @@ func (r *Reading) planning(values []scalar.Value) (*requests, *prepared) {
 	run("SET LOCAL plan_cache_mode = force_custom_plan")
 	run(someMemory)
 	for i, read := range r.reads() {
-		before, after := SettingsOf(read)
-		name := has.name(q, planned{read.SQL, strings.Join(before, ";")})
-		for _, sql := range before {
-			run(sql)
-		}
-		params, formats := r.params(read, values)
-		q.bind(portal(i), name, params, formats)
-		for _, sql := range after {
-			run(sql)
-		}
+		r.plans(q, has, portal(i), read, read.SQL)
 	}
 	r.settledAt = q.executions()
 	run(r.c.checks.settled)
 	r.commit = has.name(q, planned{sql: "COMMIT"})
 	return q, has
+}
+
+// plans has a read planned, as a statement, and bound to a portal.
+func (r *Reading) plans(q *requests, has *prepared, portal string, read *planner.Read, sql string) {
+	before, after := SettingsOf(read)
+	name := has.name(q, planned{sql, strings.Join(before, ";")})
+	for _, sql := range before {
+		q.runPrepared(has.name(q, planned{sql: sql}))
+	}
+	params, formats := r.params(read)
+	var results []int16
+	if read.Fold != nil {
+		results = []int16{1}
+	}
+	q.bind(portal, name, params, formats, results)
+	for _, sql := range after {
+		q.runPrepared(has.name(q, planned{sql: sql}))
+	}
 }
 
 // passing reports whether an error is of the state of the database: it lacks something, a lock
@@ -235,23 +248,12 @@ func (e *CutError) Error() string { return e.By.Error() }
 // an *InterruptedError; all else may depend on protected rows, and is a *FailedError, whose class is for the
 // administrator alone.
 func (r *Reading) Read(ctx context.Context) ([][]*Exact, error) {
-	q := &requests{}
-	for i := range r.reads() {
-		q.execute(portal(i))
-	}
-	q.runPrepared(r.commit)
 	r.c.spoiled = true // also in a panic
 	sets := r.collectors()
-	var takes []taking
-	for _, c := range sets {
-		for i := range c.set.Reads {
-			takes = append(takes, func(row [][]byte) error { return c.parse(i, row) })
-		}
-	}
-	results, err := q.exchange(ctx, r.c.conn.Conn().PgConn(), nil, takes...)
+	err := r.collect(ctx, sets)
 	cause := context.Cause(ctx)
 	r.c.spoiled = err != nil || cause != nil
-	if err == nil && len(results) >= len(takes) {
+	if err == nil {
 		var exacts [][]*Exact
 		if exacts, err = r.exacts(sets); err == nil {
 			return exacts, nil
@@ -266,6 +268,63 @@ func (r *Reading) Read(ctx context.Context) ([][]*Exact, error) {
 		r.c.data.pool.Reset()
 	}
 	return nil, err
+}
+
+// collect has all reads executed, and ends the transaction.
+func (r *Reading) collect(ctx context.Context, sets []*Collector) error {
+	q := &requests{}
+	var takes []taker
+	var folds []*folding
+	for _, c := range sets {
+		for i, read := range c.set.Reads {
+			q.execute(portal(len(takes)))
+			if read.Fold == nil {
+				takes = append(takes, taker{take: func(row [][]byte) error { return c.parse(i, row) }})
+				continue
+			}
+			f := newFolding(read, r.c.data.secret, r.memory, func(row planner.Row) error { return c.Take(i, row) })
+			takes, folds = append(takes, f.taker(ctx)), append(folds, f)
+		}
+	}
+	if folds == nil {
+		q.runPrepared(r.commit)
+	}
+	if err := r.execute(ctx, q, takes); err != nil || folds == nil {
+		return err
+	}
+	for _, f := range folds {
+		for f.again {
+			if err := r.readByUnit(ctx, f); err != nil {
+				return err
+			}
+		}
+	}
+	q = &requests{}
+	q.runPrepared(r.commit)
+	return r.execute(ctx, q, nil)
+}
+
+// readByUnit reads the rows once more, in the order of units. It is planned in the transaction of the read, whose locks keep the schema.
+func (r *Reading) readByUnit(ctx context.Context, f *folding) error {
+	q, has := &requests{}, r.c.prepared().forNext()
+	r.plans(q, has, "u", f.read, f.read.ByUnit())
+	takes := append(make([]taker, q.executions()), f.taker(ctx))
+	q.execute("u")
+	q.closePortal("u")
+	if err := r.execute(ctx, q, takes); err != nil {
+		return err
+	}
+	r.c.setPrepared(has)
+	return nil
+}
+
+// execute has all requests executed.
+func (r *Reading) execute(ctx context.Context, q *requests, takes []taker) error {
+	results, err := q.exchange(ctx, r.c.conn.Conn().PgConn(), nil, takes...)
+	if err == nil && len(results) < q.executions() {
+		err = errRead
+	}
+	return err
 }
 
 // collectors returns those of all grouping sets that are read, in order.

@@ -1,0 +1,134 @@
+package fold
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"math"
+	"sort"
+)
+
+// different counts values by the least level at which some unit keeps them.
+//
+// Which values there are takes memory of its own. Where that is too little, those are counted alone whose hash is in a range, and the
+// others when the rows are read once more.
+type different struct {
+	seed maphash.Seed
+	// least has the levels of values by group and value.
+	places *table
+	least  pieces[uint16]
+	key    []byte
+	// from and to are the range of hashes.
+	from, to uint64
+	counts   map[counted]int64
+}
+
+// counted are the values of a group that are kept from a level on.
+type counted struct {
+	group uint32
+	level uint16
+}
+
+// hashes is how many there are.
+const hashes = 1 << 32
+
+func newDifferent() *different {
+	return &different{seed: maphash.MakeSeed(), places: newTable(manyParts), to: hashes, counts: map[counted]int64{}}
+}
+
+// bytes is about how much memory the values take.
+func (d *different) bytes() int { return d.places.bytes() + 2*pieceSize*len(d.least.list) }
+
+// add says that a unit keeps a value, by its identity, from a level on.
+func (d *different) add(group uint32, value []byte, level int) {
+	if h := maphash.Bytes(d.seed, value) % hashes; h < d.from || h >= d.to {
+		return
+	}
+	d.key = append(binary.BigEndian.AppendUint32(d.key[:0], group), value...)
+	at := int(d.places.number(d.key))
+	if at == d.least.size {
+		d.least.add(math.MaxUint16)
+	}
+	if have := d.least.at(at); level < int(*have) {
+		*have = uint16(level)
+	}
+}
+
+// narrow leaves the values of half of the range.
+func (d *different) narrow() {
+	if d.to-d.from < 2 {
+		return
+	}
+	all, levels := d.places, d.least
+	d.to, d.places, d.least = d.from+(d.to-d.from)/2, newTable(manyParts), pieces[uint16]{}
+	for i := range all.size() {
+		key := all.key(uint32(i))
+		d.add(binary.BigEndian.Uint32(key), key[4:], int(*levels.at(i)))
+	}
+	all.drop()
+	levels.drop()
+}
+
+// tally counts the values of the range by their levels, and goes on to the next range, if there is one.
+func (d *different) tally() (again bool) {
+	for i := range d.places.size() {
+		d.counts[counted{binary.BigEndian.Uint32(d.places.key(uint32(i))), *d.least.at(i)}]++
+	}
+	d.places.drop()
+	d.least.drop()
+	d.from, d.to = d.to, hashes
+	return d.from < hashes
+}
+
+// sums gives the numbers of values.
+func (d *different) sums(give func(uint32, Sum) error) error {
+	for of, n := range d.counts {
+		if err := give(of.group, Sum{Level: int(of.level), Rows: n}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finishDifferent adds the values of a unit, and returns its level.
+//
+// A unit with k of them in a group, and the norm N of all its k, keeps at a limit C the first k·C/N of each, in an order that only the
+// secret knows: the r-th from the least level on whose limit has C² ≥ r²·N²/k², or, of a norm that is no root, C ≥ r·N/k.
+func (f *Fold) finishDifferent() (level int) {
+	size := f.norm.size(f.own, func([]entry, uint64) {})
+	f.norm.size(f.own, func(of []entry, k uint64) {
+		for rank, value := range f.ordered(of) {
+			f.kinds.add(of[0].group(), f.values.key(value), f.norm.keeps(uint64(rank)+1, k, size))
+		}
+	})
+	if f.kinds.bytes() > f.most {
+		f.kinds.narrow()
+	}
+	return f.norm.level(size)
+}
+
+// keeps returns the least level at which a unit keeps the r-th of its k values in a group.
+func (n *norm) keeps(r, k uint64, size wide) (level int) {
+	if n.squared {
+		r, k = r*r, k*k
+	}
+	ranked := size.times(r)
+	return sort.Search(len(n.limits), func(i int) bool { return !n.limits[i].times(k).less(ranked) })
+}
+
+// ordered returns the numbers of the values of a unit in one group, in the order of the secret.
+func (f *Fold) ordered(of []entry) []uint32 {
+	f.picked = f.picked[:0]
+	if len(of) == 1 {
+		return append(f.picked, of[0].value())
+	}
+	f.order.begin()
+	for _, e := range of {
+		f.message = f.spec.Unit.AppendCanonical(f.message[:0], f.lastUnit)
+		f.message = f.spec.Value.AppendCanonical(f.message, f.values.key(e.value()))
+		f.order.add(tagValue, e.value(), f.message)
+	}
+	for _, r := range f.order.sorted() {
+		f.picked = append(f.picked, r.thing)
+	}
+	return f.picked
+}

@@ -1,0 +1,283 @@
+package fold
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+)
+
+// maxEqual is the number of a unit's rows in one bucket from which on all count as so many.
+const maxEqual = 1_000_000
+
+// A Sum is that of all units of one level in one group, in one node of the tree of buckets, or of different values.
+type Sum struct {
+	// Keys are those of the group, nil for NULL.
+	Keys  [][]byte
+	Level int
+	// Node counts all nodes, those of the tree's coarsest level first.
+	Node int
+	Rows int64
+	// Directions is the sum of the parts that rows are of the norm of their unit.
+	Directions int64
+}
+
+// A Fold is at work on the rows of one statement.
+type Fold struct {
+	spec  *Spec
+	norm  norm
+	order *order
+	most  int // bytes
+
+	// byUnit says that the rows come unit by unit, which is then finished when another one comes.
+	byUnit bool
+	// full says that there are too many rows to keep.
+	full bool
+
+	units, groups, values *table
+	rows                  pieces[row]
+	lastUnit              []byte // the identity of the unit of the last row
+	unitNumber            uint32
+	lastGroup             []byte
+	groupNumber           uint32
+	scratch               []byte
+	message               []byte   // of an order
+	picked                []uint32 // things in it
+	own                   []entry  // of the unit whose rows come, or are finished
+	merged                int      // how many of these are merged
+
+	levels  []int64 // units by level
+	buckets *buckets
+	kinds   *different
+}
+
+// A row has the numbers of its unit, its group and its value.
+type row struct{ unit, group, value uint32 }
+
+// New begins. Secret is the key of the orders by which groups and values are chosen. Rows take about most bytes, and no more.
+func New(spec *Spec, secret []byte, most int) *Fold {
+	f := &Fold{spec: spec, norm: newNorm(&spec.Norm), order: newOrder(secret), most: most, groups: newTable(manyParts)}
+	f.levels = make([]int64, len(spec.Norm.Limits)+1)
+	if spec.Buckets != nil {
+		f.buckets = newBuckets(spec.Buckets)
+	} else { // half of it is for the values
+		f.kinds, f.most = newDifferent(), most/2
+	}
+	f.begin(spec.ByUnit)
+	return f
+}
+
+// begin prepares for rows.
+func (f *Fold) begin(byUnit bool) {
+	f.byUnit, f.full, f.lastUnit, f.lastGroup = byUnit, false, nil, nil
+	if f.units, f.values = nil, nil; !byUnit {
+		f.units, f.values = newTable(manyParts), newTable(manyParts)
+	}
+}
+
+// Take takes a row, whose bytes may change afterwards. Its error has the same text for all rows.
+func (f *Fold) Take(values [][]byte) (err error) {
+	defer guard(&err)
+	if f.full {
+		return nil
+	}
+	if len(values) < 2 {
+		return errRow
+	}
+	unit, err := f.spec.Unit.AppendIdentity(f.scratch[:0], values[0])
+	if err != nil {
+		return err
+	}
+	f.scratch = unit
+	if f.lastUnit == nil || !bytes.Equal(unit, f.lastUnit) {
+		f.nextUnit(unit)
+	}
+	rest, err := f.group(values[1:])
+	if err != nil {
+		return err
+	}
+	if len(rest) != 1 || rest[0] == nil {
+		return errRow
+	}
+	value, err := f.value(rest[0])
+	if err != nil {
+		return err
+	}
+	f.keep(value)
+	return nil
+}
+
+// nextUnit goes on to the unit of a row.
+func (f *Fold) nextUnit(unit []byte) {
+	if f.byUnit {
+		f.finishOwn()
+		f.values = newTable(1)
+	} else {
+		f.unitNumber = f.units.number(unit)
+	}
+	f.lastUnit = append(f.lastUnit[:0], unit...)
+}
+
+// group finds that of a row, and returns the columns behind its keys.
+func (f *Fold) group(values [][]byte) (rest [][]byte, err error) {
+	if len(f.spec.Keys) == 0 {
+		return values, nil
+	}
+	key := f.scratch[:0]
+	for i := range f.spec.Keys {
+		k := &f.spec.Keys[i]
+		if key, values, err = appendPart(key, k.Column, values); err == nil && k.Shown == Behind {
+			key, values, err = appendPart(key, Column{Kind: Text}, values)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	f.scratch = key
+	if f.lastGroup == nil || !bytes.Equal(key, f.lastGroup) {
+		f.groupNumber = f.groups.number(key)
+		f.lastGroup = append(f.lastGroup[:0], key...)
+	}
+	return values, nil
+}
+
+// appendPart adds the identity of the first of some values, behind its length.
+func appendPart(to []byte, c Column, values [][]byte) ([]byte, [][]byte, error) {
+	if len(values) == 0 {
+		return to, nil, errRow
+	}
+	from := len(to)
+	to, err := c.AppendIdentity(append(to, 0, 0, 0, 0), values[0])
+	binary.BigEndian.PutUint32(to[from:], uint32(len(to)-from-4))
+	return to, values[1:], err
+}
+
+// parts returns the identities that a group is made of.
+func parts(group []byte) (out [][]byte) {
+	for len(group) > 0 {
+		n := binary.BigEndian.Uint32(group)
+		out, group = append(out, group[4:4+n]), group[4+n:]
+	}
+	return out
+}
+
+// value numbers the value of a row: its bucket, or which of different ones it is.
+func (f *Fold) value(value []byte) (uint32, error) {
+	if f.buckets != nil {
+		x, err := f.spec.Buckets.Number.steps(value)
+		return uint32(f.spec.Buckets.Grid.number(x)), err
+	}
+	identity, err := f.spec.Value.AppendIdentity(f.scratch[:0], value)
+	f.scratch = identity
+	if err != nil {
+		return 0, err
+	}
+	return f.values.number(identity), nil
+}
+
+// rowBytes are those that a row takes when it comes, and when the rows of each unit are brought together.
+const rowBytes = 12 + 16
+
+// weighedEvery is after how many rows a Fold looks how much memory they take: texts are of 16 kB at most.
+const weighedEvery = 1 << 6
+
+// keep keeps the row of the last unit and group. Where rows do not come unit by unit they are all kept, or none.
+func (f *Fold) keep(value uint32) {
+	if f.byUnit {
+		f.own = append(f.own, entryOf(f.groupNumber, value))
+		if len(f.own) >= 2*f.merged+mergeFrom {
+			f.merge()
+		}
+		return
+	}
+	f.rows.add(row{f.unitNumber, f.groupNumber, value})
+	if f.rows.size%weighedEvery == 0 && rowBytes*f.rows.size+f.units.bytes()+f.values.bytes() > f.most {
+		f.full = true
+		f.drop()
+	}
+}
+
+// Finish is to be called behind the last row. Where again is true the rows of another reading are to follow, in the order of units: then
+// it is to be called once more. Else it gives all sums, and the numbers of units of each level. It ends early with ctx.
+func (f *Fold) Finish(ctx context.Context, sum func(Sum) error, units func(level int, n int64) error) (again bool, err error) {
+	defer guard(&err)
+	defer f.drop()
+	switch {
+	case f.full:
+		f.begin(true)
+		return true, nil
+	case f.byUnit:
+		f.finishOwn()
+	default:
+		if err := f.finishAll(ctx); err != nil {
+			return false, err
+		}
+	}
+	if f.kinds != nil && f.kinds.tally() {
+		f.begin(true)
+		return true, nil
+	}
+	for level, n := range f.levels {
+		if n > 0 {
+			if err := units(level, n); err != nil {
+				return false, err
+			}
+		}
+	}
+	return false, f.sums(sum)
+}
+
+// sums gives all of them.
+func (f *Fold) sums(yield func(Sum) error) error {
+	keys := map[uint32][][]byte{}
+	give := func(group uint32, s Sum) error {
+		of, known := keys[group]
+		if !known {
+			var err error
+			if of, err = f.keysOf(group); err != nil {
+				return err
+			}
+			keys[group] = of
+		}
+		s.Keys = of
+		return yield(s)
+	}
+	if f.buckets != nil {
+		return f.buckets.sums(give)
+	}
+	return f.kinds.sums(give)
+}
+
+// keysOf returns the keys of a group as they are shown.
+func (f *Fold) keysOf(group uint32) (keys [][]byte, err error) {
+	if len(f.spec.Keys) == 0 {
+		return nil, nil
+	}
+	columns := parts(f.groups.key(group))
+	for _, k := range f.spec.Keys {
+		identity := columns[0]
+		if columns = columns[1:]; k.Shown == Behind {
+			identity, columns = columns[0], columns[1:]
+		}
+		text, err := k.text(identity)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, text)
+	}
+	return keys, nil
+}
+
+// drop forgets all rows.
+func (f *Fold) drop() {
+	f.rows.drop()
+	for _, t := range []*table{f.units, f.values} {
+		if t != nil {
+			t.drop()
+		}
+	}
+	clear(f.own[:cap(f.own)])
+	f.own, f.merged = nil, 0
+	clear(f.lastUnit)
+	clear(f.lastGroup)
+	clear(f.scratch)
+}

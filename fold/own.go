@@ -1,0 +1,130 @@
+package fold
+
+import (
+	"cmp"
+	"context"
+	"slices"
+)
+
+// An entry is so many rows of a unit in one group with one value. Entries are ordered by group and value.
+type entry struct {
+	at   uint64
+	rows uint32
+}
+
+func entryOf(group, value uint32) entry { return entry{uint64(group)<<32 | uint64(value), 1} }
+
+func (e entry) group() uint32 { return uint32(e.at >> 32) }
+func (e entry) value() uint32 { return uint32(e.at) }
+
+// mergeFrom is how many rows of a unit are kept before those of one value become one entry.
+const mergeFrom = 1 << 12
+
+// merge makes one entry of those with one group and value: one of different values is there once.
+func (f *Fold) merge() {
+	slices.SortFunc(f.own, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
+	to := 0
+	for i, e := range f.own {
+		if i > 0 && f.own[to-1].at == e.at {
+			if f.buckets != nil {
+				f.own[to-1].rows = min(f.own[to-1].rows+e.rows, maxEqual)
+			}
+			continue
+		}
+		f.own[to] = e
+		to++
+	}
+	f.own, f.merged = f.own[:to], to
+}
+
+// checkedEvery is after how many units a Fold looks whether it is to end.
+const checkedEvery = 1 << 10
+
+// finishAll brings the rows of each unit together, and finishes one unit after the other.
+func (f *Fold) finishAll(ctx context.Context) error {
+	ends := make([]uint32, f.units.size()+1) // of each unit, one place further: where the one before it ends
+	for i := range f.rows.size {
+		ends[f.rows.at(i).unit+1]++
+	}
+	for u := range f.units.size() {
+		ends[u+1] += ends[u]
+	}
+	sorted := make([]uint64, f.rows.size)
+	defer clear(sorted)
+	for i := range f.rows.size {
+		r := f.rows.at(i)
+		sorted[ends[r.unit]] = entryOf(r.group, r.value).at
+		ends[r.unit]++
+	}
+	from := uint32(0)
+	for u, to := range ends[:f.units.size()] {
+		if u%checkedEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		f.lastUnit = append(f.lastUnit[:0], f.units.key(uint32(u))...)
+		for _, at := range sorted[from:to] {
+			f.own = append(f.own, entry{at, 1})
+		}
+		from = to
+		f.finishOwn()
+	}
+	return nil
+}
+
+// finishOwn adds the unit whose rows came, if there is one.
+func (f *Fold) finishOwn() {
+	if len(f.own) == 0 {
+		return
+	}
+	f.merge()
+	f.cut()
+	var level int
+	if f.buckets != nil {
+		level = f.finishBuckets()
+	} else {
+		level = f.finishDifferent()
+	}
+	if f.kinds == nil || f.kinds.from == 0 { // when all units come for the first time
+		f.levels[level]++
+	}
+	clear(f.own)
+	f.own, f.merged = f.own[:0], 0
+}
+
+// cut leaves the groups of the unit that count.
+func (f *Fold) cut() {
+	if f.spec.Groups == 0 {
+		return
+	}
+	f.picked = f.picked[:0]
+	for i, e := range f.own {
+		if i == 0 || f.own[i-1].group() != e.group() {
+			f.picked = append(f.picked, e.group())
+		}
+	}
+	if len(f.picked) <= f.spec.Groups {
+		return
+	}
+	f.order.begin()
+	for _, group := range f.picked {
+		f.order.add(tagPartition, group, f.nameOf(group))
+	}
+	kept := map[uint32]bool{}
+	for _, r := range f.order.sorted()[:f.spec.Groups] {
+		kept[r.thing] = true
+	}
+	f.own = slices.DeleteFunc(f.own, func(e entry) bool { return !kept[e.group()] })
+}
+
+// nameOf tells the last unit and a group of it apart from all others.
+func (f *Fold) nameOf(group uint32) []byte {
+	f.message = f.spec.Unit.AppendCanonical(f.message[:0], f.lastUnit)
+	columns := parts(f.groups.key(group))
+	for _, k := range f.spec.Keys {
+		f.message = k.AppendCanonical(f.message, columns[0])
+		if columns = columns[1:]; k.Shown == Behind {
+			columns = columns[1:]
+		}
+	}
+	return f.message
+}

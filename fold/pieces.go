@@ -1,0 +1,61 @@
+package fold
+
+// pieceSize is how many elements a piece has.
+const pieceSize = 1 << 12
+
+// pieces are a list that grows by pieces of one size, so that no element is ever moved.
+type pieces[T any] struct {
+	list [][]T
+	size int
+}
+
+func (p *pieces[T]) add(x T) {
+	last := p.size / pieceSize
+	if last == len(p.list) {
+		p.list = append(p.list, make([]T, pieceSize))
+	}
+	p.list[last][p.size%pieceSize] = x
+	p.size++
+}
+
+func (p *pieces[T]) at(i int) *T { return &p.list[i/pieceSize][i%pieceSize] }
+
+// drop forgets the elements.
+func (p *pieces[T]) drop() {
+	for _, piece := range p.list {
+		clear(piece)
+	}
+	p.list, p.size = nil, 0
+}
+
+// arenaSize is how many bytes a piece of an arena has, unless one text is longer.
+const arenaSize = 1 << 14
+
+// An arena keeps short byte strings.
+type arena struct {
+	list [][]byte
+	used int // of the last one
+	size int // of all
+}
+
+// A span is where a byte string is.
+type span struct{ piece, from, size uint32 }
+
+func (a *arena) add(b []byte) span {
+	if len(a.list) == 0 || len(a.list[len(a.list)-1])-a.used < len(b) {
+		n := max(arenaSize, len(b))
+		a.list, a.used, a.size = append(a.list, make([]byte, n)), 0, a.size+n
+	}
+	s := span{uint32(len(a.list) - 1), uint32(a.used), uint32(len(b))}
+	a.used += copy(a.list[s.piece][a.used:], b)
+	return s
+}
+
+func (a *arena) at(s span) []byte { return a.list[s.piece][s.from : s.from+s.size : s.from+s.size] }
+
+func (a *arena) drop() {
+	for _, piece := range a.list {
+		clear(piece)
+	}
+	a.list, a.used, a.size = nil, 0, 0
+}

@@ -1,0 +1,243 @@
+package fold
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+)
+
+// A Spec says what the columns of a row are, and how the rows of a unit are added up. It is plain values, all of them public.
+type Spec struct {
+	Unit Column
+	Keys []Key
+	// ByUnit says that the rows come unit by unit.
+	ByUnit bool
+	// Groups is how many groups of a unit count: those that come first in an order that only the secret knows. 0: all.
+	Groups int
+	Norm   Norm
+	// Buckets are those that rows are counted in; where they are nil, different values of the column Value are counted.
+	Buckets *Buckets
+	Value   Column
+}
+
+// A Column is one of values that only have to be told apart.
+type Column struct {
+	Kind Kind
+	// Hashed says that in an order of the secret a text stands as its SHA-256: so it does where it can be long.
+	Hashed bool
+}
+
+// A Kind is when two values are equal, in their binary form.
+type Kind uint8
+
+const (
+	// Plain values are equal where their bytes are: whole numbers, dates, times, uuid, bool.
+	Plain Kind = iota + 1
+	// Text is one with a deterministic collation, or the label of an enum.
+	Text
+	// Padded is a char(n): blanks at its end are none of it.
+	Padded
+	// Numeric values are equal with any scale.
+	Numeric
+	// Float values are equal as numbers, and NaN is.
+	Float
+	// Interval values are equal where they are as long, a month of 30 days and a day of 24 hours.
+	Interval
+	// Written values are bytes that DATA has written, the same of values that are equal.
+	Written
+)
+
+var kindNames = map[Kind]string{
+	Plain: "by its bytes", Text: "by its bytes", Padded: "by its bytes, without the blanks behind", Numeric: "whatever its scale",
+	Float: "as a number", Interval: "by its length", Written: "as the database compares it",
+}
+
+// String says how values are told apart.
+func (k Kind) String() string { return kindNames[k] }
+
+// String says how values are told apart, and how they stand in an order.
+func (c Column) String() string {
+	if c.Hashed {
+		return c.Kind.String() + ", in orders as SHA-256"
+	}
+	return c.Kind.String()
+}
+
+// A Key is a column by which rows are grouped.
+type Key struct {
+	Column
+	Shown Shown
+}
+
+// Shown is how a key is written in a [Sum].
+type Shown uint8
+
+const (
+	// Same is a text as it is.
+	Same Shown = iota + 1
+	// Decimal is a whole number.
+	Decimal
+	// Word is true or false.
+	Word
+	// Hex is a uuid.
+	Hex
+	// Behind is the text in the next column.
+	Behind
+)
+
+// A Norm is that of the rows, or values, that a unit has in all of its groups: their number, or the root of the sum of the squares of
+// their numbers in each group.
+type Norm struct {
+	Squared bool
+	// Limits are ascending; of a squared norm their squares. The level of a unit is the number of those that it is above.
+	Limits []*big.Int
+}
+
+// Buckets are parts of a range of numbers, in which rows are counted.
+type Buckets struct {
+	Number Number
+	Grid   Grid
+	// Divisors are how many buckets each node joins, for each level of a tree above the buckets.
+	Divisors []int64
+	// Fraction is the bits behind the point of a direction.
+	Fraction uint
+}
+
+// A Number is a column whose values are clamped, and rounded to steps.
+type Number struct {
+	Kind NumberKind
+	// Low and High are in steps, of 10^−Decimals or, of a FloatNumber, 2^−Bits.
+	Low, High int64
+	Decimals  int
+	Bits      uint
+}
+
+// A NumberKind is how a value becomes a number of steps.
+type NumberKind uint8
+
+const (
+	// Whole is one as it is.
+	Whole NumberKind = iota + 1
+	// DecimalNumber is a numeric, rounded half away from zero. NaN is above all others.
+	DecimalNumber
+	// FloatNumber is a float, rounded half to even. NaN is above all others.
+	FloatNumber
+	// Days is a date, in days since 2000.
+	Days
+	// Moments is a timestamp, in microseconds since 2000.
+	Moments
+)
+
+// A Grid numbers whole numbers from 0 on: (x − Low)/Width of x, or, where Width is 0,
+//
+//	Each·k + ⌊(x − Low)/2^|k|⌋ − First
+//
+// k being how many of the Cuts x − Low reaches, less Below.
+type Grid struct {
+	Low, Width  int64
+	Cuts        []int64
+	Below       int
+	Each, First int64
+}
+
+// number returns that of x.
+func (g *Grid) number(x int64) int64 {
+	x -= g.Low
+	if g.Width > 0 {
+		return x / g.Width
+	}
+	from, to := 0, len(g.Cuts)
+	for from < to {
+		if middle := (from + to) / 2; g.Cuts[middle] <= x {
+			from = middle + 1
+		} else {
+			to = middle
+		}
+	}
+	k := from - g.Below
+	return g.Each*int64(k) + x>>max(k, -k) - g.First
+}
+
+// Lines says all of it in words.
+func (s *Spec) Lines() []string {
+	lines := []string{"column 1: the unit, told apart " + s.Unit.String()}
+	at := 2
+	for _, k := range s.Keys {
+		lines = append(lines, fmt.Sprintf("column %d: a key, told apart %v", at, k.Column))
+		if at++; k.Shown == Behind {
+			lines[len(lines)-1] += fmt.Sprintf(", shown as column %d", at)
+			at++
+		}
+	}
+	if s.Groups > 0 {
+		lines = append(lines, fmt.Sprintf("%d groups of a unit count, the first by HMAC-SHA-256 of unit and keys", s.Groups))
+	}
+	if s.Buckets != nil {
+		lines = append(lines, fmt.Sprintf("column %d: the value, %v, in one of %s", at, s.Buckets.Number, s.Buckets.describe()))
+	} else {
+		lines = append(lines, fmt.Sprintf("column %d: the value, told apart %v", at, s.Value))
+	}
+	return append(lines, s.Norm.lines(s)...)
+}
+
+// lines says how units are bounded, and which sums are read.
+func (n *Norm) lines(s *Spec) []string {
+	what := "different values"
+	if s.Buckets != nil {
+		what = fmt.Sprintf("rows, at most %d in a bucket", maxEqual)
+	}
+	norm := "the number of its " + what
+	if n.Squared {
+		norm = "the root of the sum of squares, over its groups, of the numbers of its " + what
+	}
+	limits := make([]string, len(n.Limits))
+	for i, l := range n.Limits {
+		limits[i] = l.String()
+	}
+	size := "it"
+	if n.Squared {
+		size = "its square"
+	}
+	lines := []string{
+		"norm of a unit: " + norm, fmt.Sprintf("level of a unit: how many of these %s is above: %s", size, strings.Join(limits, ", ")),
+	}
+	if s.Buckets == nil {
+		return append(lines,
+			"kept at a limit: of a unit's values in each group the part that the limit is of its norm, the first by HMAC-SHA-256 of unit "+
+				"and value",
+			"read: by group, the number of values by the least level at which a unit keeps them; the number of units by level")
+	}
+	return append(lines, fmt.Sprintf("read: by group, bucket and level, the rows, and the sum of 2^%d times them divided by the norm; "+
+		"the number of units by level", s.Buckets.Fraction))
+}
+
+// String says how values are rounded.
+func (n Number) String() string {
+	step := "whole"
+	switch n.Kind {
+	case DecimalNumber:
+		step = fmt.Sprintf("in steps of 10^-%d", n.Decimals)
+	case FloatNumber:
+		step = fmt.Sprintf("in steps of 2^-%d", n.Bits)
+	case Days:
+		step = "in days since 2000"
+	case Moments:
+		step = "in microseconds since 2000"
+	case Whole:
+	}
+	return fmt.Sprintf("%s, clamped to [%d, %d]", step, n.Low, n.High)
+}
+
+func (b *Buckets) describe() string {
+	out := fmt.Sprintf("%d buckets ", b.Grid.number(b.Number.High)+1)
+	if g := &b.Grid; g.Width > 0 {
+		out += fmt.Sprintf("of %d from %d on", g.Width, g.Low)
+	} else {
+		out += fmt.Sprintf("about %d, %d for each doubling of the distance, from number %d on; doublings at %v, %d of them below",
+			g.Low, g.Each, g.First, g.Cuts, g.Below)
+	}
+	if len(b.Divisors) > 1 {
+		out += fmt.Sprintf("; a tree above them joins %v", b.Divisors)
+	}
+	return out
+}

@@ -1,0 +1,33 @@
+package reader
+
+import (
+	"context"
+	"hash/maphash"
+
+	"dpproxy/fold"
+	"dpproxy/planner"
+)
+
+// A folding takes the rows of a read that package fold adds up.
+type folding struct {
+	*fold.Fold
+	read *planner.Read
+	to   func(planner.Row) error // its sums
+	// again says that the rows are to be read once more, unit by unit.
+	again bool
+}
+
+// newFolding returns that of a read. Rows take three quarters or more of the memory that there is for one, at random, before
+// they are read unit by unit: one row more does not tell by the time whether it is there.
+func newFolding(read *planner.Read, secret []byte, memory int, to func(planner.Row) error) *folding {
+	most := memory - int(maphash.Bytes(maphash.MakeSeed(), nil)%uint64(memory/4)) // a seed is drawn, and nobody knows it
+	return &folding{Fold: fold.New(read.Fold, secret, most), read: read, to: to}
+}
+
+func (f *folding) taker(ctx context.Context) taker {
+	return taker{take: f.Take, end: func() (err error) {
+		f.again, err = f.Finish(ctx, func(s fold.Sum) error { return f.to(f.read.Folded(s)) },
+			func(level int, n int64) error { return f.to(f.read.FoldedUnits(level, n)) })
+		return err
+	}}
+}
