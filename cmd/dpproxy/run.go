@@ -41,6 +41,9 @@ type runCommand struct {
 
 // Run implements the command.
 func (c *runCommand) Run(ctx context.Context, log *slog.Logger) error {
+	if err := forbidDumps(); err != nil {
+		return err
+	}
 	s, err := openHost(c.Policy)
 	if err != nil {
 		return err
