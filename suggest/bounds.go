@@ -19,14 +19,14 @@ type OpenColumn struct {
 }
 
 // Unbounded returns the columns of a table of which nobody has said between which values they are: times, and numbers that are part of
-// no key. Columns are those of the policy that are shown.
+// no key and that number nothing. Columns are those of the policy that are shown.
 func Unbounded(t *catalog.Table, shown func(column string) bool) []OpenColumn {
 	r := readRelation(t)
 	var all []OpenColumn
 	for _, f := range r.fields {
 		number := f.fam == pgtype.IntFamily || f.fam == pgtype.NumericFamily || f.fam == pgtype.FloatFamily
 		time := f.fam == pgtype.DateFamily || f.fam == pgtype.InstantFamily
-		if (time || number && !inKey(t, f.Name)) && !f.foreign && shown(f.Name) {
+		if (time || number && !inKey(t, f.Name) && !f.isCounted()) && !f.foreign && shown(f.Name) {
 			all = append(all, OpenColumn{Place{t.Name, f.Name}, f.Column, f.born()})
 		}
 	}

@@ -143,7 +143,7 @@ func (d inspector) referred(t *Table, name string) string {
 // unbounded begins the note of a column without bounds; the head of the file explains it.
 const unbounded = "bounds: ?"
 
-// number bounds a number as constraints do, or asks.
+// number bounds a number as constraints do, or asks unless it numbers something.
 func (d inspector) number(t *Table, c *Column, said domain) {
 	if inKey(t.Source, c.Source.Name) {
 		c.Note = "a key"
@@ -163,6 +163,9 @@ func (d inspector) number(t *Table, c *Column, said domain) {
 	typ := pgtype.OfColumn(c.Source.Type, catalog.Name{}, true)
 	if typ.Family() == pgtype.FloatFamily || typ.Family() == pgtype.NumericFamily && typ.Scale() < 0 {
 		step = ", or a step such as {step: 0.01}"
+	}
+	if d.rels[t.Source.Name].field(c.Source.Name).isCounted() {
+		return
 	}
 	c.Note = unbounded + " [low, high]" + d.known(said, lowKnown, highKnown) + step
 }

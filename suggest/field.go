@@ -3,6 +3,7 @@ package suggest
 import (
 	"slices"
 
+	"dpproxy/catalog"
 	"dpproxy/planner/pgtype"
 	"dpproxy/suggest/words"
 )
@@ -34,6 +35,24 @@ func (r *relation) isSetting(f *field) bool {
 		named := len(o.words) > 0 && slices.Equal(o.words[:len(o.words)-1], base) && words.Is(last(o.words), words.Name, words.Setting)
 		return o.fam == pgtype.TextFamily && (named || len(base) > 0 && slices.Equal(o.words, base))
 	})
+}
+
+// isResult reports whether a column is called as what was found, measured or answered, and not as a kind, a name or a number of it.
+func (f *field) isResult() bool {
+	return words.Has(f.words, words.Result, words.Value) &&
+		!words.Is(last(f.words), words.OfValue, words.Lookup, words.Title, words.Name, words.Identifier, words.Generic, words.Quantity)
+}
+
+// isCounted reports whether a number is one that tells a thing from others, or its place among them: nobody adds these up.
+func (f *field) isCounted() bool {
+	whole := f.fam == pgtype.IntFamily || f.fam == pgtype.NumericFamily && f.wholeNumbers()
+	return whole && (f.numbers() || words.Is(last(f.words), words.Sequence)) &&
+		!words.Has(f.words, words.Value, words.Result, words.Quantity)
+}
+
+// wholeNumbers reports whether a numeric has no digits behind its point.
+func (f *field) wholeNumbers() bool {
+	return pgtype.OfColumn(f.Type, catalog.Name{}, true).Scale() == 0
 }
 
 // activity is the word in a table's name for something that people do or leave behind; "" if there is none, or the table lists kinds

@@ -32,6 +32,8 @@ const (
 const (
 	// longestNote is how long a text may be to be one of a few, such as a reason.
 	longestNote = 64
+	// longestCode is how long a text may be to be a code of a result, such as positive.
+	longestCode = 20
 	// shortestHash is the length of a text of fixed length that is a digest.
 	shortestHash = 16
 )
@@ -186,6 +188,8 @@ func (d inspector) secretText(t *Table, f *field) secrecy {
 		return secrecy{ofFreeText, "free text, or long enough for it"}
 	case words.Has(f.words, words.FreeText, words.Payload) && !words.Is(last(f.words), words.Lookup, words.Title):
 		return secrecy{ofFreeText, "free text"}
+	case f.isResult() && (length == 0 || length > longestCode):
+		return secrecy{ofFreeText, "a result, which may be any text"}
 	case f.of.isSetting(f), length == 0 && words.Is(f.of.row(), words.Writing):
 		return secrecy{ofFreeText, "it may hold anything"}
 	case f.isQuoted():

@@ -15,8 +15,8 @@ import (
 )
 
 // parse makes a survey of lines "table: column, column text, column -> table, column? -> table"; the first column is the key unless
-// it has a *, ! is a key beside it, ? a column that may be NULL, text, date, uuid and char32 are types, and others are integers. A foreign
-// key refers to the first column, or to TABLE.COLUMN.
+// it has a *, ! is a key beside it, ? a column that may be NULL, text, code (of 20 characters), date, uuid and char32 are types, and
+// others are integers. A foreign key refers to the first column, or to TABLE.COLUMN.
 func parse(t *testing.T, lines ...string) *introspect.Survey {
 	t.Helper()
 	tables := map[string]*catalog.Table{}
@@ -70,6 +70,10 @@ func typed(name, typ string) catalog.Column {
 		return column(name, 1114, "timestamp without time zone")
 	case "uuid":
 		return column(name, 2950, "uuid")
+	case "code":
+		c := text(name)
+		c.Type.Mod, c.Type.BaseMod = 24, 24
+		return c
 	case "char32":
 		c := column(name, 1042, "character(32)")
 		c.Type.Mod, c.Type.BaseMod = 36, 36
@@ -251,6 +255,31 @@ var rules = []struct {
 		"a setting",
 		[]string{"liking: id, patient_id -> patient, k text, v text"},
 		"liking.k=open liking.v=hidden",
+	},
+	{
+		"raw results",
+		[]string{
+			"lab: id, patient_id -> patient, value text, valuenum, value_unit text, result_name text, result_text text, result code",
+			"survey: id, patient_id -> patient, question_id, answer text, answer_type text, patient_response text, reading text",
+		},
+		"lab.value=hidden lab.valuenum=open lab.value_unit=open lab.result_name=open lab.result_text=hidden lab.result=open " +
+			"survey.patient_response=hidden survey.answer_type=open survey.reading=hidden",
+	},
+	{
+		"raw results in other languages",
+		[]string{
+			"befunde: id, patient_id -> patient, messwert text, ergebnis text, ergebnisart text, antwort code",
+			"enquete: id, patient_id -> patient, valeur text, résultat text, réponse text",
+			"examen: id, patient_id -> patient, valor text, resultado text, respuesta text, resposta text, uitslag text, antwoord text",
+		},
+		"befunde.messwert=hidden befunde.ergebnis=hidden befunde.ergebnisart=open befunde.antwort=open enquete.valeur=hidden " +
+			"enquete.résultat=hidden enquete.réponse=hidden examen.valor=hidden examen.resultado=hidden examen.respuesta=hidden " +
+			"examen.resposta=hidden examen.uitslag=hidden examen.antwoord=hidden",
+	},
+	{
+		"an attribute and its value",
+		[]string{"fact: id, patient_id -> patient, attribute_id, val text, result_code -> kind", "kind: kind text, label text"},
+		"fact.val=hidden fact.result_code=open fact.attribute_id=open",
 	},
 	{
 		"a number that is quoted",

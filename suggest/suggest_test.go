@@ -187,6 +187,34 @@ func TestReferencesByName(t *testing.T) {
 	}
 }
 
+// TestNumbersOfThings: bounds are asked for of what can be added up, and not of what tells things from others.
+func TestNumbersOfThings(t *testing.T) {
+	s := parse(t, slices.Concat(people, []string{
+		"sample: id, patient_id -> patient, hadm_id, pharmacy_id, linkorderid, spec_itemid, seq_num, isolate_num, poe_seq, zip_code, " +
+			"kontonummer, código, valuenum, number_of_beds, max_no, severity, taken date",
+	})...)
+	d, err := suggest.New(s, suggest.NewChoices(suggest.Service{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"valuenum", "number_of_beds", "max_no", "severity"}
+	var inFile, asked []string
+	for line := range strings.Lines(d.YAML()) {
+		if column, _, found := strings.Cut(strings.TrimSpace(line), ": {} # bounds: ? [low, high]"); found {
+			inFile = append(inFile, column)
+		}
+	}
+	for _, o := range suggest.Unbounded(d.Table(name("sample")).Source, func(string) bool { return true }) {
+		asked = append(asked, o.Column)
+	}
+	if diff := cmp.Diff(want, inFile); diff != "" {
+		t.Errorf("asked in the file (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(append(want, "taken"), asked); diff != "" {
+		t.Errorf("asked in the dialogue (-want +got):\n%s", diff)
+	}
+}
+
 // TestNobodyIsSuggested: a policy says of which tables rows are left out, since nobody is found behind them.
 func TestNobodyIsSuggested(t *testing.T) {
 	s := clinic()
