@@ -128,6 +128,9 @@ func (d inspector) refersByKey(t *Table, name string) bool {
 
 // referred names the table that a column refers to.
 func (d inspector) referred(t *Table, name string) string {
+	if to, found := t.byName(name); found {
+		return "refers to " + shortName(to) + " by its name alone"
+	}
 	for _, fk := range d.rels[t.Source.Name].foreign {
 		if slices.Contains(fk.Columns, name) {
 			note := "refers to " + shortName(fk.References)

@@ -41,8 +41,9 @@ const (
 // secret says why a column of a protected table tells who somebody is, or is free; its kind is empty if it is neither. Text is open: as
 // a key of groups it is shown where enough people have the value.
 func (d inspector) secret(t *Table, f *field) secrecy {
+	_, refers := t.byName(f.Name)
 	switch {
-	case f.Name == t.Unit || f.foreign && !d.isPerson(t, f):
+	case f.Name == t.Unit || refers && slices.Contains(t.SamePerson, f.Name) || f.foreign && !d.isPerson(t, f):
 		return secrecy{}
 	case d.isPerson(t, f):
 		return secrecy{ofOthers, "the number of another person, whom this row does not protect"}

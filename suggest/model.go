@@ -54,7 +54,8 @@ type Table struct {
 	Distance int
 	// NotProtected are columns that refer to other people, or to their rows.
 	NotProtected []string
-	// Refers are columns that refer to a row of a reference table by their name alone, each with the table.
+	// Refers are columns that refer to a row of a reference table, or to a protected row of the same unit, by their name alone, each with
+	// the table. SamePerson has the second kind as well.
 	Refers []ByName
 	// SamePerson are columns that refer to rows which are assumed to be of the same unit as the row is. Nothing rests on it.
 	SamePerson []string

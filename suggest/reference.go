@@ -2,6 +2,7 @@ package suggest
 
 import (
 	"slices"
+	"strings"
 
 	"dpproxy/catalog"
 )
@@ -39,6 +40,44 @@ func (d inspector) references() {
 	for _, t := range d.listed() {
 		d.refersByName(t)
 	}
+	for _, t := range d.Tables {
+		d.refersToPeopleByName(t)
+	}
+}
+
+// refersToPeopleByName notes the columns that are called as the primary key of one protected table, and of no other table: the row there
+// is taken for one of the same unit, as behind a foreign key, unless it is mostly another's.
+func (d inspector) refersToPeopleByName(t *Table) {
+	for _, f := range d.rels[t.Source.Name].fields {
+		beside := f.foreign || f.Name == t.Unit || f.ownKey() || d.looksUp(t, f) ||
+			slices.Contains(t.Via, f.Name) || slices.Contains(t.NotProtected, f.Name)
+		if beside || !f.identifier() || general(f.words) {
+			continue
+		}
+		to := d.keyed(f)
+		if to == nil {
+			continue
+		}
+		by := catalog.ForeignKey{Columns: []string{f.Name}, References: to.Source.Name, Target: d.rels[to.Source.Name].key()}
+		if !(pathfinder{d.Draft}.othersRow(f.of, by)) {
+			t.Refers = append(t.Refers, ByName{f.Name, to.Source.Name})
+			t.SamePerson = append(t.SamePerson, f.Name)
+		}
+	}
+}
+
+// keyed is the protected table whose primary key a column is called as; nil if there is none, or if another table has such a key too.
+func (d inspector) keyed(f *field) *Table {
+	var found []*relation
+	for _, o := range d.spelled[strings.Join(f.words, " ")] {
+		if o.of != f.of && o.ownKey() && d.keyAlike(o.of, f) {
+			found = append(found, o.of)
+		}
+	}
+	if len(found) != 1 {
+		return nil
+	}
+	return d.Table(found[0].Name)
 }
 
 // refersByName notes the columns that are called as the key of one reference table, and of no other table.
@@ -65,9 +104,19 @@ func (d inspector) keyAlike(r *relation, f *field) bool {
 		slices.ContainsFunc(r.Keys, func(k catalog.Key) bool { return k.Primary && slices.Equal(k.Columns, key) })
 }
 
-// looksUp reports whether a column refers to a row of a reference table.
+// byName is the table that a column refers to by its name alone, if there is one.
+func (t *Table) byName(column string) (to catalog.Name, found bool) {
+	i := slices.IndexFunc(t.Refers, func(r ByName) bool { return r.Column == column })
+	if i < 0 {
+		return catalog.Name{}, false
+	}
+	return t.Refers[i].To, true
+}
+
+// looksUp reports whether a column refers to a row of a reference table, or by its name alone to one of the same unit.
 func (d inspector) looksUp(t *Table, f *field) bool {
-	return slices.ContainsFunc(t.Refers, func(r ByName) bool { return r.Column == f.Name }) ||
+	_, byName := t.byName(f.Name)
+	return byName ||
 		slices.ContainsFunc(f.of.foreign, func(fk catalog.ForeignKey) bool {
 			return slices.Contains(fk.Columns, f.Name) && d.isReference(fk.References)
 		})

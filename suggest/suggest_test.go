@@ -215,6 +215,46 @@ func TestNumbersOfThings(t *testing.T) {
 	}
 }
 
+// TestReferencesToPeopleByName: a column that is called as the key of one other protected table refers to it, one of two tables does not,
+// nor does one of another type, one to a table that has one row of each unit, nor one that is a way or the unit.
+func TestReferencesToPeopleByName(t *testing.T) {
+	s := parse(t, slices.Concat(people, []string{
+		"admission: hadm_id, patient_id -> patient", "sheet: sheet_id text, patient_id -> patient",
+		"lab: lab_id, patient_id -> patient, hadm_id?, sheet_id? text, visit_id?, id",
+		"other: id, patient_id -> patient, hadm_id text, lab_id -> lab",
+		"fall: case_id, patient_id -> patient", "fall_archive: case_id, patient_id -> patient", "fee: id, patient_id -> patient, case_id",
+		"file: file_id, patient_id! -> patient", "loan: id, patient_id -> patient, file_id, lab_id?",
+		"aliquot: id, lab_id -> lab, sheet_id? text",
+		"post: post_id, patient_id -> patient", "reaction: id, patient_id -> patient, post_id", "vote: id, patient_id -> patient, post_id",
+	})...)
+	d, err := suggest.New(s, suggest.NewChoices(suggest.Service{
+		Listen: "127.0.0.1:0", Data: "postgres://r@d/x", Mirror: "postgres://m@m/x", Ledger: "/l",
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := d.YAML()
+	const told = " # by name alone: dpproxy check --data tells whether it holds\n"
+	for _, want := range []string{
+		"    refers: {hadm_id: admission, sheet_id: sheet, visit_id: visit}" + told +
+			"    # Joins by hadm_id, sheet_id and visit_id keep only pairs of one patient.",
+		"      hadm_id: {} # refers to admission by its name alone: of the same patient, it is assumed\n",
+		"      sheet_id: {} # refers to sheet by its name alone: of the same patient, it is assumed\n",
+		"    refers: {lab_id: lab}" + told, "    refers: {sheet_id: sheet}" + told,
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if strings.Count(out, "refers: {") != 3 {
+		t.Errorf("%s", out)
+	}
+	if said := d.Summary(""); !strings.Contains(said, "By name       5: ") || !strings.Contains(said, "lab.hadm_id") {
+		t.Errorf("the summary is\n%s", said)
+	}
+	fits(t, "hospital", s, d)
+}
+
 // TestNobodyIsSuggested: a policy says of which tables rows are left out, since nobody is found behind them.
 func TestNobodyIsSuggested(t *testing.T) {
 	s := clinic()

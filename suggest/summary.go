@@ -30,7 +30,7 @@ func (d summary) text(next string) string {
 	line("Person", "%s", d.Unit.Explained())
 	line("Protected", "%d: %d by a column of their own, %d by what they refer to", len(d.Tables), own, len(d.Tables)-own)
 	if all := d.byName(); all != nil {
-		line("By name", "%s: no foreign key", strings.Join(all, ", "))
+		line("By name", "%d: %s: no foreign key", len(all), strings.Join(all, ", "))
 	}
 	if all := d.columnsOf(func(t *Table) []string { return t.SamePerson }); all != nil {
 		line("Same person", "%s: joins keep only pairs of one %s", strings.Join(all, ", "), oneLine(d.UnitName))
@@ -90,12 +90,16 @@ func (d summary) countTables() (n int) {
 	return n
 }
 
+// byName are the columns that lead to another row by their names alone.
 func (d summary) byName() []string {
-	return d.columnsOf(func(t *Table) []string {
+	return d.columnsOf(func(t *Table) (all []string) {
 		if t.ByName {
-			return t.columns()
+			all = append(all, t.columns()...)
 		}
-		return nil
+		for _, r := range t.Refers {
+			all = append(all, r.Column)
+		}
+		return all
 	})
 }
 

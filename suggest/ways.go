@@ -163,9 +163,9 @@ func (d pathfinder) plays(f *field) bool {
 	})
 }
 
-// namesPeople reports whether a foreign key is one by which a row names somebody.
+// namesPeople reports whether a foreign key is one by which a row names somebody. One without a name is a reference by name alone.
 func (d pathfinder) namesPeople(r *relation, fk catalog.ForeignKey) bool {
-	return slices.ContainsFunc(d.unit.persons(r), func(p person) bool { return p.way.Key == fk.Name })
+	return fk.Name != "" && slices.ContainsFunc(d.unit.persons(r), func(p person) bool { return p.way.Key == fk.Name })
 }
 
 // optional reports whether a way may be NULL and is called otherwise than the key that it leads to: the photo of an album, the last

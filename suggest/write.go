@@ -131,10 +131,14 @@ func (w *writer) column(c *Column) {
 func (w *writer) besides(t *Table) {
 	if len(t.Refers) > 0 {
 		var all []string
+		why := "by their names alone"
 		for _, r := range t.Refers {
 			all = append(all, scalar(r.Column)+": "+scalar(shortName(r.To)))
+			if w.d.Table(r.To) != nil {
+				why = "by name alone: dpproxy check --data tells whether it holds"
+			}
 		}
-		w.line(2, "refers: {%s} # by their names alone", strings.Join(all, ", "))
+		w.line(2, "refers: {%s} # %s", strings.Join(all, ", "), why)
 	}
 	if len(t.NotProtected) > 0 {
 		w.line(2, "not_protected: [%s] # a row protects one %s, and not who is behind %s", strings.Join(quoted(t.NotProtected), ", "),
