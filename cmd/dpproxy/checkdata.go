@@ -42,30 +42,69 @@ func (l look) references(ctx context.Context, all []policy.Unproved, tell func(s
 			return err
 		}
 		_ = bar.Set(i + 1) // a bar that cannot be drawn is no reason to stop
-		tell(said)
+		for _, line := range said {
+			tell(line)
+		}
 	}
 	return nil
 }
 
-func (l look) reference(ctx context.Context, u policy.Unproved) (string, error) {
+// reference looks at one reference. It returns a line of answers, and one for each that is yes: how to find the rows.
+func (l look) reference(ctx context.Context, u policy.Unproved) (lines []string, err error) {
 	said := fmt.Sprintf("%v: %s refers to %v", u.From.Name, columnsOf(u.Step.From), u.To.Name)
-	names := relationsOf(u)
-	ask := func(what, sql string) error {
-		answer, err := l.ask(ctx, names, sql)
-		said += "; " + what + ": " + answer
-		return err
-	}
-	if u.Unit {
-		if err := ask("rows that lead to one of another "+l.unit, otherUnit(u)); err != nil {
+	find := []string(nil)
+	ask := func(what, rows, means string) (answer string, err error) {
+		if answer, err = l.ask(ctx, relationsOf(u), "SELECT EXISTS (SELECT "+rows+")"); err != nil {
 			return "", err
+		}
+		said += "; " + what + ": " + answer
+		if answer == yes {
+			said += means
+			find = append(find, "the rows, "+strings.TrimPrefix(what, "rows ")+": SELECT f.* "+rows)
+		}
+		return answer, nil
+	}
+	proof := ""
+	if u.Unit {
+		answer, err := ask("rows that lead to one of another "+l.unit, otherUnit(u), mixed(u))
+		if err != nil {
+			return nil, err
+		}
+		if answer != yes { // else the foreign key cannot be made
+			proof = proofOf(u, l.unit)
 		}
 	}
 	if u.Match {
-		if err := ask("rows that lead to none", noMatch(u)); err != nil {
-			return "", err
+		if _, err := ask("rows that lead to none", noMatch(u), unmatched(u)); err != nil {
+			return nil, err
 		}
 	}
-	return said + proofOf(u, l.unit), nil
+	return append([]string{said + proof}, find...), nil
+}
+
+// yes is the answer that there are such rows.
+const yes = "yes"
+
+// mixed says what rows that lead to one of another unit mean for answers, and whether the policy says that there are none.
+func mixed(u policy.Unproved) string {
+	said := ", which have no match in joins by it; nobody's protection rests on it"
+	if u.SameUnit {
+		said += fmt.Sprintf("; the policy says same_unit: [%s], and it does not hold: take it away, so that notices say it",
+			strings.Join(u.Step.From, ", "))
+	}
+	return said
+}
+
+// unmatched says likewise of rows that lead to none.
+func unmatched(u policy.Unproved) string {
+	said := ", which have no match in joins by it"
+	if !u.Unit {
+		said = ", which belong to nobody and are left out of answers"
+	}
+	if u.Refers {
+		said += fmt.Sprintf("; the policy says refers: {%s: %v}, and it does not hold", columnsOf(u.Step.From), u.To.Name)
+	}
+	return said
 }
 
 // proofOf names the foreign key that would prove that both rows are of one unit.
@@ -111,7 +150,7 @@ func (l look) ask(ctx context.Context, names []catalog.Name, sql string) (string
 	case err != nil:
 		return "", fmt.Errorf("looking at references: %w", err)
 	case found:
-		return "yes", nil
+		return yes, nil
 	}
 	return "no", nil
 }
@@ -127,13 +166,13 @@ func relationsOf(u policy.Unproved) []catalog.Name {
 	return names
 }
 
-// otherUnit asks whether a row refers to one of another unit.
+// otherUnit writes the rows f that refer to one of another unit, from FROM on.
 func otherUnit(u policy.Unproved) string {
 	var from strings.Builder
 	from.WriteString(tableAs(u.From, "f"))
 	from.WriteString(" JOIN " + tableAs(u.To, "t") + " ON " + equal(u.Step, "f", "t"))
 	own, its := alongWay(&from, u.From, "f"), alongWay(&from, u.To, "t")
-	return "SELECT EXISTS (SELECT FROM " + from.String() + " WHERE " + own + " OPERATOR(pg_catalog.<>) " + its + ")"
+	return "FROM " + from.String() + " WHERE " + own + " OPERATOR(pg_catalog.<>) " + its
 }
 
 // alongWay joins the tables of the way to the unit, and returns the column of the unit.
@@ -146,14 +185,14 @@ func alongWay(from *strings.Builder, t *policy.Table, as string) string {
 	return as + "." + quote.Ident(t.Unit.Column)
 }
 
-// noMatch asks whether a row refers to one that is not there. One with NULL refers to none.
+// noMatch writes likewise the rows that refer to one that is not there. One with NULL refers to none.
 func noMatch(u policy.Unproved) string {
 	var stated []string
 	for _, c := range u.Step.From {
 		stated = append(stated, "f."+quote.Ident(c)+" IS NOT NULL")
 	}
-	return "SELECT EXISTS (SELECT FROM " + tableAs(u.From, "f") + " WHERE " + strings.Join(stated, " AND ") +
-		" AND NOT EXISTS (SELECT FROM " + tableAs(u.To, "t") + " WHERE " + equal(u.Step, "f", "t") + "))"
+	return "FROM " + tableAs(u.From, "f") + " WHERE " + strings.Join(stated, " AND ") +
+		" AND NOT EXISTS (SELECT FROM " + tableAs(u.To, "t") + " WHERE " + equal(u.Step, "f", "t") + ")"
 }
 
 func tableAs(t *policy.Table, as string) string { return t.Source.Only() + t.SQL() + " AS " + as }

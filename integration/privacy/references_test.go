@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -168,6 +169,9 @@ func TestReferences(t *testing.T) {
 	looksAtReferences(t, s, plain)
 }
 
+// finding are queries that find the rows about which check says yes.
+var finding = regexp.MustCompile(`: (SELECT f\.\* FROM .*)`)
+
 // looksAtReferences has the administrator look whether references stay with one guest: yes or no is said, and nothing else of the rows.
 func looksAtReferences(t *testing.T, s *sitetest.Site, plain *pgx.Conn) {
 	t.Helper()
@@ -184,12 +188,31 @@ func looksAtReferences(t *testing.T, s *sitetest.Site, plain *pgx.Conn) {
 	const proof = "; FOREIGN KEY (\"stay_id\", \"guest_id\") REFERENCES \"public\".\"stays\" (\"id\", \"guest_id\")"
 	const ofOther, ofNone = "; rows that lead to one of another guest: ", "; rows that lead to none: "
 	const lacksIndex, would = ", with a unique index there,", " would prove that both are of one guest\n"
+	const noMatch = ", which have no match in joins by it"
+	const yes = "yes" + noMatch + "; nobody's protection rests on it"
 	bills, orders := "public.bills: stay_id refers to public.stays", "public.orders: meal_id refers to public.meals"
-	meals := "public.meals: stay_id refers to public.stays" + ofOther + "yes" + proof + lacksIndex + would
-	says(meals, bills+ofOther+"yes"+proof+lacksIndex+would, orders+ofOther+"yes"+ofNone+"no\n")
+	meals := "public.meals: stay_id refers to public.stays" + ofOther
+	says(meals+yes+"\n", bills+ofOther+yes+"; the policy says same_unit: [stay_id], and it does not hold", orders+ofOther+yes+ofNone+"no\n")
+	found := 0
+	for _, m := range finding.FindAllStringSubmatch(s.Command(t, "check", s.Policy, "--data"), -1) {
+		rows, err := plain.Query(t.Context(), m[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := pgx.CollectRows(rows, pgx.RowToMap)
+		if found++; err != nil || len(all) == 0 {
+			t.Errorf("%s finds %d rows: %v", m[1], len(all), err)
+		}
+	}
+	if found != 3 {
+		t.Errorf("%d queries find rows", found)
+	}
 	sitetest.Exec(t, plain, "UPDATE bills SET stay_id = id; CREATE UNIQUE INDEX ON stays (guest_id, id); "+
 		"UPDATE orders SET meal_id = id - 3")
-	says(strings.Replace(meals, lacksIndex, "", 1), bills+ofOther+"no"+proof+would, orders+ofOther+"yes"+ofNone+"yes\n")
+	says(meals+yes+"\n", bills+ofOther+"no"+proof+would,
+		orders+ofOther+yes+ofNone+"yes"+noMatch+"; the policy says refers: {meal_id: public.meals}, and it does not hold\n")
+	sitetest.Exec(t, plain, "UPDATE meals SET stay_id = NULL; DROP INDEX stays_guest_id_id_idx")
+	says(meals+"no"+proof+lacksIndex+would, bills+ofOther+"no"+proof+lacksIndex+would, orders)
 
 	tx, err := plain.Begin(t.Context())
 	if err != nil {

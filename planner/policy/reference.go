@@ -197,7 +197,12 @@ func unpromised(t *Table) bool {
 		return false
 	}
 	s := t.Unit.Steps[0]
-	return !refersTo(t, s) && !slices.ContainsFunc(t.promises, func(p Step) bool { return p.To == s.To && slices.Equal(p.From, s.From) })
+	return !refersTo(t, s) && !promises(t, s)
+}
+
+// promises reports whether the policy says that a step leads from each value to a row.
+func promises(t *Table, s Step) bool {
+	return slices.ContainsFunc(t.promises, func(p Step) bool { return p.To == s.To && slices.Equal(p.From, s.From) })
 }
 
 // refersTo reports whether a foreign key, enforced or not, says what the step says.

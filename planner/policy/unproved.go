@@ -15,6 +15,8 @@ type Unproved struct {
 	Unit bool
 	// Match says that nothing proves that there is a row for each value.
 	Match bool
+	// SameUnit and Refers say that the policy states that both rows are of one unit, and that there is a row for each value.
+	SameUnit, Refers bool
 }
 
 // Unproven lists the references beside ways, and the first steps of ways that no foreign key covers. A partition is looked at as
@@ -26,11 +28,12 @@ func Unproven(m *Model) (all []Unproved) {
 			continue
 		}
 		if len(t.Unit.Steps) > 0 && !enforces(t, t.Unit.Steps[0]) {
-			all = append(all, Unproved{From: t, Step: t.Unit.Steps[0], Match: true})
+			s := t.Unit.Steps[0]
+			all = append(all, Unproved{From: t, Step: s, Match: true, Refers: promises(t, s)})
 		}
 		for _, r := range t.References {
 			s := Step{r.From, r.To, r.Key}
-			all = append(all, Unproved{t, s, true, !enforces(t, s)})
+			all = append(all, Unproved{t, s, true, !enforces(t, s), r.Said, promises(t, s)})
 		}
 	}
 	return all
