@@ -2,6 +2,7 @@ package config
 
 import (
 	"math/big"
+	"regexp"
 	"strings"
 	"time"
 
@@ -14,14 +15,14 @@ func readColumnBounds(v value, c *policy.ColumnPolicy) {
 		c.Unbounded = true
 		return
 	}
-	c.Bounds = readBounds(v)
+	c.Bounds = readBounds(v, readBound)
 }
 
-// readBounds reads [low, high].
-func readBounds(v value) *policy.Bounds {
+// readBounds reads [low, high], of which read reads one.
+func readBounds(v value, read func(value) bound) *policy.Bounds {
 	faults := len(v.d.faults)
 	var ends []bound
-	v.list(func(c value) { ends = append(ends, readBound(c)) })
+	v.list(func(c value) { ends = append(ends, read(c)) })
 	switch {
 	case len(v.d.faults) > faults:
 		return nil
@@ -53,6 +54,7 @@ type bound struct {
 const (
 	numberBound = "number"
 	dateBound   = "date"
+	spanBound   = "length of time"
 )
 
 // timeLayouts are the spellings that Go and Postgres read alike, under any settings of Postgres.
@@ -66,17 +68,44 @@ var timeLayouts = []struct{ kind, layout string }{
 
 // readBound reads an unquoted number, a date or a timestamp.
 func readBound(v value) bound {
+	b := boundOf(v)
+	if b.kind == "" {
+		v.fail("a bound is a finite number of at most %d characters, without quotes, a date (2020-01-31) "+
+			"or a timestamp in quotes (\"2020-01-31 12:00:00\")", maxDigits)
+	}
+	return b
+}
+
+// boundOf reads a number, a date or a timestamp; the kind of anything else is "".
+func boundOf(v value) bound {
 	if s, r, ok := plainDecimal(v.node); ok {
 		return bound{numberBound, s, r}
 	}
 	s, _ := scalarText(v.node)
-	if b := momentOf(strings.TrimSpace(s)); b.kind != "" {
-		return b
-	}
-	v.fail("a bound is a finite number of at most %d characters, without quotes, a date (2020-01-31) "+
-		"or a timestamp in quotes (\"2020-01-31 12:00:00\")", maxDigits)
-	return bound{}
+	return momentOf(strings.TrimSpace(s))
 }
+
+// readDerivedBound reads a bound, also of an interval.
+func readDerivedBound(v value) bound {
+	s, _ := scalarText(v.node)
+	if micros, ok := policy.Span(s); ok && len(s) <= maxDigits {
+		return bound{spanBound, strings.TrimSpace(s), new(big.Rat).SetInt64(micros)}
+	}
+	b := boundOf(v)
+	switch word := varying.FindString(s); {
+	case b.kind != "":
+	case word != "":
+		v.fail("a %s has no one length: bounds of an interval are of days, hours, minutes and seconds, as in [\"0 days\", \"60 days\"]",
+			strings.ToLower(word))
+	default:
+		v.fail("a bound is a finite number of at most %d characters, without quotes, a date (2020-01-31), a timestamp in quotes "+
+			"(\"2020-01-31 12:00:00\") or, of an interval, a length of time (\"60 days\", \"12:00:00\")", maxDigits)
+	}
+	return b
+}
+
+// varying finds a unit of intervals that is not always as long.
+var varying = regexp.MustCompile(`(?i)\b(month|year)`)
 
 // momentOf reads a date or a timestamp; the kind of anything else is "".
 func momentOf(s string) bound {

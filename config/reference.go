@@ -323,7 +323,7 @@ var columnKeys = []key[policy.ColumnPolicy]{
 // derivedKeys are those of the bounds of an expression.
 var derivedKeys = []key[policy.DerivedPolicy]{
 	{"is", "", part(func(v value, d *policy.DerivedPolicy) { d.Is = readExpression(v) }), needed, ""},
-	{"bounds", "", part(func(v value, d *policy.DerivedPolicy) { d.Bounds = readBounds(v) }), needed, ""},
+	{"bounds", "", part(func(v value, d *policy.DerivedPolicy) { d.Bounds = readBounds(v, readDerivedBound) }), needed, ""},
 }
 
 var tableDefaultKeys = []key[table]{

@@ -198,7 +198,13 @@ var spoilt = []struct {
 	{"bounds of a choice", derived("COALESCE(cost, tip)", "0", "1"), "no operator or function of columns"},
 	{"bounds of a constant", derived("2 * 3", "0", "1"), "names no column"},
 	{"bounds of a text", derived("upper(diagnosis)", "0", "1"), "type text, which cannot have bounds"},
-	{"bounds of a span of time", derived("at - at", "0", "1"), "type interval, which cannot have bounds"},
+	{"numbers as bounds of an interval", func(p *policy.Policy, s *catalog.Schema) {
+		p.Tables[1].Columns["at"] = plannertest.Bounds("2020-01-01 00:00:00Z", "2024-12-31 00:00:00Z")
+		derived("at - day", "0", "1")(p, s)
+	}, `type interval: write them as ["0 days", "60 days"]`},
+	{"intervals as bounds of a number", derived("cost * 2", "0 days", "1 day"), "intervals as bounds of an expression of type numeric"},
+	{"intervals as bounds of a date", derived("day + 1", "0 days", "1 day"), "intervals as bounds of an expression of type date"},
+	{"bounds of an interval with months", derived("age(at, at)", "0 days", "1 day"), "no difference of two timestamps"},
 	{"bounds of an aggregate", derived("sum(cost)", "0", "1"), "aggregate"},
 	{"bounds of what changes", derived("cost * random()", "0", "1"), "random() is not allowed"},
 	{"bounds of what is no expression", derived("cost -", "0", "1"), "no expression over the columns"},

@@ -9,6 +9,7 @@ import (
 	"dpproxy/parser"
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -25,16 +26,8 @@ func derive(c *checker, t *Table, p DerivedPolicy) {
 		c.problem(t.Name, where+".is", "%s", told(err))
 		return
 	}
-	number := d.Expr().Type().Number()
-	switch {
-	case number && p.Bounds.Low == nil:
-		c.problem(t.Name, where+".bounds", "dates as bounds of an expression of type %s", d.Expr().Type())
-		return
-	case !number && p.Bounds.Low != nil:
-		c.problem(t.Name, where+".bounds", "numbers as bounds of an expression of type %s", d.Expr().Type())
-		return
-	case number && p.Bounds.Low.Cmp(p.Bounds.High) > 0:
-		c.problem(t.Name, where+".bounds", "the lower bound is above the upper one")
+	if wrong := wrongBounds(d.Expr().Type(), p.Bounds); wrong != "" {
+		c.problem(t.Name, where+".bounds", "%s", wrong)
 		return
 	}
 	for _, other := range t.Bounded {
@@ -45,6 +38,36 @@ func derive(c *checker, t *Table, p DerivedPolicy) {
 	}
 	t.Bounded = append(t.Bounded, d)
 }
+
+// wrongBounds says why an expression of a type cannot have these bounds, "" if it can.
+func wrongBounds(t pgtype.Type, b *Bounds) string {
+	_, span := Span(b.LowText)
+	is, want := "dates", "dates"
+	switch {
+	case b.Low != nil:
+		is = "numbers"
+	case span:
+		is = "intervals"
+	}
+	switch {
+	case t.Number():
+		want = "numbers"
+	case t.OID == pgtype.Interval:
+		want = "intervals"
+	}
+	switch {
+	case is != want && want == "intervals":
+		return is + ` as bounds of an expression of type interval: write them as ["0 days", "60 days"]`
+	case is != want:
+		return fmt.Sprintf("%s as bounds of an expression of type %s", is, t)
+	case b.Low != nil && b.Low.Cmp(b.High) > 0:
+		return "the lower bound is above the upper one"
+	}
+	return ""
+}
+
+// Span reads a bound of an interval, as microseconds.
+func Span(s string) (micros int64, ok bool) { return pgtype.Span(s) }
 
 // bound resolves the expression, of columns that have what it needs.
 func bound(t *Table, p DerivedPolicy) (*scalar.Bounded, error) {

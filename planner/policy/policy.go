@@ -91,6 +91,6 @@ type ColumnPolicy struct {
 // Bounds of a column: as numbers for numeric columns. Text keeps the policy's
 // own spelling, for people and for dates.
 type Bounds struct {
-	Low, High         *big.Rat // nil for dates and timestamps
+	Low, High         *big.Rat // nil for dates, timestamps and intervals
 	LowText, HighText string
 }

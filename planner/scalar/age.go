@@ -81,6 +81,8 @@ func madeBy(e Expr, by *rule) bool {
 		return len(e.Column.Of) > 0 && all(e.Column.Of)
 	case *choice:
 		return e.kind != caseWhen && all(e.results)
+	case *bounded:
+		return madeBy(e.x, by)
 	case *aggregate:
 		return madeBy(e.x, by)
 	}

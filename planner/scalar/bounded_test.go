@@ -70,6 +70,14 @@ var boundedCases = []struct{ is, low, high, text, native string }{
 	{"d - ts::date", "0", "100", "d - ts::date + 1", "{} + 1"},
 	{"d + 30", "2021-01-01", "2021-12-31", "d + 30 - d", "{} - d"},
 	{"ts + interval '1 day'", "2021-01-01", "2021-12-31 12:00:00", "extract(doy FROM ts + interval '1 day')", "extract(doy FROM {})"},
+	{"ts - tz::timestamp", "0 days", "60 days", "extract(epoch FROM ts - tz::timestamp)", "extract(epoch FROM {})"},
+	{"ts - d", "-1 days -12:00:00", "1 day 12:00:00", "extract(day FROM ts - d)", "extract(day FROM {})"},
+	{"ts - d", "-00:30", "1 day 01:02:03.5", "extract(epoch FROM (ts - d)) * 2", "extract(epoch FROM {}) * 2"},
+	{"ts - d", "0 days", "60 days", "ts - d > interval '60 days'", "ts - d > interval '60 days'"},
+	{"ts - d", "0 days", "60 days", "(ts - d) IS NULL", "(ts - d) IS NULL"},
+	{"ts - d", "0 days", "60 days", "extract(epoch FROM d - ts)", "extract(epoch FROM d - ts)"},
+	{"ts - d", "1 day", "2 days", "extract(epoch FROM COALESCE(ts - d, ts - ts))", "extract(epoch FROM COALESCE({}, ts - ts))"},
+	{"tz - d", "1 day", "2 days", "extract(epoch FROM tz - d)", "extract(epoch FROM {})"},
 	{"extract(year FROM d)", "2021", "2022", "extract(year FROM d) + 1", "{} + 1"},
 	{"COALESCE(i4, 0) - i2", "0", "60", "(COALESCE(i4, 0) - i2) * 2", "{} * 2"},
 	{"CASE WHEN b THEN i4 ELSE i2 END - nn", "0", "60", "(CASE WHEN b THEN i4 ELSE i2 END - nn) * 2", "{} * 2"},
@@ -100,7 +108,7 @@ func TestBounded(t *testing.T) {
 
 // clampOf writes a clamp as plain Postgres computes it.
 func clampOf(x, low, high string) string {
-	if strings.Contains(low, "-01-01") {
+	if strings.Contains(low, "-01-01") || strings.Contains(high, ":") || strings.Contains(high, "day") {
 		low, high = "'"+low+"'", "'"+high+"'"
 	}
 	return fmt.Sprintf("(CASE WHEN %[1]s IS NOT NULL THEN LEAST(GREATEST(%[1]s, %[2]s), %[3]s) END)", x, low, high)
@@ -120,8 +128,15 @@ func TestBoundedBelow(t *testing.T) {
 		{"s + 1", "s + 1", []string{"i4 - nn"}},
 		{"s * 0", "s * 0", []string{"i4 - i2", "i4"}},
 		{"s - s", "s - s", []string{"i4", "i4 - i2"}},
+		{"extract(epoch FROM s)", "extract(epoch FROM " + clampOf("s", "0 days", "60 days") + ")", []string{"ts - d"}},
+		{"extract(epoch FROM s)", "extract(epoch FROM " + clampOf("s", "0 days", "60 days") + ")", []string{"ts - d", "ts - ts"}},
+		{"s > interval '60 days'", "s > interval '60 days'", []string{"ts - d"}},
+		{"s IS NULL", "s IS NULL", []string{"ts - d", "ts - ts"}},
 	} {
 		r, err := bounding("i4 - i2", "0", "60")
+		if strings.Contains(c.branches[0], "ts") {
+			r, err = bounding("ts - d", "0 days", "60 days")
+		}
 		if err == nil {
 			err = db.derivedAs(t.Context(), r, c.text, c.native, c.branches...)
 		}
@@ -146,6 +161,12 @@ var boundedKinds = map[string]struct {
 		[][2]string{{"2021-01-01", "2021-12-31"}, {"1900-01-01", "1900-01-01"}},
 		[]string{"%s + 1", "%s - d", "date_trunc('month', %s)"},
 	},
+	"interval": {
+		[][2]string{{"0 days", "60 days"}, {"-12:00:00", "-00:00:01"}, {"1 day", "36:00:00.5"}},
+		[]string{
+			"extract(epoch FROM %s)", "%s > '1 day'", "extract(epoch FROM COALESCE(%s, ts - d))", "extract(day FROM GREATEST(%s, ts - ts))",
+		},
+	},
 	"timestamp": {
 		[][2]string{{"2021-01-01 00:00:00", "2021-12-31 12:00:00.5"}}, []string{"extract(year FROM %s)", "%s - ts", "(%s)::date"},
 	},
@@ -157,7 +178,7 @@ func TestBoundedRandom(t *testing.T) {
 	accepted := 0
 	rapid.Check(t, func(r *rapid.T) {
 		for range 5 {
-			kind := rapid.SampledFrom([]string{"int", "numeric", "float", "date", "timestamp"}).Draw(r, "kind")
+			kind := rapid.SampledFrom([]string{"int", "numeric", "float", "date", "timestamp", "interval"}).Draw(r, "kind")
 			of := boundedKinds[kind]
 			is := randomExpr(r, kind, rapid.IntRange(1, 3).Draw(r, "depth"))
 			bounds, outer := rapid.SampledFrom(of.bounds).Draw(r, "bounds"), rapid.SampledFrom(of.outer).Draw(r, "outer")
@@ -208,7 +229,7 @@ func TestNoBounds(t *testing.T) {
 		"i4 > 3":                      "no operator or function",
 		"1 + 2":                       "names no column",
 		"upper(s)":                    "type text",
-		"ts - d":                      "type interval",
+		"age(ts, d)":                  "no difference of two timestamps",
 		"count(i4)":                   "aggregate",
 		"sum(i4) OVER ()":             "window function",
 		"i4 + (SELECT 1)":             "sub-select",

@@ -3,6 +3,7 @@ package scalar
 import (
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 )
 
 // NewBounded resolves an expression over columns. It is an operator or a function, whose values, as they are written, lie within bounds
@@ -19,9 +20,12 @@ func NewBounded(name, text string, e ast.Expr, column func(*ast.Column) (*Column
 	case !Computed(x):
 		return nil, pgerr.New(pgerr.NotAllowed, "the expression is no operator or function of columns").
 			WithHint("A column has bounds of its own; of a choice among values, bound what is computed in it.")
-	case !t.Number() && !t.Dated():
+	case t.OID == pgtype.Interval && !elapsed(x):
+		return nil, pgerr.New(pgerr.NotAllowed, "the expression is an interval that is no difference of two timestamps").
+			WithHint("Months and years have no one length: bound the difference, or a number of seconds.")
+	case !t.Number() && !t.Dated() && t.OID != pgtype.Interval:
 		return nil, pgerr.New(pgerr.NotAllowed, "the expression is of type %s, which cannot have bounds", t).
-			WithHint("Bound a number, a date or a timestamp.")
+			WithHint("Bound a number, a date, a timestamp or a difference of two timestamps.")
 	}
 	return &Bounded{Name: name, Text: text, x: x, folds: r.Constants.Folds()}, nil
 }

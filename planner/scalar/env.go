@@ -295,6 +295,8 @@ func declaredEnds(c *Column) (low, high *big.Rat) {
 	switch {
 	case c.Type.Dated():
 		return momentEnds(c)
+	case c.Type.OID == pgtype.Interval:
+		return spanEnds(b)
 	case b.Low == nil:
 	case c.Type.Whole():
 		return larger(floor(b.Low), lowestInt8), smaller(ceil(b.High), highestInt8)
@@ -318,6 +320,15 @@ func floatEnds(b *Bounds, t pgtype.Type) (low, high *big.Rat) {
 		high = larger(new(big.Rat), new(big.Rat).Mul(least, rat(int64(high.Sign()))))
 	}
 	return low, high
+}
+
+func spanEnds(b *Bounds) (low, high *big.Rat) {
+	least, okLow := pgtype.Span(b.LowText)
+	most, okHigh := pgtype.Span(b.HighText)
+	if !okLow || !okHigh {
+		return nil, nil
+	}
+	return rat(least), rat(most)
 }
 
 func momentEnds(c *Column) (low, high *big.Rat) {

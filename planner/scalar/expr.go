@@ -80,7 +80,7 @@ func (c *Column) derived() bool { return len(c.Base().Of) > 0 }
 // Bounds are declared limits of a column: as numbers for numeric columns, as text
 // for dates and timestamps.
 type Bounds struct {
-	Low, High         *big.Rat // nil for dates and timestamps
+	Low, High         *big.Rat // nil for dates, timestamps and intervals
 	LowText, HighText string
 }
 

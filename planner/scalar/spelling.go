@@ -66,7 +66,7 @@ func Modify(t pgtype.Type, sql string) string {
 
 // within is the mode in which an expression is within its bounds, if it can have some.
 func within(e Expr) mode {
-	if e.Type().Number() || e.Type().Dated() {
+	if t := e.Type(); t.Number() || t.Dated() || t.OID == pgtype.Interval {
 		return clamped
 	}
 	return asIs

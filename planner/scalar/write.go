@@ -284,6 +284,8 @@ func literals(i Interval, t pgtype.Type) (low, high string, ok bool) {
 		return numericLiteral(scaled(i.Low, digits, floor), t.Scale()), numericLiteral(scaled(i.High, digits, ceil), t.Scale()), true
 	case pgtype.Float8:
 		return pgtype.FloatLiteral(ratOf(floatBelow(i.Low))), pgtype.FloatLiteral(ratOf(floatAbove(i.High))), true
+	case pgtype.Interval:
+		return pgtype.SpanLiteral(floor(i.Low).Num().Int64()), pgtype.SpanLiteral(ceil(i.High).Num().Int64()), true
 	case pgtype.Date, pgtype.Timestamp, pgtype.Timestamptz:
 		return t.DateLiteral(floor(i.Low).Num().Int64()), t.DateLiteral(ceil(i.High).Num().Int64()), i.within(years(t))
 	}
