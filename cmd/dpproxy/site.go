@@ -113,13 +113,14 @@ func (s *site) annotate(problems []policy.Problem) error {
 	var all error
 	for _, alike := range policy.Alike(problems) {
 		first := alike[0]
-		all = errors.Join(all, s.policy.Annotate(first.Path, first.Message+s.likewise(alike[1:])))
+		all = errors.Join(all, s.policy.Annotate(first.Path, first.Message+s.likewise(alike)))
 	}
 	return all
 }
 
-// likewise names where else there are problems like one, with their lines.
-func (s *site) likewise(others []policy.Problem) string {
+// likewise names where else there are problems like the first, with their lines.
+func (s *site) likewise(alike []policy.Problem) string {
+	others := alike[1:]
 	if len(others) == 0 {
 		return ""
 	}
@@ -129,8 +130,8 @@ func (s *site) likewise(others []policy.Problem) string {
 		if line := s.policy.Line(p.Path...); line > 0 {
 			places[i] += fmt.Sprintf(" (line %d)", line)
 		}
-		if p.Own != "" {
-			places[i] += " of " + p.Own
+		if own := p.Own(alike); own != "" {
+			places[i] += " of " + own
 		}
 	}
 	return "; likewise " + strings.Join(places, "; ")

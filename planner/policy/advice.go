@@ -82,7 +82,8 @@ func (c *Column) lacksStep() bool {
 func (a *adviser) few(t *Table, rows map[catalog.Name]int64) {
 	if t.MaxRows == 0 && a.units(t, rows) < FewUnits {
 		a.say(t, "few units: a limit that is chosen among fewer than %d (%s) is low and leaves out much; choose max_rows_per_group "+
-			"yourself, as a number or {auto: n}, and say privacy_unit.units", FewUnits, a.model.unit)
+			"yourself: a number, or {auto: n} with the n rows that one %[2]s has in a group at most; and say privacy_unit.units: about "+
+			"how many there are", FewUnits, a.model.unit)
 	}
 }
 

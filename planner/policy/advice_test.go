@@ -17,7 +17,8 @@ const (
 		"adds is chosen; variance, stddev, percentiles, min and max still do"
 	ofStepless = "tables.public.visits: tip, score cannot be summed: state a step, such as {step: 0.01}, or bounds"
 	ofFew      = "tables.public.visits: few units: a limit that is chosen among fewer than 2000 (patient) is low and leaves out " +
-		"much; choose max_rows_per_group yourself, as a number or {auto: n}, and say privacy_unit.units"
+		"much; choose max_rows_per_group yourself: a number, or {auto: n} with the n rows that one patient has in a group at most; " +
+		"and say privacy_unit.units: about how many there are"
 )
 
 // asItIs changes nothing.

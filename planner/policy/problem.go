@@ -11,17 +11,18 @@ type Problem struct {
 	// Path is where in the policy, e.g. ["tables", "visits", "unit"].
 	Path    []string
 	Message string
-	// Kind is the same of problems that are alike, "" if none is; Own are the words that are theirs.
-	Kind, Own string
+	// Kind is the same of problems that are alike, "" if none is. Words are those that the message puts into it, as many of each.
+	Kind  string
+	Words []string
 }
 
 // problemOf writes a problem: those of one format are alike.
 func problemOf(path []string, format string, args ...any) Problem {
-	own := make([]string, len(args))
+	words := make([]string, len(args))
 	for i, a := range args {
-		own[i] = fmt.Sprint(a)
+		words[i] = fmt.Sprint(a)
 	}
-	return Problem{path, fmt.Sprintf(format, args...), format, strings.Join(own, ", ")}
+	return Problem{path, fmt.Sprintf(format, args...), format, words}
 }
 
 // Alike puts problems that are alike beside each other, in the order of the first of each kind.
@@ -35,6 +36,17 @@ func Alike(problems []Problem) (groups [][]Problem) {
 		groups[i] = append(groups[i], p)
 	}
 	return groups
+}
+
+// Own are the words of a problem that not all those alike have, with commas.
+func (p Problem) Own(alike []Problem) string {
+	var own []string
+	for i, word := range p.Words {
+		if slices.ContainsFunc(alike, func(other Problem) bool { return other.Words[i] != word }) {
+			own = append(own, word)
+		}
+	}
+	return strings.Join(own, ", ")
 }
 
 // String returns the problem as one line, e.g. "tables.visits.unit: ...".
