@@ -16,7 +16,10 @@ type Remark struct {
 	Alike, Own string
 }
 
-// Together writes remarks as lines, those that are alike as one.
+// beside is how many tables with the same remark stand behind it; the names of more are on lines of their own.
+const beside = 3
+
+// Together writes remarks, those that are alike as one: a line, and one of each table where they are many.
 func Together(all []Remark) (lines []string) {
 	for len(all) > 0 {
 		first, others := all[0], []Remark(nil)
@@ -32,10 +35,13 @@ func Together(all []Remark) (lines []string) {
 			}
 			alike = append(alike, own)
 		}
-		if len(alike) == 1 {
+		switch {
+		case len(alike) == 1:
 			lines = append(lines, fmt.Sprintf("%v: %s", first.Table, first.Said))
-		} else {
+		case len(alike) <= beside:
 			lines = append(lines, fmt.Sprintf("%s: %s", first.Alike, strings.Join(alike, ", ")))
+		default:
+			lines = append(lines, fmt.Sprintf("%s:\n    %s", first.Alike, strings.Join(alike, "\n    ")))
 		}
 		all = others
 	}
