@@ -255,6 +255,27 @@ func TestReferencesToPeopleByName(t *testing.T) {
 	fits(t, "hospital", s, d)
 }
 
+// TestOtherSchemas: the summary names the schemas that statements must name, and public is none of them.
+func TestOtherSchemas(t *testing.T) {
+	for _, others := range []bool{false, true} {
+		s := parse(t, append(slices.Clone(people), "lab: id, patient_id -> patient")...)
+		if others {
+			lab := s.Tables[name("lab")]
+			delete(s.Tables, lab.Name)
+			lab.Name.Schema = "hosp"
+			s.Tables[lab.Name] = lab
+		}
+		d, err := suggest.New(s, suggest.NewChoices(suggest.Service{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const line = "Schemas       hosp: statements name their tables with the schema, or after SET search_path\n"
+		if said := d.Summary(""); strings.Contains(said, line) != others || strings.Contains(said, "Schemas ") != others {
+			t.Errorf("with other schemas %v the summary is\n%s", others, said)
+		}
+	}
+}
+
 // TestNobodyIsSuggested: a policy says of which tables rows are left out, since nobody is found behind them.
 func TestNobodyIsSuggested(t *testing.T) {
 	s := clinic()

@@ -59,6 +59,9 @@ func (d summary) text(next string) string {
 		line("Deleted", "%s: rows that are only marked so count, and are protected", strings.Join(all, ", "))
 	}
 	line("Hidden", "%s", d.hiddenColumns())
+	if all := d.schemas(); all != nil {
+		line("Schemas", "%s: statements name their tables with the schema, or after SET search_path", strings.Join(all, ", "))
+	}
 	line("Next", "%s", next)
 	return b.String()
 }
@@ -167,6 +170,17 @@ func (d summary) deleted() []string {
 		}
 		return all
 	})
+}
+
+// schemas are those of the policy's tables but public, which statements need not name.
+func (d summary) schemas() (all []string) {
+	for _, t := range d.listed() {
+		if s := t.Source.Name.Schema; s != "public" && !slices.Contains(all, oneLine(s)) {
+			all = append(all, oneLine(s))
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // hiddenColumns counts hidden columns by their kinds.
