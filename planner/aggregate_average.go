@@ -58,7 +58,7 @@ func (c *call) difference() (seconds scalar.Expr, ok bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	c.counts, c.shown = "seconds of ", []scalar.Expr{seconds}
+	c.shown = []scalar.Expr{seconds}
 	return seconds, true, c.onNullRows(seconds)
 }
 

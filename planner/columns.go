@@ -203,11 +203,11 @@ func (b errorGroups) lines() []string {
 		if Number(least.half) == Number(most.half) {
 			continue
 		}
-		said := a.label + whose(b.block) + ": least " + b.one(least)
+		said := a.label + whose(b.block) + ": least " + b.one(i, least)
 		if len(groups) > 2 {
-			said += ", median " + b.one(groups[(len(groups)-1)/2])
+			said += ", median " + b.one(i, groups[(len(groups)-1)/2])
 		}
-		if s := said + ", most " + b.one(most); !slices.Contains(out, s) {
+		if s := said + ", most " + b.one(i, most); !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}
@@ -242,7 +242,7 @@ func (b errorGroups) ofGroups(output int) []groupError {
 }
 
 // one writes the error of one group with its keys.
-func (b errorGroups) one(e groupError) string {
+func (b errorGroups) one(output int, e groupError) string {
 	set := b.Sets[e.set]
 	labels := set.labels(b.block)
 	for i, key := range set.keysOf(b.released[e.set], e.row) {
@@ -252,7 +252,8 @@ func (b errorGroups) one(e groupError) string {
 			labels[i] += " = " + shortKey(*key)
 		}
 	}
-	said := "± " + Number(e.half)
+	unit := set.outputs[output].unit()
+	said := "± " + unit.figure(e.half)
 	if len(labels) == 0 {
 		return said + " in the total"
 	}

@@ -9,6 +9,8 @@ import (
 // of the released relation alone.
 type ErrorBar struct {
 	Label string // e.g. "avg(cost)"
+	// Unit is what Least, Most and Beyond are measured in.
+	Unit errorUnit
 	// Least and Most are the half-widths of the narrowest and the widest interval
 	// over the rows, in units of the value (days or seconds of times). They are negative
 	// where they are known with the answer only, or not at all.
@@ -40,7 +42,7 @@ func (e ErrorBar) or(f ErrorBar, first bool) ErrorBar {
 	}
 	e.Least, e.Most = min(e.Least, f.Least), max(e.Most, f.Most)
 	e.Beyond, e.Moves, e.Unanswered = max(e.Beyond, f.Beyond), e.Moves && f.Moves, e.Unanswered || f.Unanswered
-	if e.Said != f.Said {
+	if e.Said != f.Said || e.Unit != f.Unit {
 		e.Said, e.Least, e.Most = "", math.Inf(1), math.Inf(1)
 	}
 	return e
@@ -63,8 +65,8 @@ func (e ErrorBar) String() string {
 	if math.IsInf(e.Least, 1) {
 		return e.Label + " of unknown error"
 	}
-	half := Number(e.Least)
-	if most := Number(e.Most); most != half {
+	half := e.Unit.figure(e.Least)
+	if most := e.Unit.figure(e.Most); most != half {
 		half += " to " + most
 	}
 	if e.Said != "" {
@@ -79,7 +81,7 @@ func (e ErrorBar) String() string {
 		return s + do + "more than can be told"
 	}
 	if e.Beyond > 0 {
-		s += do + "up to " + twoDigits(e.Beyond, math.Ceil) + " more"
+		s += do + "up to " + e.Unit.about(e.Beyond) + " more"
 	}
 	return s
 }

@@ -229,7 +229,7 @@ func (g *GroupingSet) errorBefore(o *output, alpha float64) string {
 	case bar.Least < 0:
 		return knownAfter
 	case bar.Said != "":
-		return fmt.Sprintf(bar.Said, Number(bar.Least))
+		return fmt.Sprintf(bar.Said, bar.Unit.figure(bar.Least))
 	}
-	return "± " + Number(bar.Least)
+	return "± " + bar.Unit.figure(bar.Least)
 }

@@ -8,6 +8,7 @@ import (
 
 	"dpproxy/contribution"
 	"dpproxy/mechanisms"
+	"dpproxy/planner/pgtype"
 )
 
 // An output is one aggregate of the released relation, with its estimator.
@@ -177,12 +178,20 @@ func (r *results) errorsOf(designs []mechanisms.Mechanism) []ErrorBar {
 func (o *output) clampedTo() string {
 	var bounds []string
 	for _, t := range o.cutTerms() {
-		bounds = append(bounds, t.bounds()+t.declared())
+		bounds = append(bounds, o.boundsOf(t)+t.declared())
 	}
 	if bounds == nil {
 		return ""
 	}
 	return ", values clamped to " + strings.Join(bounds, " and ")
+}
+
+// boundsOf writes the bounds of the values of a term; an interval is computed of seconds.
+func (o *output) boundsOf(t term) string {
+	if o.result.OID == pgtype.Interval {
+		return t.bounds() + " " + string(inSeconds)
+	}
+	return t.bounds()
 }
 
 // cutTerms are the arguments whose values can be beyond the bounds that they are clamped to.

@@ -32,7 +32,8 @@ func WideExtents(p *Plan, released [][]*Released) string {
 		return ""
 	}
 	return "By the bounds of their columns values can be anywhere in " + strings.Join(said, " and ") +
-		". Bounds nearer to them have a smaller error: " + clampOf("x") + "."
+		". Bounds nearer to them have a smaller error: " + clampOf("x") +
+		". The administrator can bound an expression over the columns of one table for all statements: derived in docs/policy.md."
 }
 
 // wideOf lists such bounds of one grouping set.
@@ -49,7 +50,7 @@ func wideOf(g *GroupingSet, released *Released) (said []string) {
 			}
 			wide := func(row integers) bool { return !g.hides(o, row, len(rows)) && errsBeyond(o, g.observed(row), t) }
 			if slices.ContainsFunc(rows, wide) {
-				said = append(said, fmt.Sprintf("%s of %s", t.bounds(), o.label))
+				said = append(said, fmt.Sprintf("%s of %s", o.boundsOf(t), o.label))
 			}
 		}
 	}

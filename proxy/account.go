@@ -25,7 +25,7 @@ type account struct {
 	bounds     string
 	leftOut    []string
 	groups     []string
-	// hidden are the values that are NULL since their groups may have no rows, of all that could be.
+	// hidden are the values that are NULL since their groups show too few rows, of all that could be.
 	hidden, all int
 	untold      planner.Untold
 }
@@ -60,13 +60,16 @@ func (a *account) notice(ctx context.Context, c *cashier.Cashier) wire.Notice {
 	}
 	said = append(said, a.leftOut...)
 	if a.hidden > 0 {
-		said = append(said, fmt.Sprintf("%d of %d values are NULL: their groups may have no rows.", a.hidden, a.all))
+		said = append(said, fmt.Sprintf("%d of %d values are NULL: %s.", a.hidden, a.all, tooFew))
 		n.Hint = "SET dp.small_groups = show shows what noise makes of them."
 	}
 	n.Hint = strings.TrimSpace(a.clamp + " " + n.Hint)
 	n.Detail = strings.Join(said, "\n")
 	return n
 }
+
+// tooFew is why values of small groups are NULL: of ranks that error is larger than of counts, and can be that of hundreds of rows.
+const tooFew = "their groups may have fewer rows than the error of counts and ranks tells from none"
 
 // lastRow is the row of dp.last: of the session's last protected statement that was answered.
 type lastRow struct {

@@ -10,7 +10,7 @@ import (
 	"dpproxy/wire"
 )
 
-// smallGroups counts the values that are NULL since their groups may have no rows, and those that
+// smallGroups counts the values that are NULL since their groups show too few rows, and those that
 // could be.
 func smallGroups(plan *planner.Plan, released [][]*planner.Released) (hidden, all int) {
 	for i, b := range plan.Blocks {

@@ -1,0 +1,65 @@
+package planner
+
+import (
+	"fmt"
+	"math"
+
+	"dpproxy/planner/pgtype"
+)
+
+// An errorUnit is what errors of values are measured in: "" of numbers, days of dates, seconds of times and intervals.
+type errorUnit string
+
+const (
+	inDays    errorUnit = "days"
+	inSeconds errorUnit = "seconds"
+)
+
+// unitOfErrors is that of values of a type.
+func unitOfErrors(t pgtype.Type) errorUnit {
+	switch {
+	case t.OID == pgtype.Date:
+		return inDays
+	case t.Dated(), t.OID == pgtype.Interval:
+		return inSeconds
+	}
+	return ""
+}
+
+// unit is that of the errors of an output; where these are rows, as its words say, it has none.
+func (o *output) unit() errorUnit {
+	if o.said() != "" {
+		return ""
+	}
+	return unitOfErrors(o.result)
+}
+
+// figure writes an error for people: "20", "12.5 days", "31.4 seconds", or "223 days 08:40:28" from two minutes on.
+func (u errorUnit) figure(f float64) string {
+	const minute, hour, day, longest = 60, 60 * 60, 24 * 60 * 60, 1e15
+	switch {
+	case u == "":
+		return Number(f)
+	case u == inDays || math.Abs(f) < 2*minute || math.Abs(f) > longest:
+		return Number(f) + " " + string(u)
+	}
+	seconds := int64(math.Ceil(f))
+	clock := fmt.Sprintf("%02d:%02d:%02d", seconds%day/hour, seconds%hour/minute, seconds%minute)
+	switch days := seconds / day; days {
+	case 0:
+		return clock
+	case 1:
+		return "1 day " + clock
+	default:
+		return fmt.Sprintf("%d days %s", days, clock)
+	}
+}
+
+// about writes one that is an estimate, rounded up to two digits of its unit.
+func (u errorUnit) about(f float64) string {
+	if u == "" {
+		return twoDigits(f, math.Ceil)
+	}
+	scale := math.Pow(10, math.Floor(math.Log10(f))-1)
+	return u.figure(math.Ceil(f/scale) * scale)
+}
