@@ -60,7 +60,7 @@ func (l look) reference(ctx context.Context, u policy.Unproved) (lines []string,
 		said += "; " + what + ": " + answer
 		if answer == yes {
 			said += means
-			find = append(find, "the rows, "+strings.TrimPrefix(what, "rows ")+": SELECT f.* "+rows)
+			find = append(find, "the "+what+": SELECT f.* "+rows)
 		}
 		return answer, nil
 	}
