@@ -70,13 +70,17 @@ func (l look) reference(ctx context.Context, u policy.Unproved) (lines []string,
 		if err != nil {
 			return nil, err
 		}
-		if answer != yes { // else the foreign key cannot be made
+		if answer != yes { // else the foreign key cannot be made, nor where rows lead to none
 			proof = proofOf(u, l.unit)
 		}
 	}
 	if u.Match {
-		if _, err := ask("rows that lead to none", noMatch(u), unmatched(u)); err != nil {
+		answer, err := ask("rows that lead to none", noMatch(u), unmatched(u))
+		if err != nil {
 			return nil, err
+		}
+		if answer == yes {
+			proof = ""
 		}
 	}
 	return append([]string{said + proof}, find...), nil
