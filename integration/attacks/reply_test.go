@@ -94,10 +94,13 @@ func (a *attacker) attack(t *testing.T, sql string, send func(*attacker, *testin
 	return r
 }
 
+// half is an error, of dates in days, and of times in seconds, or in days and a time.
+const half = `(\d+ days? )?[^\s,;]+( days| seconds)?`
+
 var (
 	// errorBar is computed from released values, and the rest of the budget from earlier
 	// statements: both are compared elsewhere, or not the shape's.
-	errorBar = regexp.MustCompile(`± [^\s,;]+( to [^\s,;]+)?(, limits leave out [^,;]+)?`)
+	errorBar = regexp.MustCompile(`± ` + half + `( to ` + half + `)?(, limits (leave out|move it by) [^,;]+)?`)
 	left     = regexp.MustCompile(`\S+ left of .*`)
 	leave    = regexp.MustCompile(`would leave .*`)
 	// given are names that differ between sessions and mirrors for reasons of their own: the
