@@ -6,6 +6,20 @@ import (
 	"dpproxy/planner/policy"
 )
 
+// The values of the key unlisted.
+const (
+	unlistedOpen   = "open"
+	unlistedHidden = "hidden"
+)
+
+// hideUnlisted says of each table but public ones whether the columns that it does not list are hidden.
+func hideUnlisted(p *Policy) {
+	for i := range p.Tables.Tables {
+		t := &p.Tables.Tables[i]
+		t.HidesUnlisted = p.Unlisted == unlistedHidden && !t.Public
+	}
+}
+
 func readColumns(v value) map[string]policy.ColumnPolicy {
 	columns := map[string]policy.ColumnPolicy{}
 	v.entries(func(name string, c value, place position) {

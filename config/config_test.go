@@ -147,7 +147,7 @@ func TestTables(t *testing.T) {
 	}
 	want.Tables = append(want.Tables, policy.TablePolicy{Name: catalog.Name{Schema: "archive", Name: "stays"}, UnitColumn: "patient_id"})
 	for i, t := range want.Tables {
-		want.Tables[i].Dates = nearestDates(t)
+		want.Tables[i].Dates, want.Tables[i].HidesUnlisted = nearestDates(t), !t.Public
 	}
 	p := load(t, "testdata/clinic.good.yaml")
 	if diff := cmp.Diff(want, p.Tables, sameNumbers); diff != "" {
@@ -260,7 +260,8 @@ func TestPolicy(t *testing.T) {
 			Connection: "postgres://dpproxy_auth@db/clinic", PasswordFile: "/etc/dpproxy/auth.password",
 			Query: "SELECT verifier FROM auth.of($1)",
 		},
-		Unit: accountant.Budget{EpsilonPico: 3e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11},
+		Unlisted: "hidden",
+		Unit:     accountant.Budget{EpsilonPico: 3e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11},
 		TableBudgets: map[catalog.Name]accountant.Budget{
 			public("patients"): {EpsilonPico: 2e12, DeltaAtto: 1e12}, // rounded down; selection_delta is 0 where it is stated
 			public("visits"):   {EpsilonPico: 3e12},
@@ -298,6 +299,9 @@ func TestPolicy(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	p := load(t, "testdata/least.good.yaml")
+	if p.Unlisted != "" || p.Tables.Tables[0].HidesUnlisted { // what is unsaid is remarked on
+		t.Errorf("unlisted columns are %q", p.Unlisted)
+	}
 	if p.Listen != "127.0.0.1:6432" || p.SecretFile != "/var/lib/dpproxy/secret" || p.TLSCert != "" {
 		t.Errorf("%+v", p)
 	}

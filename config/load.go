@@ -67,6 +67,7 @@ func (p *Policy) complete() {
 		p.Tables.JoinRows = l.MaxJoinRows
 	}
 	p.datesOfTables()
+	hideUnlisted(p)
 	for n, all := range map[*int]int{
 		&l.AnalystConnections: l.Connections, &l.AddressConnections: l.Connections,
 		&l.AnalystDataConnections: l.DataConnections, &l.AnalystDataQueue: l.DataQueue,

@@ -42,6 +42,8 @@ type Policy struct {
 	Local []policy.LocalTable
 	// Views over protected tables stand for their queries.
 	Views []View
+	// Unlisted says what columns are that their tables do not list, open or hidden; empty: the policy does not say, and they are open.
+	Unlisted string
 	// Unit is the privacy unit's budget: the guarantee.
 	Unit accountant.Budget
 	// TableBudgets are the sub-limits of tables.

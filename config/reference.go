@@ -56,6 +56,12 @@ var policyKeys = []key[Policy]{
 	},
 	{"privacy_unit", "", part(func(v value, p *Policy) { decode(v, privacyUnitKeys, p) }), needed, "See [Budgets](#budgets)."},
 	{"tables", "", part(func(v value, p *Policy) { readTables(v, p) }), needed, "By name, see [Tables](#tables)."},
+	{
+		"unlisted", "", oneOf([]string{unlistedOpen, unlistedHidden}, func(p *Policy, s string) { p.Unlisted = s }), "as `open`",
+		"What a column of a protected or reference table is that its `columns` do not list: `open`, as `{}`, or `hidden`. " +
+			"With `hidden` a column that is new in the database does not exist for analysts until the policy lists it. " +
+			"Without the key, `check` and `sync` name the columns that are open so.",
+	},
 	{"analysts", "", part(func(v value, p *Policy) { p.Analysts = readAnalysts(v) }), "none", "By name, see [Analysts](#analysts)."},
 	{
 		"auth_query", "", part(func(v value, p *Policy) { p.AuthQuery = readAuthQuery(v) }), "none",

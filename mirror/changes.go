@@ -33,7 +33,7 @@ func (p Plan) Changes(n catalog.Name, was, has *catalog.Schema) []Change {
 	if now.OID == before.OID && now.Fingerprint == before.Fingerprint {
 		return nil
 	}
-	d := &differences{hidden: p.hidden(n), was: was, has: has}
+	d := &differences{hidden: p.hidden(n, before, now), was: was, has: has}
 	d.relation(before, now)
 	d.columns(before, now)
 	d.keys(before, now)

@@ -50,3 +50,27 @@ func TestRenamedColumns(t *testing.T) {
 		}
 	}
 }
+
+// TestUnlistedChanges holds that analysts are told nothing of a column that the plan does not list, if it hides those: neither of one that
+// was there nor of one that has come.
+func TestUnlistedChanges(t *testing.T) {
+	name := catalog.Name{Schema: "public", Name: "people"}
+	schema := func(fingerprint string, columns ...string) *catalog.Schema {
+		table := &catalog.Table{Name: name, OID: 20000, Fingerprint: fingerprint}
+		for i, c := range columns {
+			table.Columns = append(table.Columns, catalog.Column{Name: c, Number: i + 1})
+		}
+		return &catalog.Schema{Tables: map[catalog.Name]*catalog.Table{name: table}}
+	}
+	for _, hides := range []bool{false, true} {
+		plan := Plan{Protected: []Protected{{Name: name, Columns: map[string]Column{"id": {}}, HidesUnlisted: hides}}}
+		changes := plan.Changes(name, schema("4 - 2.r.a.l", "id", "ssn"), schema("4 - 2.r.b.l", "id", "nin"))
+		if len(changes) != 1 || changes[0].Text != "column ssn is named nin by now" || (changes[0].Told == "") != hides {
+			t.Errorf("hidden %v: %+v", hides, changes)
+		}
+		shown := plan.visible(schema("", "id", "ssn")).Tables[name].Columns
+		if want := map[bool]int{false: 2, true: 1}[hides]; len(shown) != want || shown[0].Name != "id" {
+			t.Errorf("hidden %v: the mirror has %v", hides, shown)
+		}
+	}
+}

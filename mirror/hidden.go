@@ -16,11 +16,12 @@ import (
 // This file leaves out of the mirror each column that the policy hides, and all that names it or
 // is of use to it alone.
 
-// hidden returns the columns of a relation that the mirror does not have.
-func (p Plan) hidden(n catalog.Name) []string {
+// hidden returns the columns of a relation that the mirror does not have. Columns that the plan does not list are taken from the forms
+// of the relation, each of which may be nil.
+func (p Plan) hidden(n catalog.Name, forms ...*catalog.Table) []string {
 	for _, t := range p.Protected {
 		if t.Name == n {
-			return t.hidden()
+			return t.hidden(forms)
 		}
 	}
 	for _, v := range p.Views {
@@ -31,11 +32,21 @@ func (p Plan) hidden(n catalog.Name) []string {
 	return nil
 }
 
-func (t Protected) hidden() []string {
+func (t Protected) hidden(forms []*catalog.Table) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(t.Columns)) {
 		if t.Columns[name].Hidden {
 			names = append(names, name)
+		}
+	}
+	for _, form := range forms {
+		if form == nil || !t.HidesUnlisted {
+			continue
+		}
+		for _, c := range form.Columns {
+			if _, listed := t.Columns[c.Name]; !listed && !slices.Contains(names, c.Name) {
+				names = append(names, c.Name)
+			}
 		}
 	}
 	return names
@@ -45,13 +56,14 @@ func (t Protected) hidden() []string {
 // indexes and foreign keys that are about one, and the types that nothing else uses. A
 // generated column whose expression names a hidden one is a plain column.
 func (p Plan) visible(s *catalog.Schema) *catalog.Schema {
-	if !slices.ContainsFunc(p.barred(), func(n catalog.Name) bool { return len(p.hidden(n)) > 0 }) {
+	hidden := func(n catalog.Name) []string { return p.hidden(n, s.Tables[n]) }
+	if !slices.ContainsFunc(p.barred(), func(n catalog.Name) bool { return len(hidden(n)) > 0 }) {
 		return s
 	}
 	rest := *s
 	rest.Tables, rest.Types = map[catalog.Name]*catalog.Table{}, map[catalog.Name]*catalog.Type{}
 	for n, t := range s.Tables {
-		rest.Tables[n] = p.visibleTable(t)
+		rest.Tables[n] = visibleTable(t, hidden)
 	}
 	for _, t := range rest.Tables {
 		for _, c := range t.Columns {
@@ -61,9 +73,9 @@ func (p Plan) visible(s *catalog.Schema) *catalog.Schema {
 	return &rest
 }
 
-func (p Plan) visibleTable(t *catalog.Table) *catalog.Table {
-	names := p.hidden(t.Name)
-	rest := apart(t, p.hidden)
+func visibleTable(t *catalog.Table, hidden func(catalog.Name) []string) *catalog.Table {
+	names := hidden(t.Name)
+	rest := apart(t, hidden)
 	rest.Columns = nil
 	for _, c := range t.Columns {
 		c.Generated = c.Generated && !anyOf(c.From, names)
@@ -147,11 +159,11 @@ func (p Plan) OtherForms(ctx context.Context, mirror *pgx.Conn, s *catalog.Schem
 }
 
 // unseen proves on the mirror that no relation of the plan has a hidden column.
-func unseen(ctx context.Context, tx pgx.Tx, p Plan) error {
+func unseen(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema) error {
 	for _, n := range p.barred() {
 		var found *string
 		err := tx.QueryRow(ctx, "SELECT min(attname::text) FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = ANY ($2)",
-			quote.Name(n), p.hidden(n)).Scan(&found)
+			quote.Name(n), p.hidden(n, s.Tables[n])).Scan(&found)
 		if err != nil {
 			return err
 		}

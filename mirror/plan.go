@@ -39,6 +39,8 @@ type Protected struct {
 	Name    catalog.Name
 	Comment string
 	Columns map[string]Column
+	// HidesUnlisted says that the mirror has none of the columns that Columns lacks.
+	HidesUnlisted bool
 	// Reference says that its rows are nobody's in particular: public relations may refer to them. On the mirror they refer to nothing.
 	Reference bool
 	// PartitionOf is the protected relation that it is a partition of, if the policy

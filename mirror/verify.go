@@ -67,7 +67,7 @@ func proving(ctx context.Context, mirror *pgx.Conn, proof func(tx pgx.Tx) error)
 //
 // The names stand for the relations that the mirror was made from: locks on those are held. Of former partitions now has the names.
 func verify(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema, now Origins) error {
-	if err := unseen(ctx, tx, p); err != nil {
+	if err := unseen(ctx, tx, p, s); err != nil {
 		return err
 	}
 	return proveUnread(ctx, tx, p, s, now)

@@ -60,7 +60,7 @@ func (w *writer) head() {
 	s := w.d.choices.Service
 	w.line(0, "# A first policy for the database %s, from its catalogue alone: dpproxy has read no row. What this file says",
 		oneLine(w.d.Database))
-	w.line(0, "# is what is protected: read it line by line. What is not in it does not exist for analysts.")
+	w.line(0, "# is what is protected: read it line by line. Tables and columns that it does not list do not exist for analysts.")
 	if w.d.anyUnbounded() {
 		w.line(0, "# bounds: ? is at columns of which nobody has said between which values they are in nearly all rows. Percentiles,")
 		w.line(0, "# variance, min and max need bounds, groups of times as well, and sums and averages of fractions need them or a step:")
@@ -78,6 +78,9 @@ func (w *writer) head() {
 	w.line(1, "name: %s", scalar(w.d.UnitName))
 	w.line(1, "# units: ? about how many there are, if everybody may know; say it where they are few")
 	w.line(1, "budget: {epsilon: %s, delta: 1e-6}", w.d.choices.Epsilon)
+	w.line(0, "")
+	w.line(0, "# Columns that protected and reference tables do not list are hidden, new ones as well. Public tables show all of theirs.")
+	w.line(0, "unlisted: hidden")
 	w.dates()
 }
 
@@ -213,7 +216,7 @@ func (w *writer) asked() {
 		return
 	}
 	w.line(0, "")
-	w.line(1, "# Left out until you decide: take the # of one line away, if what it says is right.")
+	w.line(1, "# Left out until you decide: take the # of one line away, if what it says is right. Below a unit, list the columns.")
 	for _, q := range all {
 		for i, way := range q.Ways {
 			w.line(1, "# %s: {unit: %s%s} # ? %s", name(q.Table), way.String(), others(q.Beside[i]), oneLine(q.Reason))

@@ -120,7 +120,7 @@ func (c *checkCommand) against(ctx context.Context, s *site) error {
 		return err
 	}
 	fmt.Printf("%s: it fits the database: %d protected tables\n", c.Policy, len(cat.Protected()))
-	for _, line := range idleDates(s.policy, cat) {
+	for _, line := range slices.Concat(idleDates(s.policy, cat), ofUnlisted(s.policy, cat)) {
 		fmt.Printf("%s: %s\n", c.Policy, line)
 	}
 	declared, err := ofDeclared(ctx, conn, cat)

@@ -65,6 +65,9 @@ func (s *site) sync(ctx context.Context, report func(string)) error {
 	if mirror.OnSameServer(ctx, up, down) {
 		report(mirror.Warning + sameServer)
 	}
+	for _, line := range ofUnlisted(s.policy, cat) {
+		report(line)
+	}
 	return mirror.Sync(ctx, up, down, s.mirrorPlanOf(cat), report)
 }
 
@@ -109,8 +112,8 @@ func (s *site) planOf(tables policy.Policy) mirror.Plan {
 	return plan
 }
 
-// mirrorPlanOf is the plan with more from the catalogue: the columns of views that show hidden ones, and which rows are nobody's, and
-// the bounds that columns have by default.
+// mirrorPlanOf is the plan with more from the catalogue: the columns of views that show hidden ones, which rows are nobody's,
+// the bounds that columns have by default, and that those are hidden that the policy does not list.
 func (s *site) mirrorPlanOf(cat *policy.Model) mirror.Plan {
 	plan := s.planOf(policy.Stated(s.policy.Tables, cat))
 	for i, t := range plan.Protected {
@@ -163,7 +166,7 @@ func (s *site) protected(t policy.TablePolicy) mirror.Protected {
 	}
 	p := mirror.Protected{
 		Name: t.Name, Reference: t.Reference, PartitionOf: s.policy.PartitionOf[t.Name],
-		Comment: strings.Join(parts, "; "), Columns: map[string]mirror.Column{},
+		Comment: strings.Join(parts, "; "), Columns: map[string]mirror.Column{}, HidesUnlisted: t.HidesUnlisted,
 	}
 	for name, c := range t.Columns {
 		p.Columns[name] = mirrorColumn(c)
@@ -203,7 +206,7 @@ func (s *site) unitOf(t policy.TablePolicy) string {
 // shown returns the columns that the policy does not hide.
 func (s *site) shown(table catalog.Name, columns ...string) []string {
 	i := slices.IndexFunc(s.policy.Tables.Tables, func(t policy.TablePolicy) bool { return t.Name == table })
-	return slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return i >= 0 && s.policy.Tables.Tables[i].Columns[c].Hidden })
+	return slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return i >= 0 && s.policy.Tables.Tables[i].Says(c).Hidden })
 }
 
 func mirrorColumn(c policy.ColumnPolicy) mirror.Column {

@@ -34,6 +34,7 @@ func TestFirstPolicy(t *testing.T) {
 		runFiles(t, url, university+"schema.sql", university+"rows.sql")
 		_, s, r := firstPolicy(t, url, ofUniversity)
 		refusedAtFirst(t, s, r, url, ofUniversity)
+		unlisted(t, s, r, url)
 	})
 	t.Run("clinic", func(t *testing.T) {
 		url := data.URL("clinic", pgtemp.Superuser)
@@ -78,6 +79,50 @@ func refusedAtFirst(t *testing.T, s *sitetest.Site, r *sitetest.Running, url, te
 	r.HangUp(t, "the policy was reloaded")
 	if out := sitetest.Psql(t, r, question); !answered.MatchString(out) || strings.Contains(out, "ERROR") {
 		t.Errorf("with bounds %s is\n%s", question, out)
+	}
+}
+
+// unlisted adds a column to the database and deletes the line of another from the policy: analysts have neither, until the policy no longer
+// says that such columns are hidden. Then check and sync name them.
+func unlisted(t *testing.T, s *sitetest.Site, r *sitetest.Running, url string) {
+	t.Helper()
+	const question = `SELECT full_name, count(*) FROM "Students" GROUP BY 1; SELECT abroad, count(*) FROM "Students" GROUP BY 1`
+	prepare(t, url, `ALTER TABLE "Students" ADD full_name text; UPDATE "Students" SET full_name = 'Ann'`)
+	edit := func(line, now string) {
+		t.Helper()
+		text, err := os.ReadFile(s.Policy)
+		m := regexp.MustCompile(line)
+		if err != nil || len(m.FindAll(text, -1)) != 1 {
+			t.Fatalf("the policy has not one line %s: %v", line, err)
+		}
+		if err := os.WriteFile(s.Policy, m.ReplaceAll(text, []byte(now)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const open = "warning: columns that the policy does not list are open: public.Students (abroad, full_name)"
+	edit(`(?m)^      abroad: .*\n`, "")
+	for _, c := range []struct {
+		hides bool
+		names int
+	}{{true, 0}, {false, 1}} {
+		if !c.hides {
+			edit(`(?m)^unlisted: hidden\n`, "")
+		}
+		for _, command := range []string{"check", "sync"} {
+			if out := s.Command(t, command, s.Policy); strings.Count(out, open) != c.names {
+				t.Errorf("hidden %v: %s says\n%s", c.hides, command, out)
+			}
+		}
+		r.HangUp(t, "the policy was reloaded")
+		out := sitetest.Psql(t, r, question+`; SELECT * FROM "Students"`)
+		for _, column := range []string{"full_name", "abroad"} {
+			if strings.Contains(out, `column "`+column+`" does not exist`) != c.hides {
+				t.Errorf("hidden %v: %s is answered by\n%s", c.hides, question, out)
+			}
+		}
+		if !c.hides && !answered.MatchString(out) {
+			t.Errorf("open columns are answered by\n%s", out)
+		}
 	}
 }
 

@@ -109,7 +109,7 @@ func (c *checker) protectable(p *TablePolicy, src *catalog.Table) {
 }
 
 func (c *checker) column(p *TablePolicy, src catalog.Column) Column {
-	pol := p.Columns[src.Name]
+	pol := p.Says(src.Name)
 	col := Column{Column: src, Hidden: pol.Hidden, Bounds: pol.Bounds, Values: pol.Values}
 	if b := p.defaultBounds(src); b != nil {
 		col.Bounds, col.ByDefault = b, true

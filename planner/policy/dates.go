@@ -32,32 +32,42 @@ func (d *Dates) boundsOf(t catalog.TypeRef) *Bounds {
 
 // defaultBounds are the bounds that a column has since the policy says nothing else of it, or nil.
 func (p *TablePolicy) defaultBounds(c catalog.Column) *Bounds {
-	said := p.Columns[c.Name]
+	said := p.Says(c.Name)
 	if p.Dates == nil || p.Public || said.Hidden || said.Unbounded || said.Bounds != nil || said.Values != nil {
 		return nil
 	}
 	return p.Dates.boundsOf(c.Type)
 }
 
-// Stated is the policy of a model as it would be if each column stated the bounds that it has by default.
+// Stated is the policy of a model as it would be if each column stated the bounds that it has by default, and that it is hidden.
 func Stated(p Policy, m *Model) Policy {
 	p.Tables = slices.Clone(p.Tables)
 	for i := range p.Tables {
 		t := &p.Tables[i]
-		at := m.tables[t.Name]
-		if at == nil || len(ByDefault(at)) == 0 {
-			continue
-		}
-		if t.Columns = maps.Clone(t.Columns); t.Columns == nil {
-			t.Columns = map[string]ColumnPolicy{}
-		}
-		for _, c := range ByDefault(at) {
-			said := t.Columns[c.Name]
-			said.Bounds = c.Bounds
-			t.Columns[c.Name] = said
+		if at := m.tables[t.Name]; at != nil {
+			t.Columns = stated(t, at)
 		}
 	}
 	return p
+}
+
+// stated returns the policies of the columns of a table, with those that follow from a default.
+func stated(p *TablePolicy, t *Table) map[string]ColumnPolicy {
+	columns := p.Columns
+	for _, c := range t.Columns {
+		said := p.Says(c.Name)
+		if !c.ByDefault && said.Hidden == p.Columns[c.Name].Hidden {
+			continue
+		}
+		if c.ByDefault {
+			said.Bounds = c.Bounds
+		}
+		if columns = maps.Clone(columns); columns == nil {
+			columns = map[string]ColumnPolicy{}
+		}
+		columns[c.Name] = said
+	}
+	return columns
 }
 
 // ByDefault returns the columns of a table that have the bounds of its default for dates.

@@ -14,6 +14,24 @@ import (
 // Ellipsis stands where people would read the name of a hidden column.
 const Ellipsis = scalar.Ellipsis
 
+// Says is the policy of a column: that of its name or, without one, that of all columns that the table does not list.
+func (p *TablePolicy) Says(column string) ColumnPolicy {
+	if said, listed := p.Columns[column]; listed {
+		return said
+	}
+	return ColumnPolicy{Hidden: p.HidesUnlisted}
+}
+
+// Unlisted returns the columns of a table that its policy does not list, and does not hide either, in the order of the table.
+func Unlisted(p *TablePolicy, m *Model) (names []string) {
+	for _, c := range m.tables[p.Name].Columns {
+		if _, listed := p.Columns[c.Name]; !listed && !c.Hidden {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
 // Hides reports whether the policy hides the column of that name.
 func (t *Table) Hides(name string) bool {
 	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Name == name && c.Hidden })

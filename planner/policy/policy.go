@@ -53,6 +53,9 @@ type TablePolicy struct {
 	Refers   []ReferencePolicy `json:",omitzero"`
 	SameUnit []string          `json:",omitzero"`
 	Columns  map[string]ColumnPolicy
+	// HidesUnlisted says that columns that Columns lacks are hidden, as [TablePolicy.Says] has it. Questions are the same by the columns
+	// that follow, which [Stated] has.
+	HidesUnlisted bool `json:"-"`
 	// Dates are the bounds of columns of dates that say nothing else, or nil. Questions are the same by the bounds that follow, which
 	// [Stated] has.
 	Dates *Dates `json:"-"`
