@@ -73,10 +73,16 @@ func (d *different) tally() (again bool) {
 	for i := range d.places.size() {
 		d.counts[counted{binary.BigEndian.Uint32(d.places.key(uint32(i))), *d.least.at(i)}]++
 	}
-	d.places.drop()
-	d.least.drop()
+	d.drop()
 	d.from, d.to = d.to, hashes
 	return d.from < hashes
+}
+
+// drop forgets the values of the range.
+func (d *different) drop() {
+	d.places.drop()
+	d.least.drop()
+	clear(d.key[:cap(d.key)])
 }
 
 // sums gives the numbers of values.

@@ -66,8 +66,9 @@ func New(spec *Spec, secret []byte, most int) *Fold {
 	return f
 }
 
-// begin prepares for rows.
+// begin forgets the rows that came, and prepares for others.
 func (f *Fold) begin(byUnit bool) {
+	f.Drop()
 	f.byUnit, f.full, f.lastUnit, f.lastGroup = byUnit, false, nil, nil
 	if f.units, f.values = nil, nil; !byUnit {
 		f.units, f.values = newTable(manyParts), newTable(manyParts)
@@ -110,6 +111,9 @@ func (f *Fold) Take(values [][]byte) (err error) {
 func (f *Fold) nextUnit(unit []byte) {
 	if f.byUnit {
 		f.finishOwn()
+		if f.values != nil {
+			f.values.drop()
+		}
 		f.values = newTable(1)
 	} else {
 		f.unitNumber = f.units.number(unit)
@@ -192,7 +196,7 @@ func (f *Fold) keep(value uint32) {
 	f.rows.add(row{f.unitNumber, f.groupNumber, value})
 	if f.rows.size%weighedEvery == 0 && rowBytes*f.rows.size+f.units.bytes()+f.values.bytes() > f.most {
 		f.full = true
-		f.drop()
+		f.Drop()
 	}
 }
 
@@ -200,7 +204,7 @@ func (f *Fold) keep(value uint32) {
 // it is to be called once more. Else it gives all sums, and the numbers of units of each level. It ends early with ctx.
 func (f *Fold) Finish(ctx context.Context, sum func(Sum) error, units func(level int, n int64) error) (again bool, err error) {
 	defer guard(&err)
-	defer f.drop()
+	defer f.Drop()
 	switch {
 	case f.full:
 		f.begin(true)
@@ -267,17 +271,21 @@ func (f *Fold) keysOf(group uint32) (keys [][]byte, err error) {
 	return keys, nil
 }
 
-// drop forgets all rows.
-func (f *Fold) drop() {
+// Drop forgets all rows, and leaves nothing of them in memory but the keys of groups. A Fold that is given up has to be told so.
+func (f *Fold) Drop() {
 	f.rows.drop()
 	for _, t := range []*table{f.units, f.values} {
 		if t != nil {
 			t.drop()
 		}
 	}
+	if f.kinds != nil {
+		f.kinds.drop()
+	}
+	f.order.drop()
 	clear(f.own[:cap(f.own)])
 	f.own, f.merged = nil, 0
-	clear(f.lastUnit)
-	clear(f.lastGroup)
-	clear(f.scratch)
+	for _, b := range [][]byte{f.lastUnit, f.lastGroup, f.scratch, f.message} {
+		clear(b[:cap(b)])
+	}
 }

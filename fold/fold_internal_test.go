@@ -230,3 +230,28 @@ func TestLinesSayAll(t *testing.T) {
 		t.Errorf("%d fields: is one of them new, it is to be said in words", n)
 	}
 }
+
+// TestDropLeavesNothing holds that what a Fold that is given up had of rows is no longer in memory.
+func TestDropLeavesNothing(t *testing.T) {
+	spec := counting()
+	spec.Buckets, spec.Value = nil, Column{Kind: Text}
+	for _, byUnit := range []bool{false, true} {
+		spec.ByUnit = byUnit
+		f := New(&spec, secret, 1<<30)
+		for i := range 100 {
+			if err := f.Take([][]byte{[]byte("person of the test"), []byte("value " + strings.Repeat("x", i))}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		kept := [][]byte{f.lastUnit, f.scratch, f.values.keys.list[0]}
+		if !byUnit {
+			kept = append(kept, f.units.keys.list[0])
+		}
+		f.Drop()
+		for i, b := range kept {
+			if slices.ContainsFunc(b, func(c byte) bool { return c != 0 }) {
+				t.Errorf("%v: %d: %q", byUnit, i, b)
+			}
+		}
+	}
+}

@@ -41,6 +41,15 @@ func (o *order) begin() {
 	o.arena.used = 0
 }
 
+// drop leaves nothing of the things in memory.
+func (o *order) drop() {
+	o.arena.drop()
+	clear(o.ranked[:cap(o.ranked)])
+	clear(o.text[:cap(o.text)])
+	clear(o.digest[:cap(o.digest)])
+	o.ranked = o.ranked[:0]
+}
+
 // add adds a thing, of which a message tells.
 func (o *order) add(tag byte, thing uint32, message []byte) {
 	o.mac.Reset()

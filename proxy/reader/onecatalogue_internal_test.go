@@ -116,6 +116,66 @@ func TestOneCatalogue(t *testing.T) {
 	}
 }
 
+// TestOneCatalogueByUnit changes the schema before each message that plans a read once more, whose rows did not fit into memory: it
+// ends, or it reads the rows that it reads without a change.
+func TestOneCatalogueByUnit(t *testing.T) {
+	d, _ := openData(t)
+	m := &mover{super: superuser(t, d), watch: superuser(t, d)}
+	if _, err := m.super.PgConn().Exec(t.Context(), movingTables).ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+	plan := movingPlan(t, d, m.super, "SELECT count(DISTINCT a) FROM calls")
+	if read := plan.Blocks[0].Sets[0].Reads[0]; read.Fold == nil {
+		t.Fatal("it is not folded")
+	}
+	want, _ := m.readByUnit(t, d, plan, -2, "", "")
+	ended := 0
+	for step, last := 0, false; !last; step++ {
+		const attach = "ALTER TABLE calls ATTACH PARTITION late FOR VALUES FROM (1000) TO (9000)"
+		got, n := m.readByUnit(t, d, plan, step, attach, "ALTER TABLE calls DETACH PARTITION late")
+		switch {
+		case got == nil:
+			ended++
+		case !bytes.Equal(got, want):
+			t.Errorf("attached before message %d: %d bytes of rows, and without it %d", step, len(got), len(want))
+		}
+		last = step >= n
+	}
+	if want == nil || ended == 0 {
+		t.Errorf("read %d bytes, and ended %d times", len(want), ended)
+	}
+}
+
+// readByUnit plans a read, and sends the messages that plan it once more as read does those of the first exchange.
+func (m *mover) readByUnit(t *testing.T, d *Data, plan *planner.Plan, step int, do, undo string) (rows []byte, messages int) {
+	t.Helper()
+	c, err := d.connect(t.Context(), plan, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.release()
+	r, pg := &Reading{c: c, plan: plan}, c.conn.Conn().PgConn()
+	q, has := r.planning()
+	for _, msg := range *q {
+		if _, err := answer(pg, msg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.setPrepared(has)
+	q, _ = r.planningByUnit(r.reads()[0])
+	q.execute(byUnitPortal)
+	var changed chan error
+	for i, msg := range *q {
+		if i == step {
+			changed = m.change(t, do)
+		}
+		if rows, err = answer(pg, msg); err != nil {
+			return nil, m.end(t, pg, changed, undo, len(*q))
+		}
+	}
+	return append(rows, '.'), m.end(t, pg, changed, undo, len(*q))
+}
+
 // open is the step of a change that is open before the read begins, and is committed when the read waits for it, or has been planned.
 const open = -1
 

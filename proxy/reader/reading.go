@@ -283,6 +283,7 @@ func (r *Reading) collect(ctx context.Context, sets []*Collector) error {
 				continue
 			}
 			f := newFolding(read, r.c.data.secret, r.memory, func(row planner.Row) error { return c.Take(i, row) })
+			defer f.Drop() // also of a read that is given up
 			takes, folds = append(takes, f.taker(ctx)), append(folds, f)
 		}
 	}
@@ -304,18 +305,28 @@ func (r *Reading) collect(ctx context.Context, sets []*Collector) error {
 	return r.execute(ctx, q, nil)
 }
 
-// readByUnit reads the rows once more, in the order of units. It is planned in the transaction of the read, whose locks keep the schema.
+// readByUnit reads the rows once more, in the order of units.
 func (r *Reading) readByUnit(ctx context.Context, f *folding) error {
-	q, has := &requests{}, r.c.prepared().forNext()
-	r.plans(q, has, "u", f.read, f.read.ByUnit())
+	q, has := r.planningByUnit(f.read)
 	takes := append(make([]taker, q.executions()), f.taker(ctx))
-	q.execute("u")
-	q.closePortal("u")
+	q.execute(byUnitPortal)
+	q.closePortal(byUnitPortal)
 	if err := r.execute(ctx, q, takes); err != nil {
 		return err
 	}
 	r.c.setPrepared(has)
 	return nil
+}
+
+const byUnitPortal = "u"
+
+// planningByUnit returns the requests that come before the rows of a read in the order of units. They are planned in its
+// transaction, and the schema is compared behind that, as it was behind the first planning: locks do not exclude a new partition.
+func (r *Reading) planningByUnit(read *planner.Read) (*requests, *prepared) {
+	q, has := &requests{}, r.c.prepared().forNext()
+	r.plans(q, has, byUnitPortal, read, read.ByUnit())
+	q.runPrepared(has.name(q, planned{sql: r.c.checks.settled}))
+	return q, has
 }
 
 // execute has all requests executed.
