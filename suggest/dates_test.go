@@ -39,8 +39,10 @@ func TestCommonDates(t *testing.T) {
 			"nothing is known", schema(), append(asked("birth_date"), inTheHead, ", 4 of them:", "      day: {}\n", "      at: {}\n"),
 			append(asked("day", "at"), live),
 		},
-		{"one is left", parse(t, "patient: patient_id, first_name text, birth_date date, since date"), asked("birth_date", "since"),
-			[]string{"defaults:"}},
+		{
+			"one is left", parse(t, "patient: patient_id, first_name text, birth_date date, since date"), asked("birth_date", "since"),
+			[]string{"defaults:"},
+		},
 		{
 			"of most", schema("day", "gone", "paid"), []string{
 				live, "      day: {}\n", "      paid: {}\n", "      birth_date: {bounds: none} # bounds: ? [first, last]\n",
@@ -49,7 +51,8 @@ func TestCommonDates(t *testing.T) {
 		},
 		{
 			"of two of five", schema("day", "gone"),
-			[]string{"      day: {bounds: [2010-01-01, 2025-12-31]}\n", inTheHead, ", 2 of them:", "      at: {}\n"}, []string{live},
+			[]string{"      day: {bounds: [2010-01-01, 2025-12-31]}\n", inTheHead, ", 2 of them:", "      at: {}\n"},
+			[]string{live},
 		},
 	} {
 		d, err := suggest.New(c.of, suggest.NewChoices(suggest.Service{}))

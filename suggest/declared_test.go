@@ -22,8 +22,10 @@ func TestDeclared(t *testing.T) {
 	}{
 		{"a list of numbers", int4, "(g = ANY (ARRAY[1, 2]))", "0 1", "0", "2"},
 		{"all of a list", int4, "(g = ANY (ARRAY[1, 2]))", "2 1", "", ""},
-		{"a list of texts", texts,
-			"((g)::text = ANY ((ARRAY['f'::character varying, 'm'::character varying])::text[]))", "f x", "x", "m"},
+		{
+			"a list of texts", texts,
+			"((g)::text = ANY ((ARRAY['f'::character varying, 'm'::character varying])::text[]))", "f x", "x", "m",
+		},
 		{"alternatives", texts, "((g = 'f'::text) OR (g = 'm'::text) OR (g IS NULL))", "f x", "x", "m"},
 		{"alternatives, one of which is not understood", texts, "((g = 'f'::text) OR (lower(g) = 'm'::text))", "f x", "", ""},
 		{"alternatives with another column", texts, "((g = 'f'::text) OR ((g = 'm'::text) AND (h > 3)))", "f x", "x", "m"},
@@ -45,8 +47,10 @@ func TestDeclared(t *testing.T) {
 		{"a pattern", texts, "(g ~ '^[fm]$'::text)", "f x", "", ""},
 		{"the empty text", texts, "(g = ANY (ARRAY['f'::text, ''::text]))", "f x", "", ""},
 		{"NULL in a list", texts, "(g = ANY (ARRAY['f'::text, NULL::text]))", "f x", "", ""},
-		{"days", date, "((g >= '2020-01-01'::date) AND (g < '2021-01-01'::date))",
-			"2019-12-31 2020-01-01 2021-01-01", "2019-12-31 2021-01-01", ""},
+		{
+			"days", date, "((g >= '2020-01-01'::date) AND (g < '2021-01-01'::date))",
+			"2019-12-31 2020-01-01 2021-01-01", "2019-12-31 2021-01-01", "",
+		},
 		{"booleans", boolean, "", "true", "", "false"},
 		{"padded texts", padded, "(g = ANY (ARRAY['f  '::bpchar, 'm'::bpchar]))", "f x", "x", "m"},
 		{"nothing declared", int4, "(g = ANY (ARRAY[1, 2]))", "", "", ""},

@@ -59,7 +59,7 @@ func (d inspector) refersToPeopleByName(t *Table) {
 			continue
 		}
 		by := catalog.ForeignKey{Columns: []string{f.Name}, References: to.Source.Name, Target: d.rels[to.Source.Name].key()}
-		if !(pathfinder{d.Draft}.othersRow(f.of, by)) {
+		if !pathfinder(d).othersRow(f.of, by) {
 			t.Refers = append(t.Refers, ByName{f.Name, to.Source.Name})
 			t.SamePerson = append(t.SamePerson, f.Name)
 		}

@@ -26,7 +26,7 @@ func TestShared(t *testing.T) {
 	people, one := stated{unit, 100, ""}, of("public.labs", "1")
 	base := []stated{people, {labs, 25, "1"}, {tests, 25, "2"}}
 	swapped := policyOf(t, people, stated{labs, 25, "2"}, stated{tests, 5, "1"})
-	for what, c := range map[string]func(*testing.T, *history.State){
+	eachFrom(t, base, map[string]func(*testing.T, *history.State){
 		"swapped": func(t *testing.T, s *history.State) {
 			mustApply(t, s, spends(t, "dan", one, 1, unit, labs))
 			mustApply(t, s, swapped)
@@ -60,6 +60,21 @@ func TestShared(t *testing.T) {
 			mustApply(t, s, history.SettleEntry{Hold: id})
 			wantLeft(t, s, of("public.tests", "1"), 2, tests, unit, labs, tests)
 		},
+		"repaired": func(t *testing.T, s *history.State) {
+			mustApply(t, s, swapped)
+			lost := spends(t, "dan", nil, 3, unit, labs).Debits
+			mustApply(t, s, history.RestoreEntry{Debits: lost, Who: "carol", Reason: "lost"})
+			wantLeft(t, s, of("public.tests", "1"), 2, tests, unit, labs, tests)
+		},
+	})
+}
+
+// TestSharedByDecision decides on budgets that share a table.
+func TestSharedByDecision(t *testing.T) {
+	people := stated{unit, 100, ""}
+	base := []stated{people, {labs, 25, "1"}, {tests, 25, "2"}}
+	swapped := policyOf(t, people, stated{labs, 25, "2"}, stated{tests, 5, "1"})
+	eachFrom(t, base, map[string]func(*testing.T, *history.State){
 		"retired, and revived": func(t *testing.T, s *history.State) {
 			mustApply(t, s, swapped)
 			mustApply(t, s, history.RetireEntry{Scope: tests, Who: "carol", Reason: "one will do"})
@@ -92,13 +107,13 @@ func TestShared(t *testing.T) {
 			mustApply(t, s, policyOf(t, people, stated{labs, 25, "2"}, stated{third, 5, "1"}))
 			wantLeft(t, s, of("public.third", "1"), 2, third, unit, labs, third)
 		},
-		"repaired": func(t *testing.T, s *history.State) {
-			mustApply(t, s, swapped)
-			lost := spends(t, "dan", nil, 3, unit, labs).Debits
-			mustApply(t, s, history.RestoreEntry{Debits: lost, Who: "carol", Reason: "lost"})
-			wantLeft(t, s, of("public.tests", "1"), 2, tests, unit, labs, tests)
-		},
-	} {
+	})
+}
+
+// eachFrom begins each case with a ledger that has these budgets, and expects the snapshot of its end to hold the same.
+func eachFrom(t *testing.T, base []stated, cases map[string]func(*testing.T, *history.State)) {
+	t.Helper()
+	for what, c := range cases {
 		t.Run(what, func(t *testing.T) {
 			s := ruled(t, base...)
 			c(t, s)

@@ -45,12 +45,18 @@ func TestUnconnected(t *testing.T) {
 	for _, c := range []struct{ name, url, want string }{
 		{"nobody", "postgres://ana@127.0.0.1:1/db", "127.0.0.1:1, user ana, database db: connection refused: is the server running"},
 		{"no socket", "host=/nowhere user=ana dbname=db", "/nowhere/.s.PGSQL.5432, user ana, database db: no such file or directory: is"},
-		{"two hosts", "host=127.0.0.1,127.0.0.1 port=1,2 user=ana dbname=db",
-			"127.0.0.1:1, 127.0.0.1:2, user ana, database db: connection"},
-		{"a password", refuses("28P01", "password authentication failed"),
-			"failed (SQLSTATE 28P01): neither THE_PASSWORD nor the_key is set"},
-		{"no entry", refuses("28000", "no pg_hba.conf entry for host"),
-			"28000): the server's pg_hba.conf has to let the role in from here"},
+		{
+			"two hosts", "host=127.0.0.1,127.0.0.1 port=1,2 user=ana dbname=db",
+			"127.0.0.1:1, 127.0.0.1:2, user ana, database db: connection",
+		},
+		{
+			"a password", refuses("28P01", "password authentication failed"),
+			"failed (SQLSTATE 28P01): neither THE_PASSWORD nor the_key is set",
+		},
+		{
+			"no entry", refuses("28000", "no pg_hba.conf entry for host"),
+			"28000): the server's pg_hba.conf has to let the role in from here",
+		},
 		{"no role", refuses("28000", `role "ana" does not exist`), "28000): the connection has to name a role"},
 		{"no database", refuses("3D000", `database "db" does not exist`), "does not exist (SQLSTATE 3D000): name a database"},
 		{"full", refuses("53300", "sorry, too many clients already"), "(SQLSTATE 53300): it has no session free"},

@@ -57,34 +57,7 @@ func TestProtectedDatabaseFails(t *testing.T) {
 	}
 	meter.Ticks("counts after crashes", 9)
 
-	// A read that runs out of memory, in a transaction.
-	s.Gate.Fail("53200")
-	sitetest.Exec(t, eve, "BEGIN")
-	_, err := eve.Exec(t.Context(), "SELECT count(*) FROM patients WHERE sex = 'f'")
-	sitetest.Fails(t, err, "PB009", "did not finish")
-	if eve.PgConn().TxStatus() != 'E' {
-		t.Errorf("a failed read leaves the transaction %c", eve.PgConn().TxStatus())
-	}
-	_, err = eve.Exec(t.Context(), "SELECT 1")
-	sitetest.Fails(t, err, "25P02", "aborted")
-	sitetest.Exec(t, eve, "ROLLBACK")
-	s.Gate.Open()
-	meter.Ticks("a read that ran out of memory", 1)
-	_, err = ana.Exec(t.Context(), "SELECT count(*) FROM patients WHERE sex = 'f'")
-	sitetest.Fails(t, err, "PB011", "shape")
-	meter.Ticks("a statement in quarantine", 0)
-
-	// Reads of rows that run out of memory, and that are cut.
-	s.Gate.Fail("53200")
-	_, err = eve.Exec(t.Context(), "SELECT count(DISTINCT hospital_id) FROM visits")
-	sitetest.Fails(t, err, "PB009", "did not finish")
-	s.Gate.Open()
-	meter.Ticks("rows that ran out of memory", 1)
-	s.Gate.Break()
-	_, err = eve.Exec(t.Context(), "SELECT count(DISTINCT day) FROM visits")
-	sitetest.Fails(t, err, "PB017", "interrupted")
-	s.Gate.Open()
-	meter.Ticks("rows that were cut", 1)
+	readsFail(t, s, meter, ana, eve)
 
 	// It crashes during a read, which is paid then.
 	unlock := s.StopReads()
@@ -118,6 +91,39 @@ func TestProtectedDatabaseFails(t *testing.T) {
 	sitetest.Exec(t, bob, young)
 	meter.Ticks("the read that was interrupted", 0)
 	r.Silent(t)
+}
+
+// readsFail has reads of sums and of rows run out of memory and be cut.
+func readsFail(t *testing.T, s *sitetest.Site, meter *sitetest.Meter, ana, eve *pgx.Conn) {
+	t.Helper()
+	// A read that runs out of memory, in a transaction.
+	s.Gate.Fail("53200")
+	sitetest.Exec(t, eve, "BEGIN")
+	_, err := eve.Exec(t.Context(), "SELECT count(*) FROM patients WHERE sex = 'f'")
+	sitetest.Fails(t, err, "PB009", "did not finish")
+	if eve.PgConn().TxStatus() != 'E' {
+		t.Errorf("a failed read leaves the transaction %c", eve.PgConn().TxStatus())
+	}
+	_, err = eve.Exec(t.Context(), "SELECT 1")
+	sitetest.Fails(t, err, "25P02", "aborted")
+	sitetest.Exec(t, eve, "ROLLBACK")
+	s.Gate.Open()
+	meter.Ticks("a read that ran out of memory", 1)
+	_, err = ana.Exec(t.Context(), "SELECT count(*) FROM patients WHERE sex = 'f'")
+	sitetest.Fails(t, err, "PB011", "shape")
+	meter.Ticks("a statement in quarantine", 0)
+
+	// Reads of rows that run out of memory, and that are cut.
+	s.Gate.Fail("53200")
+	_, err = eve.Exec(t.Context(), "SELECT count(DISTINCT hospital_id) FROM visits")
+	sitetest.Fails(t, err, "PB009", "did not finish")
+	s.Gate.Open()
+	meter.Ticks("rows that ran out of memory", 1)
+	s.Gate.Break()
+	_, err = eve.Exec(t.Context(), "SELECT count(DISTINCT day) FROM visits")
+	sitetest.Fails(t, err, "PB017", "interrupted")
+	s.Gate.Open()
+	meter.Ticks("rows that were cut", 1)
 }
 
 // TestProtectedDatabaseHangs stops the sessions of the protected database: they

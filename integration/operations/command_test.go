@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"dpproxy/internal/pgtemp"
 	"dpproxy/internal/redistemp"
 	"dpproxy/internal/sitetest"
@@ -172,26 +174,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	admin := sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser))
-	sitetest.Exec(t, admin, `ALTER TABLE patients ADD CHECK (sex IN ('f', 'm', 'x'));
-		ALTER TABLE labs ADD CHECK (test = 'chol' OR test = 'hdl');
-		ALTER TABLE visits ADD CHECK (diagnosis <> 'flu') NOT VALID, ADD COLUMN birth_date date;
-		CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy'); ALTER TABLE labs ADD COLUMN mood mood`)
-	more := strings.NewReplacer("[chol, hdl]", "[chol, hdl, ldl]}, mood: {values: [sad, angry]",
-		"analysts:", "defaults: {dates: [2020-01-01, 2025-12-31]}\nanalysts:")
-	const excluded, admitted = "the type of the column or a CHECK excludes", "the type of the column or a CHECK admits"
-	declared, err := check(more.Replace(string(text)))
-	for _, want := range []string{
-		": warning: public.labs: declared values that " + excluded + " are shown as groups in which nobody is: test ldl\n",
-		": warning: public.labs: declared values that are no labels of the enum, which dpproxy sync refuses: mood angry\n",
-		"are in no group: public.labs (mood ok, happy), public.patients (sex x)\n",
-		": warning: public.visits: dates of birth are clamped to days from 2020-01-01 to 2025-12-31, by defaults.dates: state their own " +
-			"bounds, or {bounds: none}: birth_date\n",
-	} {
-		once := strings.Count(declared, excluded) == 1 && strings.Count(declared, admitted) == 1
-		if err != nil || strings.Count(declared, want) != 1 || !once {
-			t.Errorf("%q is not said: %v\n%s", want, err, declared)
-		}
-	}
+	checkDeclared(t, admin, string(text), check)
 	sitetest.Exec(t, admin, "ALTER TABLE visits ALTER patient_id DROP NOT NULL, DROP COLUMN birth_date; ALTER TABLE labs DROP COLUMN mood")
 	explained, err := check(string(text), "--explain")
 	for _, want := range []string{
@@ -219,6 +202,31 @@ func TestCheck(t *testing.T) {
 		t.Errorf("sync: %v\n%s\ncheck:\n%s", err, refused, out)
 	}
 	checkAway(t, s, string(text), check)
+}
+
+// checkDeclared has values in the policy that no row can have, and others missing there, and dates of birth under the default for dates.
+func checkDeclared(t *testing.T, admin *pgx.Conn, text string, check func(policy string, args ...string) (string, error)) {
+	t.Helper()
+	sitetest.Exec(t, admin, `ALTER TABLE patients ADD CHECK (sex IN ('f', 'm', 'x'));
+		ALTER TABLE labs ADD CHECK (test = 'chol' OR test = 'hdl');
+		ALTER TABLE visits ADD CHECK (diagnosis <> 'flu') NOT VALID, ADD COLUMN birth_date date;
+		CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy'); ALTER TABLE labs ADD COLUMN mood mood`)
+	more := strings.NewReplacer("[chol, hdl]", "[chol, hdl, ldl]}, mood: {values: [sad, angry]",
+		"analysts:", "defaults: {dates: [2020-01-01, 2025-12-31]}\nanalysts:")
+	const excluded, admitted = "the type of the column or a CHECK excludes", "the type of the column or a CHECK admits"
+	declared, err := check(more.Replace(text))
+	for _, want := range []string{
+		": warning: public.labs: declared values that " + excluded + " are shown as groups in which nobody is: test ldl\n",
+		": warning: public.labs: declared values that are no labels of the enum, which dpproxy sync refuses: mood angry\n",
+		"are in no group: public.labs (mood ok, happy), public.patients (sex x)\n",
+		": warning: public.visits: dates of birth are clamped to days from 2020-01-01 to 2025-12-31, by defaults.dates: state their own " +
+			"bounds, or {bounds: none}: birth_date\n",
+	} {
+		once := strings.Count(declared, excluded) == 1 && strings.Count(declared, admitted) == 1
+		if err != nil || strings.Count(declared, want) != 1 || !once {
+			t.Errorf("%q is not said: %v\n%s", want, err, declared)
+		}
+	}
 }
 
 // checkAway checks a policy while the mirror is away, and then the database as well.

@@ -172,6 +172,25 @@ func TestReferences(t *testing.T) {
 // finding are queries that find the rows about which check says yes.
 var finding = regexp.MustCompile(`: (SELECT f\.\* FROM .*)`)
 
+// findsRows has the queries that check prints find rows, so many.
+func findsRows(t *testing.T, s *sitetest.Site, plain *pgx.Conn, want int) {
+	t.Helper()
+	found := 0
+	for _, m := range finding.FindAllStringSubmatch(s.Command(t, "check", s.Policy, "--data"), -1) {
+		rows, err := plain.Query(t.Context(), m[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := pgx.CollectRows(rows, pgx.RowToMap)
+		if found++; err != nil || len(all) == 0 {
+			t.Errorf("%s finds %d rows: %v", m[1], len(all), err)
+		}
+	}
+	if found != want {
+		t.Errorf("%d queries find rows, want %d", found, want)
+	}
+}
+
 // looksAtReferences has the administrator look whether references stay with one guest: yes or no is said, and nothing else of the rows.
 func looksAtReferences(t *testing.T, s *sitetest.Site, plain *pgx.Conn) {
 	t.Helper()
@@ -193,20 +212,7 @@ func looksAtReferences(t *testing.T, s *sitetest.Site, plain *pgx.Conn) {
 	bills, orders := "public.bills: stay_id refers to public.stays", "public.orders: meal_id refers to public.meals"
 	meals := "public.meals: stay_id refers to public.stays" + ofOther
 	says(meals+yes+"\n", bills+ofOther+yes+"; the policy says same_unit: [stay_id], and it does not hold", orders+ofOther+yes+ofNone+"no\n")
-	found := 0
-	for _, m := range finding.FindAllStringSubmatch(s.Command(t, "check", s.Policy, "--data"), -1) {
-		rows, err := plain.Query(t.Context(), m[1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, err := pgx.CollectRows(rows, pgx.RowToMap)
-		if found++; err != nil || len(all) == 0 {
-			t.Errorf("%s finds %d rows: %v", m[1], len(all), err)
-		}
-	}
-	if found != 3 {
-		t.Errorf("%d queries find rows", found)
-	}
+	findsRows(t, s, plain, 3)
 	sitetest.Exec(t, plain, "UPDATE bills SET stay_id = id; CREATE UNIQUE INDEX ON stays (guest_id, id); "+
 		"UPDATE orders SET meal_id = id - 3")
 	says(meals+yes+"\n", bills+ofOther+"no"+proof+would,
