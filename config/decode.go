@@ -72,6 +72,16 @@ func (v value) child(name string, key position, node ast.Node) value {
 		c.pos = positionOf(scalar.GetToken())
 	}
 	v.d.src.places[placeKey(c.path)] = c.pos
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		if n.IsFlowStyle {
+			v.d.src.braces[placeKey(c.path)] = braces{positionOf(n.Start), positionOf(n.End)}
+		}
+	case *ast.SequenceNode:
+		if n.IsFlowStyle {
+			v.d.src.braces[placeKey(c.path)] = braces{positionOf(n.Start), positionOf(n.End)}
+		}
+	}
 	return c
 }
 

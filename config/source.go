@@ -23,11 +23,15 @@ type source struct {
 	lines  []string
 	secret []bool              // whether a secret may stand in a line
 	places map[string]position // by the key of a path
+	braces map[string]braces   // of mappings and sequences that stand in them, by the key of a path
 }
+
+// braces are where a mapping in {...}, or a sequence in [...], begins and ends.
+type braces struct{ from, to position }
 
 func newSource(name string, src []byte) *source {
 	lines := strings.Split(string(src), "\n")
-	return &source{name: name, lines: lines, secret: secretLines(lines), places: map[string]position{}}
+	return &source{name: name, lines: lines, secret: secretLines(lines), places: map[string]position{}, braces: map[string]braces{}}
 }
 
 // An Error is a fault at a place in the policy file.

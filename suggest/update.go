@@ -14,7 +14,12 @@ type Given struct {
 	// Text is that of its file, and Line finds the line of a key there, from one; 0 is none.
 	Text string
 	Line func(path ...string) int
-	// Ways are those of its protected tables, in the order of the file, and Columns those that it lists of them.
+	// Brace finds the { of a mapping that stands in {...}, line and column from one; 0 is none. GoesOn reports whether a line goes on with
+	// what stands in braces or brackets.
+	Brace  func(path ...string) (line, column int)
+	GoesOn func(line int) bool
+	// Ways are those of its protected tables, in the order of the file. Columns are those that it lists of
+	// protected and of reference tables.
 	Protected []catalog.Name
 	Ways      map[catalog.Name]Way
 	Columns   map[catalog.Name][]string
@@ -53,9 +58,11 @@ func Update(s *introspect.Survey, g Given) (edits []Edit, lost []string, err err
 			}
 		}
 	}
-	u := &updater{d: d, g: g}
-	u.tables()
+	u := &updater{d: d, g: g, lines: strings.Split(g.Text, "\n")}
 	u.columns()
+	if err := u.tables(); err != nil {
+		return nil, nil, err
+	}
 	return u.edits, u.lost(), nil
 }
 
@@ -85,6 +92,7 @@ func (g Given) unit(s *introspect.Survey) Place {
 type updater struct {
 	d     *Draft
 	g     Given
+	lines []string // of the file
 	edits []Edit
 }
 
@@ -104,7 +112,7 @@ func (g Given) Mentions(n catalog.Name) bool {
 }
 
 // tables adds the new tables after the last one of the file.
-func (u *updater) tables() {
+func (u *updater) tables() error {
 	only := map[catalog.Name]bool{}
 	for _, n := range u.d.names {
 		if !u.g.Mentions(n) {
@@ -112,7 +120,7 @@ func (u *updater) tables() {
 		}
 	}
 	if len(only) == 0 {
-		return
+		return nil
 	}
 	w := &writer{d: u.d, only: only}
 	w.tables()
@@ -120,16 +128,29 @@ func (u *updater) tables() {
 	for _, n := range slices.Concat(u.g.Protected, u.g.Public, u.g.Others) {
 		last = max(last, u.g.Line("tables", n.String()))
 	}
-	if text := strings.TrimRight(w.b.String(), "\n"); text != "" {
-		u.edits = append(u.edits, Edit{Line: u.endOf(last) + 1, Lines: strings.Split(text, "\n")})
+	text := strings.TrimRight(w.b.String(), "\n")
+	if text == "" {
+		return nil
 	}
+	if line, _ := u.g.Brace("tables"); line > 0 {
+		return fmt.Errorf("line %d: new tables cannot be proposed where all tables stand in {...}: give each table a line of its own", line)
+	}
+	depth := strings.Repeat(" ", indentation(u.lines[last-1]))
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if after, indented := strings.CutPrefix(line, "  "); indented {
+			lines[i] = depth + after
+		}
+	}
+	u.edits = append(u.edits, Edit{Line: u.endOf(last) + 1, Lines: lines})
+	return nil
 }
 
-// endOf is the last line of the block that begins with a line: those behind it are further in.
+// endOf is the last line of the block that begins with a line: those behind it are further in, or go on with what stands in braces.
 func (u *updater) endOf(line int) int {
-	lines := strings.Split(u.g.Text, "\n")
-	depth := indentation(lines[line-1])
-	for line < len(lines) && strings.TrimSpace(lines[line]) != "" && indentation(lines[line]) > depth {
+	depth := indentation(u.lines[line-1])
+	inside := func(next string) bool { return strings.TrimSpace(next) != "" && indentation(next) > depth }
+	for line < len(u.lines) && (u.g.GoesOn(line+1) || inside(u.lines[line])) {
 		line++
 	}
 	return line
@@ -137,39 +158,75 @@ func (u *updater) endOf(line int) int {
 
 func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// columns adds the new columns of the tables whose columns the file lists, after the last of them.
+// columns adds the new columns of the tables whose columns the file lists.
 func (u *updater) columns() {
-	for _, n := range u.g.Protected {
-		t := u.d.Table(n)
-		if t == nil || len(u.g.Columns[n]) == 0 {
+	braced := map[int][]inBraces{}
+	for _, t := range u.d.listed() {
+		n := t.Source.Name
+		listed := u.g.Columns[n]
+		if len(listed) == 0 {
 			continue
 		}
-		last := 0
-		for _, c := range u.g.Columns[n] {
-			last = max(last, u.g.Line("tables", n.String(), "columns", c))
-		}
-		w := &writer{d: u.d}
-		for i := range t.Columns {
-			if c := &t.Columns[i]; !slices.Contains(u.g.Columns[n], c.Source.Name) {
-				w.column(c)
-			}
-		}
-		if w.b.Len() == 0 || last == 0 {
+		added := slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return slices.Contains(listed, c.Source.Name) })
+		if len(added) == 0 {
 			continue
 		}
-		depth := indentation(strings.Split(u.g.Text, "\n")[last-1])
-		var lines []string
-		for line := range strings.Lines(w.b.String()) {
-			lines = append(lines, strings.Repeat(" ", depth)+strings.TrimSpace(line))
+		if line, column := u.g.Brace("tables", n.String(), "columns"); line > 0 {
+			braced[line] = append(braced[line], inBraces{column, added})
+		} else {
+			u.below(n, added)
 		}
-		u.edits = append(u.edits, Edit{Line: u.endOf(last) + 1, Lines: lines})
 	}
+	for line, all := range braced {
+		u.within(line, all)
+	}
+}
+
+// below adds columns after the last one that has a line of its own.
+func (u *updater) below(n catalog.Name, columns []Column) {
+	last := 0
+	for _, c := range u.g.Columns[n] {
+		last = max(last, u.g.Line("tables", n.String(), "columns", c))
+	}
+	if last == 0 {
+		return
+	}
+	depth := strings.Repeat(" ", indentation(u.lines[last-1]))
+	var lines []string
+	for _, c := range columns {
+		lines = append(lines, depth+c.written()+c.noted())
+	}
+	u.edits = append(u.edits, Edit{Line: u.endOf(last) + 1, Lines: lines})
+}
+
+// inBraces are columns for a mapping in {...}, whose brace is at a column of its line.
+type inBraces struct {
+	at      int
+	columns []Column
+}
+
+// within has the columns stand first in their braces, each on a line, since what is said of it goes to the end of that.
+func (u *updater) within(line int, all []inBraces) {
+	slices.SortFunc(all, func(a, b inBraces) int { return a.at - b.at })
+	text := []rune(u.lines[line-1])
+	depth := strings.Repeat(" ", indentation(u.lines[line-1])+2)
+	var lines []string
+	head, done := "", 0
+	for _, in := range all {
+		lines = append(lines, head+string(text[done:in.at]))
+		for _, c := range in.columns {
+			lines = append(lines, depth+c.written()+","+c.noted())
+		}
+		head, done = depth, in.at
+	}
+	rest := strings.TrimLeft(string(text[done:]), " ")
+	u.edits = append(u.edits, Edit{Line: line, Drop: 1, Lines: slices.Concat(lines, []string{depth + rest})})
 }
 
 // lost are the tables and columns of the policy that the database lacks, or may not be read.
 func (u *updater) lost() []string {
 	var all []string
-	for _, n := range slices.Concat(u.g.Protected, u.g.Public) {
+	for _, n := range slices.Concat(u.g.Protected, u.g.Public, u.g.References) {
 		r := u.d.rels[n]
 		if r == nil {
 			all = append(all, oneLine(shortName(n)))

@@ -123,11 +123,17 @@ func (w *writer) table(t *Table) {
 }
 
 func (w *writer) column(c *Column) {
-	note := c.Note
-	if note != "" {
-		note = " # " + oneLine(note)
+	w.line(3, "%s%s", c.written(), c.noted())
+}
+
+// written is a column as a policy has it, and noted the comment behind it.
+func (c *Column) written() string { return scalar(c.Source.Name) + ": " + c.Policy }
+
+func (c *Column) noted() string {
+	if c.Note == "" {
+		return ""
 	}
-	w.line(3, "%s: %s%s", scalar(c.Source.Name), c.Policy, note)
+	return " # " + oneLine(c.Note)
 }
 
 // besides writes the columns that refer to others, and those that are taken for references to rows of the same person.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -85,7 +86,7 @@ func updatePolicy(ctx context.Context, path string) error {
 func (f *policyFile) given() suggest.Given {
 	g := suggest.Given{
 		Text: f.text, Line: f.policy.Line, Ways: map[catalog.Name]suggest.Way{}, Columns: map[catalog.Name][]string{},
-		Dated: f.policy.Dated,
+		Dated: f.policy.Dated, Brace: f.policy.Brace, GoesOn: f.policy.GoesOn,
 	}
 	for _, t := range f.policy.Tables.Tables {
 		_, partition := f.policy.PartitionOf[t.Name]
@@ -94,15 +95,13 @@ func (f *policyFile) given() suggest.Given {
 			g.Others = append(g.Others, t.Name)
 		case t.Reference:
 			g.Others, g.References = append(g.Others, t.Name), append(g.References, t.Name)
+			g.Columns[t.Name] = slices.Sorted(maps.Keys(t.Columns))
 		case t.Public:
 			g.Public = append(g.Public, t.Name)
 		default:
 			g.Protected = append(g.Protected, t.Name)
 			g.Ways[t.Name] = wayOf(t)
-			for column := range t.Columns {
-				g.Columns[t.Name] = append(g.Columns[t.Name], column)
-			}
-			slices.Sort(g.Columns[t.Name])
+			g.Columns[t.Name] = slices.Sorted(maps.Keys(t.Columns))
 		}
 	}
 	for _, v := range f.policy.Views {
