@@ -1,8 +1,10 @@
 package fold
 
 import (
+	"bytes"
 	"context"
 	"math/big"
+	"slices"
 	"testing"
 )
 
@@ -45,6 +47,31 @@ func BenchmarkFold(b *testing.B) {
 					}
 				}
 				if _, err := f.Finish(context.Background(), none, no); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(rows)), "ns/row")
+		})
+	}
+}
+
+// BenchmarkSums takes a million rows of 100,000 units, in no order.
+func BenchmarkSums(b *testing.B) {
+	for name, byUnit := range map[string]bool{"rows": false, "unit by unit": true} {
+		b.Run(name, func(b *testing.B) {
+			rows := rowsOf(100_003, 10, 1_000_000)
+			spec := adding()
+			if spec.ByUnit = byUnit; byUnit {
+				slices.SortStableFunc(rows, func(a, b [][]byte) int { return bytes.Compare(a[0], b[0]) })
+			}
+			for b.Loop() {
+				f := New(spec, secret, 1<<30)
+				for _, row := range rows {
+					if err := f.Take(row); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if _, err := f.Totals(context.Background(), func(Total) error { return nil }); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -2,8 +2,9 @@
 // it has, which limits of a norm that is above, and how its rows count below them and beyond.
 //
 // DATA sends one row for each that counts, with its unit, its keys and its value, as the database stores them ([Fold.Take]). Nothing
-// is added up there. A [Spec] says how the bytes of a column are read, and how rows are added up; behind them [Fold.Finish] gives
-// the sums ([Sum]). It knows no Postgres but for the binary form of values, reads nothing, and draws no noise.
+// is added up there. A [Spec] says how the bytes of a column are read, and how rows are added up: in buckets, as different values, or
+// as numbers of rows and sums of numbers ([Sums]); behind them [Fold.Finish], or [Fold.Totals], gives the sums. It knows no Postgres but
+// for the binary form of values, reads nothing, and draws no noise.
 //
 // The rows of a unit are that unit's secret, and how long they take is seen. So:
 //

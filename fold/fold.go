@@ -3,11 +3,7 @@ package fold
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 )
-
-// maxEqual is the number of a unit's rows in one bucket from which on all count as so many.
-const maxEqual = 1_000_000
 
 // A Sum is that of all units of one level in one group, in one node of the tree of buckets, or of different values.
 type Sum struct {
@@ -48,6 +44,7 @@ type Fold struct {
 	levels  []int64 // units by level
 	buckets *buckets
 	kinds   *different
+	adds    *summing
 }
 
 // A row has the numbers of its unit, its group and its value.
@@ -57,9 +54,12 @@ type row struct{ unit, group, value uint32 }
 func New(spec *Spec, secret []byte, most int) *Fold {
 	f := &Fold{spec: spec, norm: newNorm(&spec.Norm), order: newOrder(secret), most: most, groups: newTable(manyParts)}
 	f.levels = make([]int64, len(spec.Norm.Limits)+1)
-	if spec.Buckets != nil {
+	switch {
+	case spec.Sums != nil:
+		f.adds = newSumming(spec.Sums)
+	case spec.Buckets != nil:
 		f.buckets = newBuckets(spec.Buckets)
-	} else { // half of it is for the values
+	default: // half of it is for the values
 		f.kinds, f.most = newDifferent(), most/2
 	}
 	f.begin(spec.ByUnit)
@@ -73,6 +73,9 @@ func (f *Fold) begin(byUnit bool) {
 	if f.units, f.values = nil, nil; !byUnit {
 		f.units, f.values = newTable(manyParts), newTable(manyParts)
 	}
+	if f.adds != nil {
+		f.adds.begin(byUnit)
+	}
 }
 
 // Take takes a row, whose bytes may change afterwards. Its error has the same text for all rows.
@@ -81,7 +84,7 @@ func (f *Fold) Take(values [][]byte) (err error) {
 	if f.full {
 		return nil
 	}
-	if len(values) < 2 {
+	if len(values) == 0 {
 		return errRow
 	}
 	unit, err := f.spec.Unit.AppendIdentity(f.scratch[:0], values[0])
@@ -96,6 +99,9 @@ func (f *Fold) Take(values [][]byte) (err error) {
 	if err != nil {
 		return err
 	}
+	if f.adds != nil {
+		return f.addRow(rest)
+	}
 	if len(rest) != 1 || rest[0] == nil {
 		return errRow
 	}
@@ -109,13 +115,16 @@ func (f *Fold) Take(values [][]byte) (err error) {
 
 // nextUnit goes on to the unit of a row.
 func (f *Fold) nextUnit(unit []byte) {
-	if f.byUnit {
+	switch {
+	case f.byUnit && f.adds != nil:
+		f.finishLast()
+	case f.byUnit:
 		f.finishOwn()
 		if f.values != nil {
 			f.values.drop()
 		}
 		f.values = newTable(1)
-	} else {
+	default:
 		f.unitNumber = f.units.number(unit)
 	}
 	f.lastUnit = append(f.lastUnit[:0], unit...)
@@ -142,26 +151,6 @@ func (f *Fold) group(values [][]byte) (rest [][]byte, err error) {
 		f.lastGroup = append(f.lastGroup[:0], key...)
 	}
 	return values, nil
-}
-
-// appendPart adds the identity of the first of some values, behind its length.
-func appendPart(to []byte, c Column, values [][]byte) ([]byte, [][]byte, error) {
-	if len(values) == 0 {
-		return to, nil, errRow
-	}
-	from := len(to)
-	to, err := c.AppendIdentity(append(to, 0, 0, 0, 0), values[0])
-	binary.BigEndian.PutUint32(to[from:], uint32(len(to)-from-4))
-	return to, values[1:], err
-}
-
-// parts returns the identities that a group is made of.
-func parts(group []byte) (out [][]byte) {
-	for len(group) > 0 {
-		n := binary.BigEndian.Uint32(group)
-		out, group = append(out, group[4:4+n]), group[4+n:]
-	}
-	return out
 }
 
 // value numbers the value of a row: its bucket, or which of different ones it is.
@@ -232,23 +221,30 @@ func (f *Fold) Finish(ctx context.Context, sum func(Sum) error, units func(level
 
 // sums gives all of them.
 func (f *Fold) sums(yield func(Sum) error) error {
-	keys := map[uint32][][]byte{}
-	give := func(group uint32, s Sum) error {
-		of, known := keys[group]
-		if !known {
-			var err error
-			if of, err = f.keysOf(group); err != nil {
-				return err
-			}
-			keys[group] = of
+	keys := f.remembered()
+	give := func(group uint32, s Sum) (err error) {
+		if s.Keys, err = keys(group); err != nil {
+			return err
 		}
-		s.Keys = of
 		return yield(s)
 	}
 	if f.buckets != nil {
 		return f.buckets.sums(give)
 	}
 	return f.kinds.sums(give)
+}
+
+// remembered returns keysOf, which writes the keys of each group once.
+func (f *Fold) remembered() func(group uint32) ([][]byte, error) {
+	keys := map[uint32][][]byte{}
+	return func(group uint32) (of [][]byte, err error) {
+		of, known := keys[group]
+		if !known {
+			of, err = f.keysOf(group)
+			keys[group] = of
+		}
+		return of, err
+	}
 }
 
 // keysOf returns the keys of a group as they are shown.
@@ -281,6 +277,9 @@ func (f *Fold) Drop() {
 	}
 	if f.kinds != nil {
 		f.kinds.drop()
+	}
+	if f.adds != nil {
+		f.adds.drop()
 	}
 	f.order.drop()
 	clear(f.own[:cap(f.own)])

@@ -26,6 +26,10 @@ func (n *Number) steps(value []byte) (int64, error) {
 		if x, ok := readWhole(value); ok && len(value) == 8 {
 			return n.within(n.moment(x)), nil
 		}
+	case Truth:
+		if len(value) == 1 {
+			return int64(value[0]), nil
+		}
 	}
 	return 0, errRow
 }

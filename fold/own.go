@@ -6,20 +6,6 @@ import (
 	"slices"
 )
 
-// An entry is so many rows of a unit in one group with one value. Entries are ordered by group and value.
-type entry struct {
-	at   uint64
-	rows uint32
-}
-
-func entryOf(group, value uint32) entry { return entry{uint64(group)<<32 | uint64(value), 1} }
-
-func (e entry) group() uint32 { return uint32(e.at >> 32) }
-func (e entry) value() uint32 { return uint32(e.at) }
-
-// mergeFrom is how many rows of a unit are kept before those of one value become one entry.
-const mergeFrom = 1 << 12
-
 // merge makes one entry of those with one group and value: one of different values is there once.
 func (f *Fold) merge() {
 	slices.SortFunc(f.own, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
@@ -93,17 +79,21 @@ func (f *Fold) finishOwn() {
 
 // cut leaves the groups of the unit that count.
 func (f *Fold) cut() {
-	if f.spec.Groups == 0 {
-		return
-	}
 	f.picked = f.picked[:0]
 	for i, e := range f.own {
 		if i == 0 || f.own[i-1].group() != e.group() {
 			f.picked = append(f.picked, e.group())
 		}
 	}
-	if len(f.picked) <= f.spec.Groups {
-		return
+	if kept := f.kept(); kept != nil {
+		f.own = slices.DeleteFunc(f.own, func(e entry) bool { return !kept[e.group()] })
+	}
+}
+
+// kept returns those of the picked groups of the last unit that count; nil if all do.
+func (f *Fold) kept() map[uint32]bool {
+	if f.spec.Groups == 0 || len(f.picked) <= f.spec.Groups {
+		return nil
 	}
 	f.order.begin()
 	for _, group := range f.picked {
@@ -113,7 +103,7 @@ func (f *Fold) cut() {
 	for _, r := range f.order.sorted()[:f.spec.Groups] {
 		kept[r.thing] = true
 	}
-	f.own = slices.DeleteFunc(f.own, func(e entry) bool { return !kept[e.group()] })
+	return kept
 }
 
 // nameOf tells the last unit and a group of it apart from all others.

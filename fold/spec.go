@@ -15,9 +15,11 @@ type Spec struct {
 	// Groups is how many groups of a unit count: those that come first in an order that only the secret knows. 0: all.
 	Groups int
 	Norm   Norm
-	// Buckets are those that rows are counted in; where they are nil, different values of the column Value are counted.
+	// Buckets are those that rows are counted in; where they are nil, different values of the column Value are counted, unless there
+	// are Sums, which have norms of their own.
 	Buckets *Buckets
 	Value   Column
+	Sums    *Sums
 }
 
 // A Column is one of values that only have to be told apart.
@@ -93,6 +95,9 @@ type Norm struct {
 	Limits []*big.Int
 }
 
+// maxEqual is the number of a unit's rows in one bucket from which on all count as so many.
+const maxEqual = 1_000_000
+
 // Buckets are parts of a range of numbers, in which rows are counted.
 type Buckets struct {
 	Number Number
@@ -126,6 +131,8 @@ const (
 	Days
 	// Moments is a timestamp, in microseconds since 2000.
 	Moments
+	// Truth is 1 where a condition holds.
+	Truth
 )
 
 // A Grid numbers whole numbers from 0 on: (x − Low)/Width of x, or, where Width is 0,
@@ -171,6 +178,9 @@ func (s *Spec) Lines() []string {
 	}
 	if s.Groups > 0 {
 		lines = append(lines, fmt.Sprintf("%d groups of a unit count, the first by HMAC-SHA-256 of unit and keys", s.Groups))
+	}
+	if s.Sums != nil {
+		return append(lines, s.Sums.lines(at)...)
 	}
 	if s.Buckets != nil {
 		lines = append(lines, fmt.Sprintf("column %d: the value, %v, in one of %s", at, s.Buckets.Number, s.Buckets.describe()))
@@ -223,6 +233,8 @@ func (n Number) String() string {
 		step = "in days since 2000"
 	case Moments:
 		step = "in microseconds since 2000"
+	case Truth:
+		return "whether it is true"
 	case Whole:
 	}
 	return fmt.Sprintf("%s, clamped to [%d, %d]", step, n.Low, n.High)

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// A wide is a whole number below 2^128. Sums of squares of numbers of rows, of which there are fewer than 2^32, are.
+// A wide is a whole number below 2^128. Sums and products beyond are the largest.
 type wide struct{ high, low uint64 }
 
 func product(a, b uint64) wide {
@@ -16,8 +16,21 @@ func product(a, b uint64) wide {
 
 func (a wide) plus(b wide) wide {
 	low, carry := bits.Add64(a.low, b.low, 0)
-	high, _ := bits.Add64(a.high, b.high, carry)
+	high, over := bits.Add64(a.high, b.high, carry)
+	if over > 0 {
+		return widest
+	}
 	return wide{high, low}
+}
+
+var widest = wide{math.MaxUint64, math.MaxUint64}
+
+// squared returns a².
+func (a wide) squared() wide {
+	if a.high > 0 {
+		return widest
+	}
+	return product(a.low, a.low)
 }
 
 func (a wide) less(b wide) bool { return a.high < b.high || a.high == b.high && a.low < b.low }
@@ -28,7 +41,7 @@ func (a wide) times(b uint64) wide {
 	carried, low := bits.Mul64(a.low, b)
 	high, carry := bits.Add64(high, carried, 0)
 	if over > 0 || carry > 0 {
-		return wide{math.MaxUint64, math.MaxUint64}
+		return widest
 	}
 	return wide{high, low}
 }
@@ -36,7 +49,7 @@ func (a wide) times(b uint64) wide {
 // wideOf returns a number, or the largest one in place of one that is larger.
 func wideOf(n *big.Int) wide {
 	if n.BitLen() > 128 {
-		return wide{math.MaxUint64, math.MaxUint64}
+		return widest
 	}
 	low := new(big.Int).SetUint64(math.MaxUint64)
 	return wide{new(big.Int).Rsh(n, 64).Uint64(), low.And(low, n).Uint64()}

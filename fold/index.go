@@ -1,0 +1,139 @@
+package fold
+
+import "hash/maphash"
+
+// An index numbers keys of 64 bits in the order in which they first come. It grows as a [table] does.
+type index struct {
+	seed  maphash.Seed
+	parts []indexPart
+	keys  pieces[uint64]
+	slots int // of all parts
+}
+
+// An indexPart is a hash table with open addressing: a slot has a number, from 1 on; 0 is free.
+type indexPart struct {
+	slots      []indexSlot
+	used, most int
+}
+
+type indexSlot struct {
+	key    uint64
+	number uint32
+}
+
+func newIndex(parts int) *index {
+	return &index{seed: maphash.MakeSeed(), parts: make([]indexPart, parts)}
+}
+
+func (x *index) size() int { return x.keys.size }
+
+// key returns that of a number.
+func (x *index) key(number int) uint64 { return *x.keys.at(number) }
+
+// bytes is about how much memory the index takes.
+func (x *index) bytes() int { return 16*x.slots + 8*pieceSize*len(x.keys.list) }
+
+// number returns that of a key, which it gets at its first appearance.
+func (x *index) number(key uint64) int {
+	h := maphash.Comparable(x.seed, key)
+	at := int(h>>32) & (len(x.parts) - 1)
+	p := &x.parts[at]
+	if p.used == p.most {
+		x.grow(p, at)
+	}
+	s := p.find(key, h)
+	if s.number == 0 {
+		x.keys.add(key)
+		*s = indexSlot{key, uint32(x.keys.size)}
+		p.used++
+	}
+	return int(s.number) - 1
+}
+
+// find returns the slot of a key, or the free one that is to be its.
+func (p *indexPart) find(key, h uint64) *indexSlot {
+	mask := uint64(len(p.slots) - 1)
+	for i := h & mask; ; i = (i + 1) & mask {
+		if s := &p.slots[i]; s.number == 0 || s.key == key {
+			return s
+		}
+	}
+}
+
+// grow doubles the slots of a part.
+func (x *index) grow(p *indexPart, number int) {
+	old := p.slots
+	p.slots = make([]indexSlot, max(firstSlots, 2*len(old)))
+	p.most = drawn(x.seed, number, len(p.slots))
+	for _, s := range old {
+		if s.number != 0 {
+			*p.find(s.key, maphash.Comparable(x.seed, s.key)) = s
+		}
+	}
+	clear(old)
+	x.slots += len(p.slots) - len(old)
+}
+
+// keptSlots is how many slots of a part are cleared for the keys of another unit; more are not kept.
+const keptSlots = 1 << 10
+
+// reset forgets the keys, and is ready for those of another unit.
+func (x *index) reset() {
+	for i := range x.parts {
+		clear(x.parts[i].slots)
+		if x.parts[i].used = 0; len(x.parts[i].slots) > keptSlots {
+			x.slots -= len(x.parts[i].slots)
+			x.parts[i] = indexPart{}
+		}
+	}
+	x.keys.reset()
+}
+
+// drop forgets the keys.
+func (x *index) drop() {
+	for i := range x.parts {
+		clear(x.parts[i].slots)
+	}
+	clear(x.parts)
+	x.keys.drop()
+	x.slots = 0
+}
+
+// sumsSize is about how many sums a piece of them has.
+const sumsSize = 1 << 12
+
+// addends are so many sums for each number of an index, and grow by pieces of one size.
+type addends struct {
+	each  int
+	piece int // numbers in a piece
+	list  [][]amount
+}
+
+func newAddends(each int) *addends { return &addends{each: each, piece: max(1, sumsSize/max(each, 1))} }
+
+// of returns the sums of a number, at most one more than those that were asked for before.
+func (a *addends) of(number int) []amount {
+	if number/a.piece == len(a.list) {
+		a.list = append(a.list, make([]amount, a.piece*a.each))
+	}
+	from := number % a.piece * a.each
+	return a.list[number/a.piece][from : from+a.each : from+a.each]
+}
+
+func (a *addends) bytes() int { return 16 * a.piece * a.each * len(a.list) }
+
+// reset forgets the sums of the first numbers, which are all that were asked for.
+func (a *addends) reset(numbers int) {
+	for i, piece := range a.list {
+		clear(piece[:min(max(numbers-i*a.piece, 0), a.piece)*a.each])
+	}
+	a.list = a.list[:min(1, len(a.list))]
+}
+
+// drop forgets the sums.
+func (a *addends) drop() {
+	for _, piece := range a.list {
+		clear(piece)
+	}
+	a.list = nil
+}

@@ -1,0 +1,101 @@
+package fold
+
+import "context"
+
+// addRow adds a row of the last unit and group. Where rows do not come unit by unit all of them are kept, or none.
+func (f *Fold) addRow(values [][]byte) error {
+	first, err := f.adds.take(f.unitNumber, f.groupNumber, values)
+	if err == nil && first && !f.byUnit && f.adds.pairs.size()%weighedEvery == 0 && f.adds.bytes()+f.units.bytes() > f.most {
+		f.full = true
+		f.Drop()
+	}
+	return err
+}
+
+// Totals is [Fold.Finish] of a Fold of Sums.
+func (f *Fold) Totals(ctx context.Context, give func(Total) error) (again bool, err error) {
+	defer guard(&err)
+	defer f.Drop()
+	switch {
+	case f.full:
+		f.begin(true)
+		return true, nil
+	case f.byUnit:
+		f.finishLast()
+	default:
+		if err := f.finishPairs(ctx); err != nil {
+			return false, err
+		}
+	}
+	return false, f.adds.give(f.remembered(), give)
+}
+
+// finishPairs brings the pairs of each unit together, and finishes one unit after the other.
+func (f *Fold) finishPairs(ctx context.Context) error {
+	pairs := f.adds.pairs
+	ends := make([]uint32, f.units.size()+1) // of each unit, one place further: where the one before it ends
+	for i := range pairs.size() {
+		ends[pairs.key(i)>>32+1]++
+	}
+	for u := range f.units.size() {
+		ends[u+1] += ends[u]
+	}
+	sorted := make([]uint32, pairs.size())
+	defer clear(sorted)
+	for i := range pairs.size() {
+		unit := pairs.key(i) >> 32
+		sorted[ends[unit]] = uint32(i)
+		ends[unit]++
+	}
+	from := uint32(0)
+	for u, to := range ends[:f.units.size()] {
+		if u%checkedEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		f.lastUnit = append(f.lastUnit[:0], f.units.key(uint32(u))...)
+		own := sorted[from:to]
+		f.finishUnit(func(pair func(number int)) {
+			for _, p := range own {
+				pair(int(p))
+			}
+		})
+		from = to
+	}
+	return nil
+}
+
+// finishLast adds the unit whose rows came last, where they come unit by unit.
+func (f *Fold) finishLast() {
+	s := f.adds
+	if s.pairs.size() == 0 {
+		return
+	}
+	f.finishUnit(func(pair func(number int)) {
+		for i := range s.pairs.size() {
+			pair(i)
+		}
+	})
+	s.had.reset(s.pairs.size())
+	s.pairs.reset()
+}
+
+// finishUnit adds the last unit, of which there are these pairs.
+func (f *Fold) finishUnit(each func(pair func(number int))) {
+	s := f.adds
+	s.own.begin(len(s.spec.Summands))
+	f.picked = f.picked[:0]
+	each(func(pair int) { f.picked = append(f.picked, uint32(s.pairs.key(pair))) })
+	kept := f.kept()
+	each(func(pair int) {
+		if group := uint32(s.pairs.key(pair)); kept == nil || kept[group] {
+			s.own.groups = append(s.own.groups, group)
+			s.bring(s.had.of(pair))
+		}
+	})
+	for i := range s.bounds {
+		s.bounds[i].measure(s, f.groups)
+	}
+	s.weigh(f.lastUnit)
+	s.add()
+	s.own.drop()
+}

@@ -1,0 +1,178 @@
+package fold
+
+import (
+	"bytes"
+	"math/bits"
+)
+
+// A tuple are numbers of a row; where absent is true the column is NULL.
+type tuple struct {
+	of     []int64
+	absent []bool
+}
+
+// summing adds units up.
+type summing struct {
+	spec   *Sums
+	bounds []bound
+	most   []amount // of summands
+
+	row tuple
+	// pairs numbers units with groups, and had has the sums of each. Where rows come unit by unit they are those of one unit.
+	pairs *index
+	had   *addends
+
+	cells  *index
+	totals *addends
+	// units counts those of a vector and its levels.
+	units map[uint64]int64
+	// weights has those of groups by number, beside how many pairs they are of.
+	weights []*[pieceSize]weight
+
+	own own
+}
+
+type weight struct{ of, pairs int64 }
+
+func newSumming(spec *Sums) *summing {
+	s := &summing{spec: spec, units: map[uint64]int64{}, cells: newIndex(manyParts)}
+	s.row = tuple{make([]int64, len(spec.Columns)), make([]bool, len(spec.Columns))}
+	widest := 0
+	for _, v := range spec.Vectors {
+		widest = max(widest, 2*len(v.Summands))
+	}
+	s.totals = newAddends(widest)
+	for i := range spec.Summands {
+		s.most = append(s.most, amountMost(spec.Summands[i].Most))
+	}
+	for i := range spec.Norms {
+		s.bounds = append(s.bounds, newBound(&spec.Norms[i]))
+	}
+	return s
+}
+
+// begin prepares for rows.
+func (s *summing) begin(byUnit bool) {
+	parts := manyParts
+	if byUnit {
+		parts = 1
+	}
+	s.pairs, s.had = newIndex(parts), newAddends(len(s.spec.Additions))
+}
+
+// bytes is about how much memory the rows take, and take when the pairs of each unit are brought together.
+func (s *summing) bytes() int { return s.pairs.bytes() + s.had.bytes() + 8*s.pairs.size() }
+
+// take adds a row, and says whether it is the first of its unit and group.
+func (s *summing) take(unit, group uint32, values [][]byte) (first bool, err error) {
+	if len(values) != len(s.spec.Columns) {
+		return false, errRow
+	}
+	for i, v := range values {
+		if s.row.absent[i] = v == nil; v == nil {
+			continue
+		}
+		if s.row.of[i], err = s.spec.Columns[i].steps(v); err != nil {
+			return false, err
+		}
+	}
+	before := s.pairs.size()
+	pair := s.pairs.number(uint64(unit)<<32 | uint64(group))
+	had := s.had.of(pair)
+	for i := range s.spec.Additions {
+		if x, counts := s.spec.Additions[i].of(s.row); counts {
+			had[i] = had[i].plus(amountOf(x))
+		}
+	}
+	return s.pairs.size() > before, nil
+}
+
+// of returns the part of a row.
+func (a *Addition) of(row tuple) (x int64, counts bool) {
+	if a.Filter >= 0 && (row.absent[a.Filter] || row.of[a.Filter] == 0) {
+		return 0, false
+	}
+	if len(a.Factors) == 0 {
+		return 1, true
+	}
+	for i, f := range a.Factors {
+		if row.absent[f.Column] {
+			return 0, false
+		}
+		y := f.Times*row.of[f.Column] - f.Less
+		if i == 0 {
+			x = y
+		} else {
+			x = dividedProduct(x, y, uint64(a.Unit))
+		}
+	}
+	return x - a.Offset, true
+}
+
+// dividedProduct returns x·y/by, rounded toward zero, of two numbers whose product is by 2^62 times at most.
+func dividedProduct(x, y int64, by uint64) int64 {
+	high, low := bits.Mul64(size(x), size(y))
+	q := int64(beyond)
+	if high < by {
+		d, _ := bits.Div64(high, low, by)
+		q = int64(min(d, beyond))
+	}
+	if (x < 0) != (y < 0) {
+		return -q
+	}
+	return q
+}
+
+// bring adds the summands of a group to the unit's own, from the sums over its rows.
+func (s *summing) bring(had []amount) {
+	for i := range s.spec.Summands {
+		of := &s.spec.Summands[i]
+		x := had[of.Addition]
+		switch {
+		case of.About:
+			n := had[of.Count]
+			if of.Reach > 0 {
+				x, n = x.within(amountOf(of.Reach)), n.within(amountOf(of.Rows))
+			}
+			x = x.plus(x).plus(n.times(of.Centre).negated())
+		case of.Each > 0:
+			x = x.within(had[of.Count].within(amountOf(of.Rows)).times(of.Each))
+		}
+		s.own.all = append(s.own.all, x.within(s.most[i]))
+	}
+}
+
+// weigh adds the weight of a unit, by its identity, to its groups.
+func (s *summing) weigh(unit []byte) {
+	w := &s.spec.Weights
+	if w.Kind == Weightless {
+		return
+	}
+	of := int64(1)
+	if w.Kind == Spread {
+		of = spreadWeight(len(s.own.groups))
+	}
+	if w.Nobody != "" && (unit[0] == 0 || bytes.HasPrefix(unit[1:], []byte(w.Nobody))) {
+		of = 0
+	}
+	for _, g := range s.own.groups {
+		for int(g/pieceSize) >= len(s.weights) {
+			s.weights = append(s.weights, new([pieceSize]weight))
+		}
+		at := &s.weights[g/pieceSize][g%pieceSize]
+		at.of, at.pairs = at.of+of, at.pairs+1
+	}
+}
+
+// spreadWeight returns the weight of a unit in each of so many groups: [mechanisms.PartitionWeight].
+func spreadWeight(groups int) int64 { return int64(wide{0, 1 << 40 / uint64(groups)}.root()) }
+
+// drop leaves nothing of rows.
+func (s *summing) drop() {
+	if s.pairs != nil {
+		s.pairs.drop()
+		s.had.drop()
+	}
+	clear(s.row.of)
+	s.own.drop()
+}

@@ -1,0 +1,256 @@
+package fold
+
+// own has the groups of the unit that is finished, and of each of them the summands.
+type own struct {
+	each   int
+	groups []uint32
+	all    []amount
+}
+
+func (o *own) begin(each int) { o.each, o.groups, o.all = each, o.groups[:0], o.all[:0] }
+
+func (o *own) at(group, summand int) amount { return o.all[group*o.each+summand] }
+
+// keptGroups is for how many groups there is room for other units.
+const keptGroups = 1 << 12
+
+// drop forgets the unit.
+func (o *own) drop() {
+	clear(o.all)
+	clear(o.groups)
+	if cap(o.groups) > keptGroups { // that of one unit is not kept for the others
+		o.all, o.groups = nil, nil
+	}
+}
+
+// A bound is one with its limits as they are compared.
+type bound struct {
+	of   *Bound
+	norm norm
+	// level and length are those of the unit, or of one of its groups.
+	size   wide
+	level  int
+	length uint64
+}
+
+func newBound(of *Bound) bound {
+	return bound{of: of, norm: newNorm(&Norm{Squared: of.Kind == Root, Limits: of.Limits})}
+}
+
+// cuts reports whether a unit can be above a limit.
+func (b *bound) cuts() bool { return len(b.of.Limits) > 0 }
+
+// measure finds the norm of the unit, where it is one of all groups.
+func (b *bound) measure(s *summing, groups *table) {
+	if b.level = b.of.Level; !b.cuts() || b.of.Kind == Largest {
+		return
+	}
+	b.size = wide{}
+	for g := range s.own.groups {
+		x := s.own.at(g, b.of.Summand).size()
+		if b.of.Kind == Root {
+			x = x.squared()
+		}
+		b.size = b.size.plus(x)
+	}
+	for i := range b.of.Coarser {
+		if over := s.coarser(&b.of.Coarser[i], b.of.Summand, groups); b.size.less(over) {
+			b.size = over
+		}
+	}
+	b.setLevel(len(s.own.groups))
+}
+
+// measureIn finds the norm of one group by itself.
+func (b *bound) measureIn(s *summing, group int) {
+	if b.cuts() && b.of.Kind == Largest {
+		b.size = s.own.at(group, b.of.Summand).size()
+		b.setLevel(len(s.own.groups))
+	}
+}
+
+// setLevel finds level and length of a unit in so many groups.
+func (b *bound) setLevel(groups int) {
+	b.level, b.length = b.norm.level(b.size), b.lengthOf()
+	if b.of.Signed && b.length < largest {
+		b.length = withRoom(b.length, groups)
+	}
+}
+
+// lengthOf returns the divisor of the summands of a unit: at least the norm, so that what a unit has is within the unit
+// ball. Of a root it is 2^rootBits times as much, and of the largest so much that nothing is left.
+func (b *bound) lengthOf() uint64 {
+	if b.of.Kind == Root && !b.of.Counted {
+		if root, ok := b.size.fineRoot(); ok && root < largest {
+			return root + 1
+		}
+		return largest
+	}
+	size := b.size
+	if most := (wide{0, largest}); most.less(size) {
+		size = most
+	}
+	return b.norm.length(size.low)
+}
+
+// withRoom lengthens the length that directions of both signs are divided by. Each is rounded toward zero, so that a sum of k of
+// them is off by k at most, of 2^f: divided by 2^f/(2^f−k) times the length, sums of directions are within the ball of coarser
+// groups too.
+func withRoom(length uint64, groups int) uint64 {
+	const ball = 1 << roomBits
+	if groups >= ball {
+		return largest
+	}
+	long := product(length, ball).over(uint64(ball - groups))
+	if long.high > 0 || long.low >= largest {
+		return largest
+	}
+	return long.low + 1
+}
+
+// coarser returns the square of the norm of the unit over coarser groups, divided, and rounded up.
+func (s *summing) coarser(c *Coarser, summand int, groups *table) (square wide) {
+	add := func(x amount) { square = square.plus(x.size().squared()) }
+	if len(c.Keys) == 0 {
+		var all amount
+		for g := range s.own.groups {
+			all = all.plus(s.own.at(g, summand))
+		}
+		add(all)
+		return square.overUp(uint64(c.Square))
+	}
+	numbers, joined := newTable(1), newAddends(1)
+	var key []byte
+	for g, group := range s.own.groups {
+		key = appendSome(key[:0], groups.key(group), c.Keys)
+		n := int(numbers.number(key))
+		sum := joined.of(n)
+		sum[0] = sum[0].plus(s.own.at(g, summand))
+	}
+	for n := range numbers.size() {
+		add(joined.of(n)[0])
+	}
+	return square.overUp(uint64(c.Square))
+}
+
+// Bits of the place of a cell: a group, a vector and two levels.
+const (
+	levelBits  = 10
+	vectorBits = 12
+)
+
+func placeIn(vector int, levels []int) uint64 {
+	at := uint64(vector)
+	for i := range maxNorms {
+		at <<= levelBits
+		if i < len(levels) {
+			at |= uint64(levels[i])
+		}
+	}
+	return at
+}
+
+// levelsAt returns the vector and the levels of a place in a group.
+func (s *summing) levelsAt(at uint64) (vector int, levels []int) {
+	at &= 1<<(vectorBits+maxNorms*levelBits) - 1
+	vector = int(at >> (maxNorms * levelBits))
+	for i := range s.spec.Vectors[vector].Norms {
+		levels = append(levels, int(at>>(levelBits*(maxNorms-1-i))&(1<<levelBits-1)))
+	}
+	return vector, levels
+}
+
+// maxNorms is how many norms a vector has, at most.
+const maxNorms = 2
+
+// add adds the unit to its cells.
+func (s *summing) add() {
+	var room [maxNorms]int
+	for v := range s.spec.Vectors {
+		vector := &s.spec.Vectors[v]
+		var largestOf [maxNorms]wide
+		var placed uint64
+		for g, group := range s.own.groups {
+			levels, sizes := room[:0], [maxNorms]wide{}
+			for i, n := range vector.Norms {
+				b := &s.bounds[n]
+				b.measureIn(s, g)
+				levels = append(levels, b.level)
+				sizes[i] = b.size
+			}
+			at := placeIn(v, levels)
+			if g == 0 || above(sizes, largestOf) {
+				largestOf, placed = sizes, at
+			}
+			s.addTo(s.totals.of(s.cells.number(uint64(group)<<32|at)), vector, g)
+		}
+		s.units[placed]++
+	}
+}
+
+// above orders two groups of a unit: by the first norm, and then by the second.
+func above(a, b [maxNorms]wide) bool {
+	for i := range a {
+		if a[i] != b[i] {
+			return b[i].less(a[i])
+		}
+	}
+	return false
+}
+
+// addTo adds the summands of a group of the unit to a cell.
+func (s *summing) addTo(cell []amount, vector *Vector, group int) {
+	for i, n := range vector.Summands {
+		x, of := s.own.at(group, n), &s.spec.Summands[n]
+		cell[2*i] = cell[2*i].plus(x)
+		if of.Norm >= 0 {
+			b := &s.bounds[of.Norm]
+			bits := of.Fraction
+			if b.of.Kind == Root {
+				bits += rootBits
+			}
+			cell[2*i+1] = cell[2*i+1].plus(x.part(bits, b.length))
+		}
+	}
+}
+
+// give gives all totals, with the keys of their groups.
+func (s *summing) give(keys func(group uint32) ([][]byte, error), give func(Total) error) error {
+	for at, n := range s.units {
+		t := Total{Units: &n}
+		t.Vector, t.Levels = s.levelsAt(at)
+		if err := give(t); err != nil {
+			return err
+		}
+	}
+	for g := range len(s.weights) * pieceSize {
+		w := s.weights[g/pieceSize][g%pieceSize]
+		if w.pairs == 0 {
+			continue
+		}
+		of, err := keys(uint32(g))
+		if err != nil {
+			return err
+		}
+		if err := give(Total{Keys: of, Weight: &w.of}); err != nil {
+			return err
+		}
+	}
+	for i := range s.cells.size() {
+		place := s.cells.key(i)
+		of, err := keys(uint32(place >> 32))
+		if err != nil {
+			return err
+		}
+		t := Total{Keys: of}
+		t.Vector, t.Levels = s.levelsAt(place)
+		for n := range s.spec.Vectors[t.Vector].Summands {
+			sums := s.totals.of(i)
+			t.Sums, t.Directions = append(t.Sums, sums[2*n].big()), append(t.Directions, sums[2*n+1].big())
+		}
+		if err := give(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
