@@ -18,8 +18,7 @@ func (s *stages) folded() (*sqltext.Select, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := s.read.statistics[0]
-	spec := &fold.Spec{Unit: columnOf(s.w.Physical(s.sp.b.source.Unit())), ByUnit: s.sp.unitOrdered(), Norm: s.foldNorm(st.measure)}
+	spec := &fold.Spec{Unit: columnOf(s.w.Physical(s.sp.b.source.Unit())), ByUnit: s.sp.unitOrdered()}
 	if s.set.Private() && !s.set.alone() {
 		spec.Groups = int(s.set.bounds.groups)
 	}
@@ -35,28 +34,41 @@ func (s *stages) folded() (*sqltext.Select, error) {
 		}
 		spec.Keys, cols = append(spec.Keys, key), append(cols, written...)
 	}
-	value, from, err := s.own.foldValue(s, from, spec)
+	q := &sqltext.Select{Columns: cols, From: from, Where: where}
+	if s.own == nil {
+		cols, err = s.addSums(spec)
+		q.Columns = append(q.Columns, cols...)
+	} else {
+		err = s.addValue(q, spec)
+	}
 	if err != nil {
 		return nil, err
 	}
-	where = append(where, value+" IS NOT NULL")
-	if st.filter != nil {
-		where = append(where, sqltext.Of(sqltext.Rows, s.filter(st)))
+	if spec.Unit.Kind == 0 || spec.Sums == nil && spec.Buckets == nil && spec.Value.Kind == 0 {
+		return nil, fmt.Errorf("planner: values of %s cannot be told apart", s.read.statistics)
 	}
-	if spec.Unit.Kind == 0 || spec.Buckets == nil && spec.Value.Kind == 0 {
-		return nil, fmt.Errorf("planner: values of %s cannot be told apart", st)
-	}
-	cols = append(cols, sqltext.Column{SQL: value, As: sqltext.Value})
-	q := &sqltext.Select{Columns: cols, From: from, Where: where}
 	if s.read.Fold = spec; spec.ByUnit {
 		q.OrderBy = []string{sqltext.Unit}
 	}
 	return q, nil
 }
 
+// addValue writes the value of a row that counts, and says how it is read.
+func (s *stages) addValue(q *sqltext.Select, spec *fold.Spec) error {
+	st := s.read.statistics[0]
+	spec.Norm = s.foldNorm(st.measure)
+	value, from, err := s.own.foldValue(s, q.From, spec)
+	q.Columns, q.From = append(q.Columns, sqltext.Column{SQL: value, As: sqltext.Value}), from
+	q.Where = append(q.Where, value+" IS NOT NULL")
+	if st.filter != nil {
+		q.Where = append(q.Where, sqltext.Of(sqltext.Rows, s.filter(st)))
+	}
+	return err
+}
+
 // foldNorm is the norm by which the units of a measure are bounded.
 func (s *stages) foldNorm(m *Measure) fold.Norm {
-	if s.keyed() && !m.laplace {
+	if s.folds() && !m.laplace {
 		return fold.Norm{Squared: true, Limits: m.Norms[0].Grid.Squares()}
 	}
 	return fold.Norm{Limits: m.Norms[0].Grid.Integers()}
@@ -91,33 +103,6 @@ func (s *stages) foldKey(n int, sql string) (fold.Key, []sqltext.Column, error) 
 	return key, cols, err
 }
 
-// columnOf says how values of a type are told apart; nothing of one whose values cannot be, neither as a unit nor as a value.
-func columnOf(t pgtype.Type) fold.Column {
-	if !t.Deterministic {
-		return fold.Column{}
-	}
-	switch t.Family() {
-	case pgtype.BoolFamily, pgtype.IntFamily, pgtype.UUIDFamily, pgtype.DateFamily, pgtype.InstantFamily, pgtype.TimeFamily:
-		return fold.Column{Kind: fold.Plain}
-	case pgtype.NumericFamily:
-		return fold.Column{Kind: fold.Numeric}
-	case pgtype.FloatFamily:
-		return fold.Column{Kind: fold.Float}
-	case pgtype.EnumFamily:
-		return fold.Column{Kind: fold.Text}
-	case pgtype.TextFamily:
-		kind := fold.Text
-		if t.OID == pgtype.Bpchar {
-			kind = fold.Padded
-		}
-		return fold.Column{Kind: kind, Hashed: scalar.Hashed(t)}
-	case pgtype.IntervalFamily:
-		return fold.Column{Kind: fold.Interval}
-	case pgtype.NoFamily:
-	}
-	return fold.Column{}
-}
-
 // foldValue implements valueForm.
 func (f differentCount) foldValue(s *stages, from sqltext.Item, spec *fold.Spec) (string, sqltext.Item, error) {
 	_, t, err := s.w.Value(f.arg)
@@ -150,8 +135,8 @@ func (f histogram) foldValue(s *stages, from sqltext.Item, spec *fold.Spec) (str
 }
 
 // stepsOf says how values of a physical type are brought onto the lattice; its kind is 0 where DATA has to do it.
-func (f histogram) stepsOf(t pgtype.Type) fold.Number {
-	l := &f.values
+func (of term) stepsOf(t pgtype.Type) fold.Number {
+	l := &of.values
 	n := fold.Number{Low: l.low, High: l.high}
 	decimal := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(l.digits)), nil).Cmp(l.scale) == 0
 	switch t.Family() { //nolint:exhaustive // the others have no lattice

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"dpproxy/fold"
 	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 	"dpproxy/planner/sqltext"
@@ -34,10 +35,17 @@ func (r *reader) clamped(x string, physical pgtype.Type, t term) string {
 // that it would count as a bound.
 func (r *reader) integerColumns() ([]sqltext.Column, error) {
 	var cols []sqltext.Column
+	r.stored = make([]fold.Number, len(r.integers))
 	for i, t := range r.integers {
 		x, physical, err := r.w.Value(t.arg)
 		if err != nil {
 			return nil, err
+		}
+		if r.folds() && !r.isFactor(t) {
+			if r.stored[i] = t.stepsOf(physical); r.stored[i].Kind != 0 {
+				cols = append(cols, sqltext.Column{SQL: x, As: sqltext.Integer(i)})
+				continue
+			}
 		}
 		sql := r.clamped(x, physical, t)
 		if r.late(t) {
@@ -119,7 +127,7 @@ func (r *reader) fits(t term) bool {
 // a cast for each row: its type has no decimals beyond the lattice, and nothing else is computed of its integer.
 // Numbers are summed exactly, in any order. A sum in int8 has as much room as that of integers.
 func (r *reader) late(t term) bool {
-	return t.arg.Type().Family() == pgtype.NumericFamily && r.fits(t) && !r.isFactor(t) &&
+	return !r.folds() && t.arg.Type().Family() == pgtype.NumericFamily && r.fits(t) && !r.isFactor(t) &&
 		slices.ContainsFunc(r.statistics, t.summedLate) && !slices.ContainsFunc(r.statistics, t.neededSoon)
 }
 

@@ -3,10 +3,6 @@ package planner
 import (
 	"strconv"
 	"strings"
-
-	"dpproxy/planner/pgtype"
-	"dpproxy/planner/scalar"
-	"dpproxy/planner/sqltext"
 )
 
 // A Param is one parameter of a DATA statement, by its source.
@@ -81,20 +77,9 @@ func (ps *parameters) hmac(tag, message string) string {
 	return "pg_catalog.sha256(" + outer + " || pg_catalog.sha256(" + inner + " || " + tag + "::pg_catalog.bytea || " + message + "))"
 }
 
-// Tags separate the orders of different things: an HMAC of one is none of another. 1 is that of values of a unit, in package fold.
-const (
-	tagPartition = `'\x02'` // partitions of a unit
-	tagJoin      = `'\x03'` // rows of a unit in a relation, before it is joined
-)
+// A tag separates the orders of different things: an HMAC of one is none of another. 1 and 2 are those of values and groups of a
+// unit, in package fold.
+const tagJoin = `'\x03'` // rows of a unit in a relation, before it is joined
 
 // JoinOrder implements [keyed].
 func (ps *parameters) JoinOrder(message string) string { return ps.hmac(tagJoin, message) }
-
-// canonicalColumns writes values as bytes, one after the other.
-func canonicalColumns(types []pgtype.Type, sql []string) string {
-	parts := make([]string, len(types))
-	for i, t := range types {
-		parts[i] = scalar.Canonical(t, sql[i])
-	}
-	return sqltext.Concatenated(parts)
-}

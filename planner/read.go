@@ -29,17 +29,13 @@ type Read struct {
 	listed     int // bytes of its lists of public values
 	statistics []*statistic
 	units      bool // it has what the selection of partitions is tried on
-	private    bool // the keys are
 	levels     []levelColumn
 	sums       []sumColumn
 }
 
-// reader writes the statements of one grouping set, in stages that are named in the SQL: of the rows
-// r, the statistics of each unit in each partition (g); the same with the numbers of public keys,
-// saturated (p); of private keys, after partitions were chosen of the units in y that have
-// too many (q); and with the level of each unit by its norms (e), by which units are added up.
-//
-// Choosing is by orders that only the secret knows (S4), among a unit's own rows.
+// reader writes the statements of one grouping set. Where there are keys these return the rows r, which package fold adds up.
+// Without keys they add them up, in stages that are named in the SQL: the statistics of each unit (g); the same, saturated (p);
+// and with the level of each unit by its norms (e), by which units are added up.
 type reader struct {
 	parameters
 	sp  *specializer
@@ -52,6 +48,8 @@ type reader struct {
 	// integers are the terms whose integers are the columns l of the rows, products those that are computed of them.
 	integers []term
 	products []product
+	// stored says of the integers that are columns as they are stored how package fold reads them.
+	stored []fold.Number
 	// statistics are those of the read.
 	statistics []*statistic
 	listed     int // as of a [Read]
@@ -76,7 +74,7 @@ func (sp *specializer) read(a *aggregation) (reads []*Read, err error) {
 	for i, statistics := range own {
 		r := &reader{sp: sp, set: a}
 		r.w = &scalar.Writer{Env: sp.env, Fold: r.fold, Query: sp.b.source.WriteQuery}
-		read := &Read{keys: len(a.keys), statistics: statistics, units: i == 0 && a.Private(), private: a.Private()}
+		read := &Read{keys: len(a.keys), statistics: statistics, units: i == 0 && a.Private()}
 		sql, err := r.write(read)
 		if err != nil {
 			return nil, err
@@ -113,12 +111,12 @@ func (r *reader) write(read *Read) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if n := q.Widest(); n > sqltext.MaxColumns {
+	if n := max(q.Widest(), read.width()); n > sqltext.MaxColumns {
 		return "", pgerr.New(pgerr.ProgramLimitExceeded, "the statement would read %d columns, at most %d can be read",
 			n, sqltext.MaxColumns).At(r.set.at).
 			WithHint("Ask for fewer aggregates in one statement. An average is read as several columns.")
 	}
-	if s.own == nil && !r.set.bounds.unique {
+	if s.own == nil && !r.set.bounds.unique && !s.folds() {
 		s.describe()
 	}
 	even, joins := sqltext.Even(q)
@@ -130,6 +128,9 @@ func (r *reader) write(read *Read) (string, error) {
 	read.Joins, read.listed = joins, r.listed
 	return even.SQL(), nil
 }
+
+// folds says that DATA returns rows as it has them, which package fold adds up by unit and group.
+func (r *reader) folds() bool { return len(r.set.keys) > 0 && !r.set.bounds.unique }
 
 // summed says that the rows have the integers of a term, or what they are computed of.
 func (r *reader) summed(t term) bool {
@@ -190,7 +191,7 @@ func (r *reader) rows() (*sqltext.Select, error) {
 		return nil, err
 	}
 	// The fence keeps Postgres from computing an integer anew for each statistic that uses it.
-	q.Fence = slices.ContainsFunc(r.integers, func(t term) bool { return r.set.uses(t) > 1 || r.isFactor(t) })
+	q.Fence = slices.ContainsFunc(r.integers, func(t term) bool { return r.set.uses(t) > 1 && !r.folds() || r.isFactor(t) })
 	return &q, nil
 }
 
@@ -239,19 +240,6 @@ func (r *reader) keys() []string {
 		out[i] = sqltext.Key(i)
 	}
 	return out
-}
-
-// keyBytes writes the private keys of a partition.
-func (r *reader) keyBytes() (string, error) {
-	var types []pgtype.Type
-	for _, i := range r.set.keys {
-		_, t, err := r.w.Key(r.sp.b.keys[i].expr)
-		if err != nil {
-			return "", err
-		}
-		types = append(types, t)
-	}
-	return canonicalColumns(types, r.keys()), nil
 }
 
 // numbered writes the numbers that public keys have among their values, from an item with raw

@@ -85,11 +85,13 @@ type sumColumn struct {
 	measure *Measure
 }
 
-// parseLevels reads the integers of the units of one level. Their weights are read beside the first
-// vector, or alone where there is none.
+// width is how many columns the sums of the read have.
+func (r *Read) width() int { return r.keys + len(r.levels) + 1 + 2*len(r.sums) }
+
+// parseLevels reads the integers of the units of one level.
 func (r *Read) parseLevels(out *Row, row [][]byte) bool {
 	n := len(r.levels)
-	if len(row) != n+2+2*len(r.sums) && r.private || !r.private && len(row) != n+1+2*len(r.sums) {
+	if len(row) != n+1+2*len(r.sums) {
 		return false
 	}
 	levels, row := row[:n], row[n:]
@@ -104,14 +106,8 @@ func (r *Read) parseLevels(out *Row, row [][]byte) bool {
 		}
 		of, out.Levels = &r.levels[i], append(out.Levels, l)
 	}
-	if r.private {
-		if of == nil || of.vector == 0 && of.measure == r.levels[0].measure {
-			out.Weights = row[0]
-		}
-		row = row[1:]
-	}
 	if of == nil {
-		return r.private
+		return false
 	}
 	out.Measure, out.Vector, out.Units = of.measure.at, of.vector, row[0]
 	for i, s := range r.sums {

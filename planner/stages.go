@@ -1,16 +1,14 @@
 package planner
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
-	"dpproxy/planner/pgtype"
 	"dpproxy/planner/sqltext"
 )
 
-// stages writes the SQL of one read. A read of plain statistics has one row for each unit
-// and partition. Of a valueForm DATA returns rows as it has them, unless a unit has one.
+// stages writes the SQL of one read. Where units have several rows, DATA returns these as it has them, of a valueForm and of groups;
+// of all rows together it adds plain statistics up by unit.
 type stages struct {
 	*reader
 	read *Read
@@ -21,41 +19,18 @@ func (s *stages) statement() (*sqltext.Select, error) {
 	if s.set.bounds.unique {
 		return s.once()
 	}
-	if s.own != nil {
+	if s.own != nil || s.folds() {
 		return s.folded()
 	}
 	s.read.Ordered = s.sp.unitOrdered()
-	var with []sqltext.Named
-	stage := func(name string, write func() (*sqltext.Select, error)) error {
-		q, err := write()
-		with = append(with, sqltext.Named{Name: name, Query: q})
-		return err
-	}
-	if err := stage(sqltext.UnitGroups, s.perUnit); err != nil {
-		return nil, err
-	}
-	if err := stage(sqltext.Bounded, s.bounded); err != nil {
-		return nil, err
-	}
-	from := sqltext.Bounded
-	if s.set.Private() && !s.set.alone() {
-		with = append(with, sqltext.Named{Name: sqltext.ManyPartitions, Query: s.manyPartitions()})
-		if err := stage(sqltext.Kept, s.kept); err != nil {
-			return nil, err
-		}
-		from = sqltext.Kept
-	}
-	keys, err := s.shown()
+	g, err := s.perUnit()
 	if err != nil {
 		return nil, err
 	}
-	q := s.total(keys, &sqltext.Query{Select: s.levelled(from), As: sqltext.Levelled})
-	q.With = with
+	q := s.total()
+	q.With = []sqltext.Named{{Name: sqltext.UnitGroups, Query: g}, {Name: sqltext.Bounded, Query: s.bounded()}}
 	return q, nil
 }
-
-// by lists the unit and the keys.
-func (s *stages) by() []string { return append([]string{sqltext.Unit}, s.keys()...) }
 
 // source writes the rows, with the b of a valueForm: NULL in rows that do not count.
 func (s *stages) source() (sqltext.Item, error) {
@@ -92,14 +67,15 @@ func (s *stages) source() (sqltext.Item, error) {
 
 func (s *stages) filter(st *statistic) string { return sqltext.Filter(indexOf(s.filters, st.filter)) }
 
-// perUnit is g: the statistics of each unit in each partition.
+// perUnit is g: the statistics of each unit.
 func (s *stages) perUnit() (*sqltext.Select, error) {
 	from, err := s.source()
 	if err != nil {
 		return nil, err
 	}
 	sums, err := s.sums()
-	return &sqltext.Select{Columns: append(sqltext.Columns("", s.by()...), sums...), From: from, GroupBy: s.by()}, err
+	by := []string{sqltext.Unit}
+	return &sqltext.Select{Columns: append(sqltext.Columns("", by...), sums...), From: from, GroupBy: by}, err
 }
 
 // sums writes plain statistics over rows.
@@ -127,23 +103,16 @@ func (s *stages) sums() ([]sqltext.Column, error) {
 	return out, nil
 }
 
-// bounded is p: saturated, with public keys numbered.
-func (s *stages) bounded() (*sqltext.Select, error) {
-	numbers, from, where, err := s.numbered(sqltext.UnitGroups, &sqltext.Table{SQL: sqltext.UnitGroups})
-	if err != nil {
-		return nil, err
-	}
+// bounded is p: the same, saturated.
+func (s *stages) bounded() *sqltext.Select {
 	cols := sqltext.Columns(sqltext.UnitGroups, sqltext.Unit)
-	for i, k := range s.keys() {
-		cols = append(cols, sqltext.Column{SQL: numbers[i], As: k})
-	}
 	// The fence keeps Postgres from computing a sum anew wherever it is used.
 	fence := false
 	for _, x := range s.summands() {
 		cols = append(cols, sqltext.Column{SQL: x.ofUnit(s), As: x.name})
 		fence = fence || !x.st.counts()
 	}
-	return &sqltext.Select{Columns: cols, From: from, Where: where, Fence: fence}, nil
+	return &sqltext.Select{Columns: cols, From: &sqltext.Table{SQL: sqltext.UnitGroups}, Fence: fence}
 }
 
 // bucket writes the b of a group of rows: of values of a list their number.
@@ -155,39 +124,6 @@ func (s *stages) bucket(from sqltext.Item) (sqltext.Column, sqltext.Item, error)
 	_, physical, err := s.w.Value(m.arg)
 	number, from := m.numberedValue(s.reader, sqltext.UnitGroups, sqltext.Value, from, physical)
 	return sqltext.Column{SQL: number, As: sqltext.Value}, from, err
-}
-
-// manyPartitions is y: the units of which partitions are chosen.
-func (s *stages) manyPartitions() *sqltext.Select {
-	return &sqltext.Select{
-		Columns: sqltext.Columns("", sqltext.Unit), From: &sqltext.Table{SQL: sqltext.Bounded},
-		GroupBy: []string{sqltext.Unit}, Having: fmt.Sprintf("pg_catalog.count(*) > %d", s.set.bounds.groups),
-	}
-}
-
-// kept is q: within the limit of partitions.
-func (s *stages) kept() (*sqltext.Select, error) {
-	bytes, err := s.keyBytes()
-	if err != nil {
-		return nil, err
-	}
-	bounded := &sqltext.Table{SQL: sqltext.Bounded}
-	unit := canonicalColumns([]pgtype.Type{s.w.Physical(s.sp.b.source.Unit())}, []string{"p.u"})
-	ranked := &sqltext.Select{
-		Columns: []sqltext.Column{{SQL: "p.*"}, {
-			SQL: "pg_catalog.dense_rank() OVER (PARTITION BY p.u ORDER BY " + s.hmac(tagPartition, unit+" || "+bytes) + ", " + bytes + ")",
-			As:  sqltext.Order,
-		}},
-		From: &sqltext.Among{Item: bounded, As: sqltext.Bounded, Units: sqltext.ManyPartitions},
-	}
-	return &sqltext.Select{
-		Columns: []sqltext.Column{{SQL: "p.*"}, {SQL: "1", As: sqltext.Order}}, From: bounded,
-		Where: []string{sqltext.NotAmong(sqltext.ManyPartitions)},
-		UnionAll: []*sqltext.Select{{
-			Columns: sqltext.Columns("", "*"), From: &sqltext.Query{Select: ranked, As: sqltext.Order},
-			Where: []string{fmt.Sprintf("o <= %d", s.set.bounds.groups)},
-		}},
-	}, nil
 }
 
 // once writes a read of a source with one row for each unit: nothing is bounded.

@@ -12,7 +12,6 @@ import (
 
 	"dpproxy/parser/ast"
 	"dpproxy/planner"
-	"dpproxy/planner/policy"
 )
 
 // More rows of one unit are more work for Postgres, row by row: at no number of them is a table read
@@ -28,34 +27,36 @@ func TestNoStepInTime(t *testing.T) {
 		"SELECT diagnosis, extract(year FROM day), count(*), sum(cost) FROM visits GROUP BY CUBE (1, 2)",
 		"SELECT hospital_id, count(*), avg(cost) FROM visits GROUP BY 1",
 		"SELECT p.sex, count(*) FROM patients p JOIN visits v ON v.patient_id = p.id GROUP BY 1",
+		"SELECT id::text, count(*) FROM visits GROUP BY 1", // more partitions than may count of a unit
 	} {
-		if at := steps(t, cat, sql); len(at) > 0 {
+		conn := connect(t)
+		p := plan(t, conn, cat, sql)
+		var reads []*planner.Read
+		for _, set := range p.Blocks[0].Sets {
+			reads = append(reads, set.Reads...)
+		}
+		if at := p.steps(t, conn, reads); len(at) > 0 {
 			t.Errorf("%s\n%s", sql, strings.Join(at, "\n"))
 		}
 	}
 }
 
-// Of more partitions than may count of a unit with private keys, some are chosen by a hash, which is
-// work for all of them at once: a step that is known, and that shows that the test sees one.
-func TestStepOfManyPartitions(t *testing.T) {
-	found := strings.Join(steps(t, clinic(t), "SELECT id::text, count(*) FROM visits GROUP BY 1"), "\n")
-	if !strings.Contains(found, "200 further rows: 0 rows, then 4096") {
-		t.Errorf("choosing among partitions is no step: %q", found)
+// A part of a plan that is only executed for units with more than so many rows is a step, and is seen.
+func TestStepIsSeen(t *testing.T) {
+	read := &planner.Read{SQL: "SELECT count(*) FROM visits WHERE patient_id IN " +
+		"(SELECT patient_id FROM visits GROUP BY 1 HAVING count(*) > 4096)"}
+	found := strings.Join(specialized{}.steps(t, connect(t), []*planner.Read{read}), "\n")
+	if !strings.Contains(found, "200 further rows: 0 rows, then 42") {
+		t.Errorf("rows of a unit with more than 4096 are no step: %q", found)
 	}
 }
 
 // steps returns where a number of rows of a unit makes Postgres do more than for these rows.
-func steps(t *testing.T, cat *policy.Model, sql string) (found []string) {
+func (p specialized) steps(t *testing.T, conn *pgconn.PgConn, reads []*planner.Read) (found []string) {
 	t.Helper()
-	conn := connect(t)
 	run(t, conn, "SET plan_cache_mode = force_generic_plan; SET max_parallel_workers_per_gather = 0; BEGIN")
 	defer run(t, conn, "ROLLBACK")
 	run(t, conn, "LOCK patients, visits, labs, hospitals IN SHARE UPDATE EXCLUSIVE MODE") // of new statistics the plan would be another
-	p := plan(t, conn, cat, sql)
-	var reads []*planner.Read
-	for _, set := range p.Blocks[0].Sets {
-		reads = append(reads, set.Reads...)
-	}
 	for i, r := range reads {
 		run(t, conn, fmt.Sprintf("PREPARE read%d AS %s", i, r.SQL))
 	}

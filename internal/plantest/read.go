@@ -50,6 +50,10 @@ func (e *Exact) AddAll(read *planner.Read, rows [][][]byte) error {
 			return err
 		}
 	}
+	if read.Fold.Sums != nil {
+		_, err := f.Totals(context.Background(), func(t fold.Total) error { return e.take(read.Totalled(t)) })
+		return err
+	}
 	_, err := f.Finish(context.Background(), func(s fold.Sum) error { return e.take(read.Folded(s)) },
 		func(level int, n int64) error { return e.take(read.FoldedUnits(level, n)) })
 	return err

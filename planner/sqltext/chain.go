@@ -41,8 +41,6 @@ func (c *chain) add(it Item) {
 		c.leaves = append(c.leaves, &leaf{item: it, name: it.As, own: it.Own, most: it.Most, few: it.Few, protected: it.Protected})
 	case *Query:
 		c.leaves = append(c.leaves, &leaf{item: it, name: it.As, own: it.Own, most: it.Most, protected: protects(it)})
-	case *Among:
-		c.leaves = append(c.leaves, &leaf{item: it, name: it.As, protected: protects(it)})
 	case *Listed: // is alone
 		c.leaves = append(c.leaves, &leaf{item: it, protected: protects(it)})
 	case *Join:
@@ -66,8 +64,6 @@ func protects(it Item) bool {
 	case *Query:
 		s := it.Select
 		return protects(s.From) || slices.ContainsFunc(s.UnionAll, func(u *Select) bool { return protects(u.From) })
-	case *Among:
-		return protects(it.Item)
 	case *Listed:
 		return protects(it.Item)
 	case *Join:
@@ -175,8 +171,6 @@ func names(it Item) (list []string) {
 	case *Table:
 		return []string{it.As}
 	case *Query:
-		return []string{it.As}
-	case *Among:
 		return []string{it.As}
 	case *Listed:
 		return names(it.Item)

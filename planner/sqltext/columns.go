@@ -24,8 +24,6 @@ func widestOf(it Item) int {
 		return it.Select.Widest()
 	case *Join:
 		return max(widestOf(it.Left), widestOf(it.Right))
-	case *Among:
-		return widestOf(it.Item)
 	case *Listed:
 		return widestOf(it.Item)
 	case *Table:

@@ -48,8 +48,6 @@ func (s *judgement) below(it Item) {
 	switch it := it.(type) {
 	case *Query:
 		s.query(it.Select)
-	case *Among:
-		s.from(it.Item)
 	case *Listed:
 		s.from(it.Item)
 	case *Table, *Join: // a table has nothing below, and a join is no relation

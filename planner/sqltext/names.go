@@ -4,30 +4,26 @@ import "strconv"
 
 // The relations of a statement are named by a letter. t0, t1, ... are those of the block's FROM.
 const (
-	Rows           = "r" // rows of the block
-	UnitGroups     = "g" // statistics of each unit in each partition
-	Bounded        = "p" // g saturated, with the numbers of public keys
-	ManyPartitions = "y" // units that have more partitions than may count
-	Kept           = "q" // p within the limit of partitions
-	Levelled       = "e" // p with the levels of the unit
-	Histogram      = "h" // rows of all units by the value b
-	Levels         = "l" // the levels of a histogram's tree
-	Relation       = "m" // rows of a relation that is bounded before it is joined
-	Single         = "z" // one row, with which a chain of joins begins
+	Rows       = "r" // rows of the block
+	UnitGroups = "g" // statistics of each unit in each partition
+	Bounded    = "p" // g saturated, with the numbers of public keys
+	Levelled   = "e" // p with the levels of the unit
+	Histogram  = "h" // rows of all units by the value b
+	Levels     = "l" // the levels of a histogram's tree
+	Relation   = "m" // rows of a relation that is bounded before it is joined
+	Single     = "z" // one row, with which a chain of joins begins
 )
 
 // Their columns are named by a letter as well, and those of which there are several by a letter
 // and a number, from 1.
 const (
-	Unit    = "u"     // the privacy unit
-	Count   = "n"     // how many rows
-	Order   = "o"     // place in an order; with [List], the number of a public value
-	Value   = "b"     // the rows of a statistic that is read on its own are grouped by it as well
-	One     = "one"   // a column where there is no other
-	Element = "x"     // a value of a [List]
-	First   = "first" // of the rows of a unit, one
-	Weight  = "w"     // of a unit in each of its partitions
-	Away    = "away"  // the distance of a value from the pivot of a histogram's buckets
+	Unit    = "u"    // the privacy unit
+	Count   = "n"    // how many rows
+	Order   = "o"    // place in an order; with [List], the number of a public value
+	Value   = "b"    // the rows of a statistic that is read on its own are grouped by it as well
+	One     = "one"  // a column where there is no other
+	Element = "x"    // a value of a [List]
+	Away    = "away" // the distance of a value from the pivot of a histogram's buckets
 )
 
 // Unsortable is a constant of a type whose values are hashed and never sorted: grouped by it as well, rows are added up in a
@@ -56,14 +52,8 @@ func Statistic(i int) string { return numbered("m", i) }
 // Vector names the i-th statistic about the j-th of several centres.
 func Vector(i, j int) string { return Statistic(i) + "_" + strconv.Itoa(j+1) }
 
-// Subtotal names the sum of a unit in a group of the j-th coarser grouping set, of the i-th statistic.
-func Subtotal(i, j int) string { return numbered("a", i) + "_" + strconv.Itoa(j+1) }
-
 // Level names the level of a unit by its i-th norm.
 func Level(i int) string { return numbered("v", i) }
-
-// FirstBy names the column that is true in the row of a unit that has its level by its i-th norm.
-func FirstBy(i int) string { return numbered(First, i) }
 
 // Length names what the statistics of a unit are divided by for its i-th norm.
 func Length(i int) string { return numbered("z", i) }
@@ -82,8 +72,3 @@ func numbered(letter string, i int) string { return letter + strconv.Itoa(i+1) }
 
 // Of names a column of a relation.
 func Of(relation, column string) string { return relation + "." + column }
-
-// NotAmong says that the unit is none of those in a relation.
-func NotAmong(units string) string { return "NOT (" + among(Unit, units) + ")" }
-
-func among(unit, units string) string { return unit + " IN (SELECT " + Unit + " FROM " + units + ")" }

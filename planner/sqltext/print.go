@@ -152,8 +152,6 @@ func (p *printer) item(it Item) {
 		p.named(it.As)
 	case *Join:
 		p.join(it)
-	case *Among:
-		p.item(it.meant())
 	case *Listed:
 		if it.On == "" {
 			p.join(&Join{Left: it.Item, Right: it.List})
@@ -161,14 +159,6 @@ func (p *printer) item(it Item) {
 			p.join(&Join{Kind: Left, Left: it.Item, Right: it.List, On: []string{it.On}})
 		}
 	}
-}
-
-// meant says by a sub-select in a condition which rows are meant.
-func (a *Among) meant() Item {
-	return &Query{As: a.As, Select: &Select{
-		Columns: Columns(a.As, "*"), From: a.Item,
-		Where: []string{among(Of(a.As, Unit), a.Units)},
-	}}
 }
 
 func (p *printer) join(j *Join) {

@@ -125,9 +125,6 @@ func (r *reach) expressions(q *Select) {
 		for _, l := range q.Looks {
 			x = strings.ReplaceAll(x, l.SQL(), "")
 		}
-		for name := range r.named {
-			x = strings.ReplaceAll(x, among(Unit, name), "")
-		}
 		if hasWord(x, "SELECT") {
 			r.deny("a query in an expression")
 		}
@@ -141,7 +138,7 @@ func on(it Item) []string {
 		return slices.Concat(on(it.Left), on(it.Right), it.On)
 	case *Listed:
 		return append(on(it.Item), it.On)
-	case *Table, *Query, *Among:
+	case *Table, *Query:
 	}
 	return nil
 }
@@ -159,8 +156,6 @@ func (r *reach) item(it Item) held {
 		return r.join(it)
 	case *Listed:
 		return held{protected: r.item(it.Item).protected}
-	case *Among: // is none as it runs
-		r.deny("rows of some units")
 	}
 	return held{}
 }

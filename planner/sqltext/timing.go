@@ -137,8 +137,6 @@ func (r *region) item(it Item) (Item, read) {
 		return &Query{Select: even, As: it.As}, read{protected: protected}
 	case *Join:
 		return r.join(it)
-	case *Among:
-		return r.among(it)
 	case *Listed:
 		even, of := r.item(it.Item)
 		return &Listed{even, it.List, it.On}, of
@@ -289,15 +287,3 @@ const (
 
 // sorted returns different columns in an order.
 func sorted(columns []string) []string { return slices.Compact(slices.Sorted(slices.Values(columns))) }
-
-// among finds rows of some units by an outer join with these. The fence keeps Postgres from ordering the rows first.
-func (r *region) among(a *Among) (Item, read) {
-	from, of := r.item(a.Item)
-	unit := Of(a.Units, Unit)
-	return &Query{As: a.As, Select: &Select{
-		Columns: Columns(a.As, "*"),
-		From:    &Join{Kind: Left, Left: from, Right: &Table{SQL: a.Units}, On: []string{unit + " = " + Of(a.As, Unit)}},
-		Where:   []string{"CASE WHEN " + unit + " IS NULL THEN false ELSE true END"},
-		Fence:   true,
-	}}, read{protected: of.protected}
-}

@@ -85,8 +85,6 @@ func relations(it sqltext.Item) []string {
 		return []string{it.As}
 	case *sqltext.Query:
 		return []string{it.As}
-	case *sqltext.Among:
-		return []string{it.As}
 	case *sqltext.Listed:
 		return append(relations(it.Item), "l")
 	case *sqltext.Join:
@@ -110,8 +108,6 @@ func give(it sqltext.Item, conds []string) {
 	case *sqltext.Query:
 		it.Own = of(it.As)
 		owned(it.Select)
-	case *sqltext.Among:
-		give(it.Item, nil)
 	case *sqltext.Listed:
 		give(it.Item, nil)
 	case *sqltext.Join:

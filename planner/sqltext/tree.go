@@ -41,7 +41,7 @@ type Named struct {
 // A Column is an expression of a SELECT list, with the name that it gets; "" for none.
 type Column struct{ SQL, As string }
 
-// An Item is read by a query: a [Table], a [Query], a [Join], an [Among] or a [Listed].
+// An Item is read by a query: a [Table], a [Query], a [Join] or a [Listed].
 //
 //sumtype:decl
 type Item interface{ item() }
@@ -113,14 +113,6 @@ type End struct {
 	Foreign bool   // it is never NULL, and a foreign key of it alone refers to the other end: each row has a match
 }
 
-// Among are the rows of an item whose unit is one of those in a relation.
-type Among struct {
-	Item Item // is called As
-	As   string
-	// Units names the relation.
-	Units string
-}
-
 // Listed are the rows of an item beside elements of a public list of constants: beside the one that On finds, or NULL, or, if On
 // is empty, beside each. The list is there whatever rows there are, so that such a join is read as it is.
 type Listed struct {
@@ -132,7 +124,6 @@ type Listed struct {
 func (*Table) item()  {}
 func (*Query) item()  {}
 func (*Join) item()   {}
-func (*Among) item()  {}
 func (*Listed) item() {}
 
 // Columns names columns of a relation, or of the only one if it is "".

@@ -74,12 +74,6 @@ var trees = map[string]*sqltext.Select{
 	"path in left": {
 		Columns: star, From: left(patients("p"), join(visits("v"), patients("q"), "q.id = v.patient")), Where: []string{"p.smoker"},
 	},
-	"among": {
-		With: []sqltext.Named{{Name: "x", Query: &sqltext.Select{
-			Distinct: true, Columns: sqltext.Columns("", "u"), From: units, Where: []string{"n > 1"},
-		}}},
-		Columns: star, From: &sqltext.Among{Item: units, As: "g", Units: "x"},
-	},
 	"listed": {Columns: star, From: &sqltext.Listed{
 		Item: &sqltext.Query{As: "t", Select: &sqltext.Select{
 			Columns: sqltext.Columns("v", "id", "cost"), From: join(patients("p"), visits("v"), "v.patient = p.id"),
@@ -106,9 +100,6 @@ var (
 	star = sqltext.Columns("", "*")
 	// unindexed is a join by a column without an index.
 	unindexed = join(patients("q"), visits("w"), "w.patient = q.id")
-	units     = &sqltext.Query{As: "g", Select: &sqltext.Select{
-		Columns: []sqltext.Column{{SQL: "patient", As: "u"}, {SQL: "count(*)", As: "n"}}, From: visits("v"), GroupBy: []string{"patient"},
-	}}
 )
 
 func patients(as string) sqltext.Item {

@@ -9,6 +9,3 @@ const (
 
 // OfPerson writes such a text for the identifier of a person: an integer, a text or a uuid, of which each value has one text.
 func OfPerson(sql string) string { return "'" + Person + "' || CAST(" + sql + " AS pg_catalog.text)" }
-
-// Selects holds of a unit, as a column u, that a private group can be selected by.
-const Selects = "pg_catalog.left(" + Unit + ", 1) <> '" + Unowned + "'"

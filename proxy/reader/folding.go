@@ -26,6 +26,10 @@ func newFolding(read *planner.Read, secret []byte, memory int, to func(planner.R
 
 func (f *folding) taker(ctx context.Context) taker {
 	return taker{take: f.Take, end: func() (err error) {
+		if f.read.Fold.Sums != nil {
+			f.again, err = f.Totals(ctx, func(t fold.Total) error { return f.to(f.read.Totalled(t)) })
+			return err
+		}
 		f.again, err = f.Finish(ctx, func(s fold.Sum) error { return f.to(f.read.Folded(s)) },
 			func(level int, n int64) error { return f.to(f.read.FoldedUnits(level, n)) })
 		return err

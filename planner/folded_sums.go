@@ -1,0 +1,272 @@
+package planner
+
+import (
+	"math/big"
+	"slices"
+	"strconv"
+
+	"dpproxy/fold"
+	"dpproxy/planner/sqltext"
+)
+
+// A summedForm is a statistic that package fold adds up of columns of rows.
+type summedForm interface {
+	statisticForm
+	// addition says how. Its filter is set by the caller.
+	addition(c *addedColumns) (fold.Addition, error)
+}
+
+// addedColumns are the columns behind the keys of rows that are added up.
+type addedColumns struct {
+	*stages
+	sql     []string
+	columns []fold.Number
+}
+
+// column returns the place of a column.
+func (c *addedColumns) column(sql string, n fold.Number) int {
+	for i := range c.sql {
+		if c.sql[i] == sql && c.columns[i] == n {
+			return i
+		}
+	}
+	c.sql, c.columns = append(c.sql, sql), append(c.columns, n)
+	return len(c.sql) - 1
+}
+
+// where returns the place of a condition.
+func (c *addedColumns) where(sql string) int { return c.column(sql, fold.Number{Kind: fold.Truth}) }
+
+// factor returns so many times the integer of a term, less a number. The term is a column as it is stored where package fold can bring
+// it onto its lattice, else the integer.
+func (c *addedColumns) factor(t term, times, less int64) (fold.Factor, error) {
+	if i := slices.IndexFunc(c.integers, t.sameInteger); i >= 0 && c.stored[i].Kind != 0 {
+		return fold.Factor{Column: c.column(sqltext.Of(sqltext.Rows, sqltext.Integer(i)), c.stored[i]), Times: times, Less: less}, nil
+	}
+	x, err := c.integer(t)
+	whole := fold.Number{Kind: fold.Whole, Low: t.values.low, High: t.values.high}
+	return fold.Factor{Column: c.column(x, whole), Times: times, Less: less}, err
+}
+
+// distance is that from the middle of the bounds, in half steps.
+func (c *addedColumns) distance(t term) (fold.Factor, error) {
+	return c.factor(t, 2, t.values.low+t.values.high)
+}
+
+// addedUp adds one factor up.
+func addedUp(f fold.Factor, err error) (fold.Addition, error) {
+	return fold.Addition{Factors: []fold.Factor{f}, Unit: 1}, err
+}
+
+func (rowCount) addition(*addedColumns) (fold.Addition, error)   { return fold.Addition{Unit: 1}, nil }
+func (unitCount) addition(*addedColumns) (fold.Addition, error)  { return fold.Addition{Unit: 1}, nil }
+func (valueCount) addition(*addedColumns) (fold.Addition, error) { return fold.Addition{Unit: 1}, nil }
+func (f valueSum) addition(c *addedColumns) (fold.Addition, error) {
+	return addedUp(c.factor(f.term, 1, 0))
+}
+func (f offsetSum) addition(c *addedColumns) (fold.Addition, error) {
+	return addedUp(c.factor(f.term, 1, 0))
+}
+func (f centredSum) addition(c *addedColumns) (fold.Addition, error) {
+	return addedUp(c.distance(f.term))
+}
+func (f productSum) addition(c *addedColumns) (fold.Addition, error) {
+	return c.product(f.y, f.x, f.unit)
+}
+
+func (f squareSum) addition(c *addedColumns) (fold.Addition, error) {
+	a, err := c.product(f.term, f.term, f.unit)
+	if err != nil {
+		return a, err
+	}
+	a.Offset, err = f.offset()
+	return a, err
+}
+
+// product adds up products of distances in a unit.
+func (c *addedColumns) product(y, x term, unit int64) (fold.Addition, error) {
+	first, err := c.distance(y)
+	if err != nil {
+		return fold.Addition{}, err
+	}
+	second, err := c.distance(x)
+	return fold.Addition{Factors: []fold.Factor{first, second}, Unit: unit}, err
+}
+
+// addition says of which rows a statistic adds which numbers up.
+func (c *addedColumns) addition(st *statistic) (fold.Addition, error) {
+	a, err := st.statisticForm.(summedForm).addition(c)
+	cond := ""
+	if st.filter != nil {
+		cond = sqltext.Of(sqltext.Rows, c.filter(st))
+	}
+	if f, ok := st.statisticForm.(valueCount); ok && c.sp.nullable(f.arg) {
+		// IS NOT NULL does not hold of a composite value with a field that is NULL.
+		counts := "pg_catalog.num_nulls(" + sqltext.Of(sqltext.Rows, c.reader.column(f.arg)) + ") = 0"
+		if cond != "" {
+			counts = "(" + counts + " AND " + cond + ")"
+		}
+		cond = counts
+	}
+	if a.Filter = -1; cond != "" {
+		a.Filter = c.where(cond)
+	}
+	return a, err
+}
+
+// addSums says how the rows of plain statistics are added up, and writes their columns.
+func (s *stages) addSums(spec *fold.Spec) ([]sqltext.Column, error) {
+	c, norms, sums := &addedColumns{stages: s}, s.normColumns(), &fold.Sums{Weights: s.foldWeights()}
+	for _, st := range s.read.statistics {
+		a, err := c.addition(st)
+		if err != nil {
+			return nil, err
+		}
+		sums.Additions = append(sums.Additions, a)
+	}
+	for _, x := range s.summands() {
+		sums.Summands = append(sums.Summands, s.foldSummand(x, norms))
+	}
+	for _, n := range norms {
+		sums.Norms = append(sums.Norms, s.foldBound(norm{s: s, of: n}))
+	}
+	s.describe()
+	for _, levels := range s.vectors(norms) {
+		sums.Vectors = append(sums.Vectors, s.foldVector(levels))
+	}
+	sums.Columns, spec.Sums = c.columns, sums
+	cols := make([]sqltext.Column, len(c.sql))
+	for i, sql := range c.sql {
+		cols[i] = sqltext.Column{SQL: sql, As: sqltext.Statistic(i)}
+	}
+	return cols, nil
+}
+
+// foldSummand is the part of a unit in a group, saturated: by numbers that are public, and by a proof of its rows (S15).
+func (s *stages) foldSummand(x summand, norms []normColumn) fold.Summand {
+	m, rows := x.st.measure, s.set.bounds.rows
+	out := fold.Summand{Addition: x.at, Most: x.most(s), Norm: -1}
+	switch offset, about := x.st.statisticForm.(offsetSum); {
+	case x.st.counts():
+		out.Most = x.st.statisticForm.(normForm).adds(rows)
+	case m.weighting == byCount:
+		out.Each, out.Rows, out.Count = x.st.each, rows, s.counting(m)
+	case about && m.weighting == byCountAndSum:
+		out.About, out.Centre, out.Count = true, offset.centres[x.vector], s.counting(m)
+		// Both are bounded such that the sum is narrow, unless the centre is so large that a count of rows would not be.
+		if most := int64(narrowSum) / 4 / max(out.Centre, -out.Centre, 1); most >= maxGroupRows {
+			out.Reach, out.Rows = narrowSum/4, most
+		}
+	}
+	if len(m.Norms) == 1 && m.cuts() {
+		out.Norm, out.Fraction = slices.IndexFunc(norms, func(n normColumn) bool { return n.m == m }), m.fraction(x.st)
+	}
+	return out
+}
+
+// foldBound is a norm by which units are told apart.
+func (s *stages) foldBound(n norm) fold.Bound {
+	of, m := n.of.m.Norms[n.of.norm], n.of.m
+	summand := slices.IndexFunc(s.summands(), func(x summand) bool { return x.name == n.of.of.name })
+	if !m.cuts() {
+		return fold.Bound{Summand: summand, Level: of.Grid.Below() + of.Fixed}
+	}
+	out := fold.Bound{Summand: summand, Kind: fold.Absolute, Limits: of.Grid.Integers(), Signed: n.signed()}
+	switch {
+	case n.coordinate():
+		out.Kind = fold.Largest
+	case n.squared():
+		out.Kind, out.Limits, out.Counted = fold.Root, of.Grid.Squares(), n.of.of.st.counts()
+		out.Coarser = s.coarserNorms(n.of.of)
+	}
+	return out
+}
+
+// coarserNorms lists the norms, beside that of a summand's own, by which its units are weighted: none where
+// they are at most that one.
+func (s *stages) coarserNorms(x summand) []fold.Coarser {
+	m := x.st.measure
+	if m.family == nil || m.laplace || !m.cuts() || s.set.alone() {
+		return nil
+	}
+	var out []fold.Coarser
+	for _, c := range m.family.coarser {
+		n := fold.Coarser{Square: c.squareRatio}
+		if !c.set.alone() {
+			for _, k := range c.set.keys {
+				n.Keys = append(n.Keys, slices.Index(s.set.keys, k))
+			}
+		}
+		same := slices.IndexFunc(out, func(o fold.Coarser) bool { return o.Keys == nil && n.Keys == nil })
+		if same < 0 {
+			out = append(out, n)
+		} else {
+			out[same].Square = min(out[same].Square, n.Square)
+		}
+	}
+	return out
+}
+
+// signed says that directions have both signs, and are added up for coarser sets.
+func (n norm) signed() bool {
+	sum, ok := n.of.of.st.statisticForm.(valueSum)
+	oneSign := !ok || sum.values.low >= 0 || sum.values.high <= 0
+	return !oneSign && n.s.coarserNorms(n.of.of) != nil
+}
+
+// foldVector is one that has these norms, with the summands that are read beside their levels.
+func (s *stages) foldVector(levels []int) fold.Vector {
+	out, of := fold.Vector{Norms: levels}, s.read.levels[levels[len(levels)-1]]
+	for i, x := range s.read.sums {
+		if x.measure == of.measure && (x.vector == of.vector || x.shared) {
+			out.Summands = append(out.Summands, i)
+		}
+	}
+	return out
+}
+
+// foldWeights are those by which private groups are selected.
+func (s *stages) foldWeights() fold.Weights {
+	var out fold.Weights
+	switch {
+	case !s.set.Private():
+		return out
+	case s.set.alone():
+		out.Kind = fold.Single
+	default:
+		out.Kind = fold.Spread
+	}
+	if s.sp.b.source.Tagged() {
+		out.Nobody = sqltext.Unowned
+	}
+	return out
+}
+
+// Totalled returns a part of the read's sums.
+func (r *Read) Totalled(t fold.Total) Row {
+	row := Row{Keys: t.Keys, Measure: -1}
+	if t.Weight != nil {
+		row.Weights = strconv.AppendInt(nil, *t.Weight, 10)
+		return row
+	}
+	v := r.Fold.Sums.Vectors[t.Vector]
+	for i, level := range t.Levels {
+		of := r.levels[v.Norms[i]]
+		row.Measure, row.Vector = of.measure.at, of.vector
+		row.Levels = append(row.Levels, level-of.measure.Norms[of.norm].Grid.Below())
+	}
+	if t.Units != nil {
+		row.Units = strconv.AppendInt(nil, *t.Units, 10)
+		return row
+	}
+	for i, n := range v.Summands {
+		cell := Cell{At: r.sums[n].place, Sum: decimal(t.Sums[i])}
+		if r.Fold.Sums.Summands[n].Norm >= 0 {
+			cell.Directions = decimal(t.Directions[i])
+		}
+		row.Cells = append(row.Cells, cell)
+	}
+	return row
+}
+
+func decimal(n *big.Int) []byte { return n.Append(nil, 10) }
