@@ -117,10 +117,12 @@ func noBounds(x scalar.Expr) error {
 		return pgerr.New(pgerr.NoBounds, "column %q has no bounds", c.Shown()).At(x.Pos()).
 			WithHint("Write %s, or ask the administrator to declare bounds in the policy.", clampOf(c.Shown()))
 	}
-	return e.WithHint("Write %s with constants, or ask the administrator to declare bounds of the columns.", clampOf("x"))
+	return e.WithHint("Ask the administrator to declare bounds of the columns, or of the expression (derived in docs/policy.md), or "+
+		"write %s with constants.", clampOf("x"))
 }
 
 func tooWide(at int) error {
 	return pgerr.New(pgerr.Imprecise, "the bounds of the values are too wide to sum").At(at).
-		WithHint("Narrow them: %s. The administrator can declare narrower bounds or a lower max_rows_per_group.", clampOf("x"))
+		WithHint("Narrow them: the administrator can declare narrower bounds, of columns or of an expression (derived in docs/policy.md), "+
+			"or a lower max_rows_per_group; a statement has them by %s.", clampOf("x"))
 }

@@ -32,8 +32,8 @@ func WideExtents(p *Plan, released [][]*Released) string {
 		return ""
 	}
 	return "By the bounds of their columns values can be anywhere in " + strings.Join(said, " and ") +
-		". Bounds nearer to them have a smaller error: " + clampOf("x") +
-		". The administrator can bound an expression over the columns of one table for all statements: derived in docs/policy.md."
+		". Bounds nearer to them have a smaller error: for all statements those that the administrator gives an expression over the " +
+		"columns of one table (derived in docs/policy.md), for this one " + clampOf("x") + "."
 }
 
 // wideOf lists such bounds of one grouping set.
