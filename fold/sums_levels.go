@@ -25,8 +25,9 @@ func (o *own) drop() {
 
 // A bound is one with its limits as they are compared.
 type bound struct {
-	of   *Bound
-	norm norm
+	of      *Bound
+	norm    norm
+	coarser []coarser
 	// level and length are those of the unit, or of one of its groups.
 	size   wide
 	level  int
@@ -34,7 +35,11 @@ type bound struct {
 }
 
 func newBound(of *Bound) bound {
-	return bound{of: of, norm: newNorm(&Norm{Squared: of.Kind == Root, Limits: of.Limits})}
+	b := bound{of: of, norm: newNorm(&Norm{Squared: of.Kind == Root, Limits: of.Limits})}
+	for i := range of.Coarser {
+		b.coarser = append(b.coarser, coarser{of: &of.Coarser[i], numbers: newTable(manyParts)})
+	}
+	return b
 }
 
 // cuts reports whether a unit can be above a limit.
@@ -53,8 +58,8 @@ func (b *bound) measure(s *summing, groups *table) {
 		}
 		b.size = b.size.plus(x)
 	}
-	for i := range b.of.Coarser {
-		if over := s.coarser(&b.of.Coarser[i], b.of.Summand, groups); b.size.less(over) {
+	for i := range b.coarser {
+		if over := b.coarser[i].square(s.own, b.of.Summand, groups); b.size.less(over) {
 			b.size = over
 		}
 	}
@@ -106,31 +111,6 @@ func withRoom(length uint64, groups int) uint64 {
 		return largest
 	}
 	return long.low + 1
-}
-
-// coarser returns the square of the norm of the unit over coarser groups, divided, and rounded up.
-func (s *summing) coarser(c *Coarser, summand int, groups *table) (square wide) {
-	add := func(x amount) { square = square.plus(x.size().squared()) }
-	if len(c.Keys) == 0 {
-		var all amount
-		for g := range s.own.groups {
-			all = all.plus(s.own.at(g, summand))
-		}
-		add(all)
-		return square.overUp(uint64(c.Square))
-	}
-	numbers, joined := newTable(1), newAddends(1)
-	var key []byte
-	for g, group := range s.own.groups {
-		key = appendSome(key[:0], groups.key(group), c.Keys)
-		n := int(numbers.number(key))
-		sum := joined.of(n)
-		sum[0] = sum[0].plus(s.own.at(g, summand))
-	}
-	for n := range numbers.size() {
-		add(joined.of(n)[0])
-	}
-	return square.overUp(uint64(c.Square))
 }
 
 // Bits of the place of a cell: a group, a vector and two levels.

@@ -1,0 +1,51 @@
+package fold
+
+import (
+	"cmp"
+	"slices"
+)
+
+// coarser are groups by some of the keys.
+type coarser struct {
+	of *Coarser
+	// numbers are those of coarser groups, and part has that of each group.
+	numbers *table
+	part    pieces[uint32]
+	key     []byte
+	// joined are the parts of a unit.
+	joined []joined
+}
+
+// A joined is a summand of a unit in one coarser group.
+type joined struct {
+	group uint32
+	sum   amount
+}
+
+// number returns that of the coarser group that a group is a part of.
+func (c *coarser) number(group uint32, groups *table) uint32 {
+	for c.part.size <= int(group) {
+		c.key = appendSome(c.key[:0], groups.key(uint32(c.part.size)), c.of.Keys)
+		c.part.add(c.numbers.number(c.key))
+	}
+	return *c.part.at(int(group))
+}
+
+// square returns the square of the norm of a unit over coarser groups, divided, and rounded up.
+func (c *coarser) square(own own, summand int, groups *table) (square wide) {
+	c.joined = c.joined[:0]
+	for g, group := range own.groups {
+		c.joined = append(c.joined, joined{c.number(group, groups), own.at(g, summand)})
+	}
+	slices.SortFunc(c.joined, func(a, b joined) int { return cmp.Compare(a.group, b.group) })
+	for from := 0; from < len(c.joined); {
+		to, sum := from, amount{}
+		for ; to < len(c.joined) && c.joined[to].group == c.joined[from].group; to++ {
+			sum = sum.plus(c.joined[to].sum)
+		}
+		square = square.plus(sum.size().squared())
+		from = to
+	}
+	clear(c.joined)
+	return square.overUp(uint64(c.of.Square))
+}
