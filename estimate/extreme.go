@@ -43,6 +43,16 @@ func (t *Tree) extreme(alpha float64, largest bool) (*Extreme, error) {
 	return &Extreme{max: largest, thresholds: all.e, ranks: ranks}, nil
 }
 
+// Most returns by how many rows, at most, the inner end of the interval and the estimate are away from the extreme, but with
+// the same probability: noise is below a threshold and an error above the other, each.
+func (e *Extreme) Most() float64 {
+	most := 0.0
+	for _, t := range e.thresholds {
+		most = max(most, t)
+	}
+	return most + e.ranks.Most()
+}
+
 // Value returns the outer end of the estimated bucket, a lattice integer, or
 // false if no count is more than noise alone would show: there are few rows, or
 // none. d must be of the tree that e is of.

@@ -10,32 +10,47 @@ import (
 
 // A Quantile chooses a bucket that holds the quantile of a fraction a/c of weighted rows, by the
 // exponential mechanism. With D(j) = (c−a)·(weight below boundary j) − a·(weight above it), which does not fall
-// with j and is 0 at the quantile, the score of bucket j is how far 0 is from its two boundaries:
+// with j and is 0 at the quantile, the score of bucket j is how far a public number t is from its two boundaries:
 //
-//	s(j) = −max(0, D(j), −D(j+1)).
+//	s(j) = −max(0, D(j) − t, t − D(j+1)),
+//
+// in which the first bucket begins at −∞ and the last ends at +∞, so that one of them has the score 0. Of the quantile
+// itself t is 0, and those two ends change no score. Of t > 0 it is a row so much behind the quantile, in units of 1/c of weight.
 //
 // One unit of weight w ≥ 0 changes each D by −a·w to (c−a)·w, and so each score by at most
-// max(a, c−a)·w, in either direction. At the rate ε/(2·max(a, c−a)·L) its range is ε·w/L: at most ε
+// max(a, c−a)·w, in either direction, whatever t is. At the rate ε/(2·max(a, c−a)·L) its range is ε·w/L: at most ε
 // where no unit has more than L.
 //
 // Buckets are scored, not boundaries: of many rows in one bucket each boundary has a bad score.
 type Quantile struct {
-	a, c int64
-	of   Exponential
+	a, c, target int64
+	of           Exponential
 }
 
 // NewQuantile returns the choice for the fraction a/c, 0 < a < c, where a unit has at most the weight
 // limit, at ε = epsilonPico·10⁻¹².
 func NewQuantile(limit, a, c, epsilonPico int64) (Quantile, error) {
-	if limit < 1 || a < 1 || a >= c {
-		return Quantile{}, fmt.Errorf("%w: the fraction %d/%d of weights up to %d", ErrParameter, a, c, limit)
+	if a < 1 || a >= c {
+		return Quantile{}, fmt.Errorf("%w: the fraction %d/%d", ErrParameter, a, c)
+	}
+	return NewQuantileBeside(limit, a, c, 0, epsilonPico)
+}
+
+// mostTarget bounds how far from a quantile a row is asked for.
+const mostTarget = math.MaxInt64 / 4
+
+// NewQuantileBeside returns the choice of the row that is target/c of weight behind the quantile, or before it if that is
+// negative, 0 ≤ a ≤ c: of the fractions 0 and 1 it is a row near the least and the greatest.
+func NewQuantileBeside(limit, a, c, target, epsilonPico int64) (Quantile, error) {
+	if limit < 1 || c < 1 || a < 0 || a > c || target > mostTarget || target < -mostTarget {
+		return Quantile{}, fmt.Errorf("%w: the fraction %d/%d and %d of weights up to %d", ErrParameter, a, c, target, limit)
 	}
 	worst := max(a, c-a)
 	if limit > math.MaxInt64/worst {
 		return Quantile{}, fmt.Errorf("%w: the fraction %d/%d of weights up to %d", ErrParameter, a, c, limit)
 	}
 	of, err := NewExponential(limit*worst, false, epsilonPico)
-	return Quantile{a, c, of}, err
+	return Quantile{a, c, target, of}, err
 }
 
 // Fraction returns a and c.
@@ -45,7 +60,12 @@ func (q Quantile) Fraction() (a, c int64) { return q.a, q.c }
 func (q Quantile) Event() dp.Event { return q.of.Event() }
 
 // String writes the mechanism for plans.
-func (q Quantile) String() string { return fmt.Sprintf("%v fraction=%d/%d", q.of, q.a, q.c) }
+func (q Quantile) String() string {
+	if q.target == 0 {
+		return fmt.Sprintf("%v fraction=%d/%d", q.of, q.a, q.c)
+	}
+	return fmt.Sprintf("%v fraction=%d/%d%+d", q.of, q.a, q.c, q.target)
+}
 
 // Choose draws the index of a bucket, which a client may see, of buckets with these weights, which are
 // not negative. The caller must have charged Event, durably, before. An error says that there are none.
@@ -74,7 +94,7 @@ func (q Quantile) distances(weights []Private) (distances, []int) {
 		for _, n := range w {
 			total += n
 		}
-		if total <= math.MaxInt64/q.c { // and so are the sizes of all D, of weights that are not negative
+		if total <= (math.MaxInt64-max(q.target, -q.target))/q.c { // so are the sizes of all D − t, of weights that are not negative
 			below, begins := q.narrowDistances(w, total)
 			return distances{words: below}, begins
 		}
@@ -86,14 +106,19 @@ func (q Quantile) distances(weights []Private) (distances, []int) {
 // narrowDistances returns the distances of weights of which every D is an int64.
 func (q Quantile) narrowDistances(weights []int64, total int64) (below []uint64, begins []int) {
 	below, begins = make([]uint64, 0, len(weights)), make([]int, 0, len(weights))
-	d := -q.a * total // before the bucket
+	d := -q.a*total - q.target // before the bucket
 	for j, w := range weights {
-		after := d + q.c*w
-		far := uint64(max(0, d, -after))
-		if d = after; j > 0 && far == below[len(below)-1] {
+		after, far := d+q.c*w, int64(0)
+		if j > 0 {
+			far = max(far, d)
+		}
+		if j+1 < len(weights) {
+			far = max(far, -after)
+		}
+		if d = after; j > 0 && uint64(far) == below[len(below)-1] {
 			continue
 		}
-		below, begins = append(below, far), append(begins, j)
+		below, begins = append(below, uint64(far)), append(begins, j)
 	}
 	return below, begins
 }
@@ -107,14 +132,15 @@ func (q Quantile) wideDistances(weights []Private) (below []*big.Int, begins []i
 	far := make([]big.Int, len(weights))
 	below, begins = make([]*big.Int, 0, len(weights)), make([]int, 0, len(weights))
 	d, after := new(big.Int).Mul(total, big.NewInt(-q.a)), new(big.Int) // before the bucket and after it
+	d.Sub(d, big.NewInt(q.target))
 	step := big.NewInt(q.c)
 	for j, w := range weights {
 		at := &far[len(below)]
 		after.Add(d, after.Mul(step, w.reveal()))
 		switch {
-		case d.Sign() >= 0:
+		case j > 0 && d.Sign() >= 0:
 			at.Set(d)
-		case after.Sign() < 0:
+		case j+1 < len(weights) && after.Sign() < 0:
 			at.Neg(after)
 		default:
 			at.SetInt64(0)

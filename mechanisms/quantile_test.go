@@ -36,7 +36,10 @@ func checkChoice(t *testing.T, of weighed, weights []int64, law, twin []float64)
 }
 
 // scoresOf writes the scores of buckets down by their definition, in the order of its sums.
-func scoresOf(a, c int64, weights []int64) []int64 {
+func scoresOf(a, c int64, weights []int64) []int64 { return scoresBeside(a, c, 0, weights) }
+
+// scoresBeside are those of a row behind the quantile: the first bucket has no beginning there, and the last no end.
+func scoresBeside(a, c, target int64, weights []int64) []int64 {
 	d := func(j int) int64 {
 		below, above := int64(0), int64(0)
 		for i, w := range weights {
@@ -46,13 +49,44 @@ func scoresOf(a, c int64, weights []int64) []int64 {
 				above += w
 			}
 		}
-		return (c-a)*below - a*above
+		return (c-a)*below - a*above - target
 	}
 	scores := make([]int64, len(weights))
 	for j := range scores {
-		scores[j] = -max(0, d(j), -d(j+1))
+		if j > 0 {
+			scores[j] = min(scores[j], -d(j))
+		}
+		if j+1 < len(scores) {
+			scores[j] = min(scores[j], d(j+1))
+		}
 	}
 	return scores
+}
+
+// The law of a row beside a quantile is that of its scores, in words and in integers of any size: also where fewer rows are beside it.
+func TestQuantileBesideHasItsLaw(t *testing.T) {
+	for _, tt := range []struct {
+		a, c, target int64
+	}{{1, 2, 3}, {1, 2, -3}, {9, 10, 40}, {0, 1, 4}, {1, 1, -4}, {0, 1, 14}, {1, 1, -14}} {
+		for _, scale := range []int64{1, 1 << 50} {
+			weights := []int64{3, 0, 5, 0, 2}
+			for i := range weights {
+				weights[i] *= scale
+			}
+			q, err := mechanisms.NewQuantileBeside(scale, tt.a, tt.c, tt.target*scale, picoUnit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			scores, rate := scoresBeside(tt.a, tt.c, tt.target*scale, weights), 1/float64(2*scale*max(tt.a, tt.c-tt.a))
+			if slices.Max(scores) != 0 {
+				t.Errorf("%v: the best score is %d", q, slices.Max(scores))
+			}
+			t.Run(q.String(), func(t *testing.T) {
+				t.Parallel()
+				checkChoice(t, q, weights, expLaw(rate, nil, scores), expLaw(2*rate, nil, scores))
+			})
+		}
+	}
 }
 
 func quantile(t testing.TB, limit, a, c, epsilonPico int64) mechanisms.Quantile {
@@ -146,7 +180,7 @@ func TestModeHasItsLaw(t *testing.T) {
 // A unit changes each score by at most its weight times max(a, c−a), and some do so.
 func TestQuantileScoreSensitivity(t *testing.T) {
 	src := rand.New(rand.NewChaCha8([32]byte{7}))
-	for _, q := range [][2]int64{{1, 2}, {1, 4}, {9, 10}, {19, 20}, {1, 1_000_000}} {
+	for _, q := range [][2]int64{{1, 2}, {1, 4}, {9, 10}, {19, 20}, {1, 1_000_000}, {0, 1}, {1, 1}} {
 		a, c := q[0], q[1]
 		reached := 0.0
 		for range 4000 {
@@ -154,14 +188,15 @@ func TestQuantileScoreSensitivity(t *testing.T) {
 			for i := range weights {
 				weights[i] = src.Int64N(12) * src.Int64N(2)
 			}
-			without := scoresOf(a, c, weights)
+			target := []int64{0, 7 * c, -7 * c}[src.IntN(3)]
+			without := scoresBeside(a, c, target, weights)
 			unit := int64(0)
 			for range 1 + src.IntN(3) {
 				add := src.Int64N(5)
 				weights[src.IntN(len(weights))] += add
 				unit += add
 			}
-			for i, s := range scoresOf(a, c, weights) {
+			for i, s := range scoresBeside(a, c, target, weights) {
 				change := max(s-without[i], without[i]-s)
 				if change > unit*max(a, c-a) {
 					t.Fatalf("%d/%d: a unit of weight %d changes a score by %d", a, c, unit, change)
@@ -270,6 +305,14 @@ func TestQuantileParameters(t *testing.T) {
 		{1 << 62, 1, 4, picoUnit},
 	} {
 		if q, err := mechanisms.NewQuantile(tt[0], tt[1], tt[2], tt[3]); err == nil {
+			t.Errorf("%v is made of %v", q, tt)
+		}
+	}
+	for _, tt := range [][5]int64{
+		{0, 1, 2, 0, picoUnit}, {1, -1, 2, 0, picoUnit}, {1, 3, 2, 0, picoUnit}, {1, 0, 0, 0, picoUnit},
+		{1, 1, 2, 1 << 62, picoUnit}, {1, 1, 2, -1 << 62, picoUnit}, {1, 1, 2, 0, 0},
+	} {
+		if q, err := mechanisms.NewQuantileBeside(tt[0], tt[1], tt[2], tt[3], tt[4]); err == nil {
 			t.Errorf("%v is made of %v", q, tt)
 		}
 	}

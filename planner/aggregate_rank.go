@@ -116,13 +116,21 @@ func (k ranked) distance(x int64, ok bool, low, high int64) float64 {
 	if k.result.Dated() && k.result.OID != pgtype.Date {
 		step = 1e-6 // in seconds
 	}
-	return max(float64(high)-float64(x), float64(x)-float64(low)) * step
+	return (max(float64(high)-float64(x), float64(x)-float64(low)) + k.rounded()) * step
 }
 
 // inUnits returns the ends of an interval of lattice integers in the unit of the values.
 func (k ranked) inUnits(low, high int64) (float64, float64) {
 	step := float(k.of.values.step)
-	return float64(low) * step, float64(high) * step
+	return (float64(low) - k.rounded()) * step, (float64(high) + k.rounded()) * step
+}
+
+// rounded is by how many steps the lattice may be off from a value.
+func (k ranked) rounded() float64 {
+	if k.of.values.rounds {
+		return 0.5
+	}
+	return 0
 }
 
 // An extremeOf is MIN or MAX.
@@ -160,12 +168,14 @@ type extremeEstimator struct {
 // estimator is computed once for all partitions.
 func (e extremeEstimator) estimator(r observation) *estimate.Extreme {
 	of := estimatorOf{statistic: e.histogram, limit: r.limit(e.histogram), least: e.least, alpha: r.alpha}
-	return r.cache.extremes.get(of, func() *estimate.Extreme {
-		if e.least {
-			return must(e.tree(r).Min(r.alpha))
-		}
-		return must(e.tree(r).Max(r.alpha))
-	})
+	return r.cache.extremes.get(of, func() *estimate.Extreme { return e.estimatorOf(r) })
+}
+
+func (e extremeEstimator) estimatorOf(r observation) *estimate.Extreme {
+	if e.least {
+		return must(e.tree(r).Min(r.alpha))
+	}
+	return must(e.tree(r).Max(r.alpha))
 }
 
 func (e extremeEstimator) text(r observation) *string {

@@ -88,7 +88,7 @@ func (p *Plan) divide(of split) error {
 			if err := set.assign(of); err != nil {
 				return err
 			}
-			if err := (rankChooser{set, of, p.settings}).choose(); err != nil {
+			if err := (rankChooser{set, of, p.settings, alphaOfIntervals(b)}).choose(); err != nil {
 				return err
 			}
 		}

@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -23,14 +24,16 @@ func choiceSettings(pure bool) planner.Settings {
 const (
 	medianYear = "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY birth_year) FROM patients"
 	quartiles  = "SELECT percentile_disc(ARRAY[0.25, 0.75]) WITHIN GROUP (ORDER BY birth_year) FROM patients"
+	leastYear  = "SELECT min(birth_year) FROM patients"
 	commonSex  = "SELECT mode() WITHIN GROUP (ORDER BY sex) FROM patients"
 	medianCost = "SELECT diagnosis, percentile_cont(0.5) WITHIN GROUP (ORDER BY cost) FROM visits GROUP BY diagnosis"
 )
 
 // TestPriceOfChoices has prices that were computed by hand: of ρ = 0.005 a tenth is for the number of rows, whose
 // noise of variance 1/(2·0.0005) = 1000 costs just that, and the rest for choices: ε = √(8·0.0045) = 0.18973665961010…
-// rounded down, or √(8·0.00225) = 0.13416407864998… for two. Where a limit is chosen it and the units above it have a tenth
-// each before: ε = √(8·0.0005) = 0.06324555320336…, variance 1000, and then 0.0004 and 0.0036 of the rest.
+// rounded down. A percentile has three, itself and the ends of its interval: ε = √(8·0.0015) = 0.10954451150103…, two have six:
+// √(8·0.00075) = 0.07745966692414…, and MIN one. Where a limit is chosen it and the units above it have a tenth
+// each before: ε = √(8·0.0005) = 0.06324555320336…, variance 1000, and then 0.0004 and three times 0.0012 of the rest.
 func TestPriceOfChoices(t *testing.T) {
 	for _, tt := range []struct {
 		sql      string
@@ -38,16 +41,20 @@ func TestPriceOfChoices(t *testing.T) {
 		epsilons []string
 		price    int64 // in 10⁻¹²
 	}{
-		{medianYear, false, []string{"0.18973665961"}, 5_000_000_000},
-		{quartiles, false, []string{"0.134164078649", "0.134164078649"}, 5_000_000_000},
+		{medianYear, false, slices.Repeat([]string{"0.109544511501"}, 3), 5_000_000_000},
+		{quartiles, false, slices.Repeat([]string{"0.077459666924"}, 6), 5_000_000_000},
+		{leastYear, false, []string{"0.18973665961"}, 5_000_000_000},
 		{commonSex, false, []string{"0.18973665961"}, 5_000_000_000},
-		{medianCost, false, []string{"0.063245553203", "0.169705627484"}, 5_000_000_000},
-		{medianYear, true, []string{"0.09"}, 100_000_000_000},
-		{quartiles, true, []string{"0.045", "0.045"}, 100_000_000_000},
+		{medianCost, false, append([]string{"0.063245553203"}, slices.Repeat([]string{"0.097979589711"}, 3)...), 5_000_000_000},
+		{medianYear, true, slices.Repeat([]string{"0.03"}, 3), 100_000_000_000},
+		{quartiles, true, slices.Repeat([]string{"0.015"}, 6), 100_000_000_000},
+		{leastYear, true, []string{"0.09"}, 100_000_000_000},
 		{commonSex, true, nil, 100_000_000_000},
-		{medianCost, true, []string{"0.01", "0.072"}, 100_000_000_000},
+		{medianCost, true, append([]string{"0.01"}, slices.Repeat([]string{"0.024"}, 3)...), 100_000_000_000},
 	} {
-		event := chosenBlock(t, tt.sql, choiceSettings(tt.pure)).Event()
+		s := choiceSettings(tt.pure)
+		s.Mechanism = "exponential"
+		event := chosenBlock(t, tt.sql, s).Event()
 		var epsilons []string
 		for _, e := range event {
 			if b, ok := e.(dp.BoundedRangeEvent); ok {
@@ -109,26 +116,34 @@ func TestChosenValues(t *testing.T) {
 		row  []int64
 		want string
 	}{
-		{medianYear, []int64{1000, 60}, "{1980}"},
-		{medianYear, []int64{1000, 90}, "{2010}"},
-		{medianYear, []int64{1000, 91}, "{1920}"},
-		{medianYear, []int64{1000, -1}, "{1920}"},
-		{quartiles, []int64{1000, 80, 60}, "{{1980,2000}}"},
+		{medianYear, []int64{1000, 50, 60, 70}, "{1980}"},
+		{medianYear, []int64{1000, 50, 90, 70}, "{2010}"},
+		{medianYear, []int64{1000, 50, 91, 70}, "{1920}"},
+		{medianYear, []int64{1000, 50, -1, 70}, "{1920}"},
+		{quartiles, []int64{1000, 0, 80, 90, 0, 60, 90}, "{{1980,2000}}"},
 		{
 			"SELECT percentile_disc(ARRAY[0.75, NULL, 0.25]) WITHIN GROUP (ORDER BY birth_year) FROM patients",
-			[]int64{1000, 60, 80},
+			[]int64{1000, 0, 60, 90, 0, 80, 90},
 			"{{2000,NULL,1980}}",
 		},
 		{
 			"SELECT percentile_disc(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY birth_year DESC) FROM patients",
-			[]int64{1000, 60, 80},
+			[]int64{1000, 0, 60, 90, 0, 80, 90},
 			"{{2000,1980}}",
 		},
+		{
+			"SELECT percentile_disc(ARRAY[1, 0.5, 0]) WITHIN GROUP (ORDER BY birth_year) FROM patients",
+			[]int64{1000, 3, 0, 60, 90, 88},
+			"{{2008,1980,1923}}",
+		},
+		{"SELECT max(birth_year), min(birth_year) FROM patients", []int64{1000, 3, 88}, "{1923}"},
 		{commonSex, []int64{1000, 0}, "{f}"},
 		{commonSex, []int64{1000, 1}, "{m}"},
 		{commonSex, []int64{1000, 3}, "{f}"},
 	} {
-		b := chosenBlock(t, tt.sql, choiceSettings(false))
+		s := choiceSettings(false)
+		s.Mechanism = "exponential"
+		b := chosenBlock(t, tt.sql, s)
 		columns := b.Columns(releasedOf(b.Sets[0], tt.row...))
 		if got := strings.NewReplacer(`\"`, "", `"`, "").Replace(columns[len(columns)-1]); got != tt.want {
 			t.Errorf("%s: %v shows %s, want %s", tt.sql, tt.row, got, tt.want)
@@ -143,7 +158,7 @@ func TestSmallGroupsOfChoices(t *testing.T) {
 	for _, sql := range []string{medianYear, commonSex} {
 		b := chosenBlock(t, sql, s)
 		for rows, null := range map[int64]bool{-5: true, 0: true, 62: true, 63: false, 1000: false} { // 1.96·√1000 = 61.98
-			columns := b.Columns(releasedOf(b.Sets[0], rows, 1))
+			columns := b.Columns(releasedOf(b.Sets[0], rows, 1, 1, 1))
 			if got := columns[0] == "{NULL}"; got != null {
 				t.Errorf("%s: of %d rows it shows %s", sql, rows, columns[0])
 			}
@@ -151,21 +166,74 @@ func TestSmallGroupsOfChoices(t *testing.T) {
 	}
 }
 
-// Error statements are in rows: ⌈2·max(a, c−a)/c·ln(B/α)/ε⌉ of a choice of B buckets, and ⌈ln(k/α)/ε⌉ of one of k values.
+// Errors of percentiles are in the unit of the value, to the ends of the buckets that were chosen beside them, and of MIN to the bound;
+// ranks are said beside: an end is looked for 2·max(a, c−a)/c·ln(2B/α)/ε + max(a, c−a)/c away, of B buckets, MIN for ln(B/α),
+// and is missed by as much: 2·ln(182/0.05)/0.1095 + 0.5 = 150.2 of a median. That of a mode is ⌈ln(k/α)/ε⌉ of k values.
 func TestErrorsOfChoices(t *testing.T) {
-	for sql, want := range map[string]string{
-		medianYear: "percentile_disc(birth_year): rank within 40 rows", // ln(91/0.05)/0.1897 = 39.56
-		commonSex:  "mode(sex): at most 22 rows fewer than the most frequent",
-		"SELECT percentile_disc(0.1) WITHIN GROUP (ORDER BY birth_year) FROM patients": "percentile_disc(birth_year): rank within 72 rows",
+	for _, tt := range []struct {
+		sql        string
+		row        []int64
+		want, rank string
+	}{
+		{
+			medianYear, []int64{1000, 50, 60, 75}, "percentile_disc(birth_year) ± 15",
+			"The interval of percentile_disc(birth_year) ends within 151 rows of it, by rank (95 %).",
+		},
+		{medianYear, []int64{1000, 75, 60, 50}, "percentile_disc(birth_year) ± 15", "-"},
+		{
+			"SELECT percentile_disc(0.1) WITHIN GROUP (ORDER BY birth_year) FROM patients", []int64{1000, 0, 60, 61},
+			"percentile_disc(birth_year) ± 60", "The interval of percentile_disc(birth_year) ends within 271 rows of it, by rank (95 %).",
+		},
+		{
+			leastYear, []int64{1000, 5}, "min(birth_year) ± 5",
+			"The interval of min(birth_year) ends within 160 rows of it, by rank (95 %).", // 4·ln(91/0.05)/0.1897 + 1 = 159.3
+		},
+		{"SELECT max(birth_year) FROM patients", []int64{1000, 5}, "max(birth_year) ± 85", "-"},
+		{commonSex, []int64{1000, 1}, "mode(sex): at most 22 rows fewer than the most frequent", ""},
 	} {
-		b := chosenBlock(t, sql, choiceSettings(false))
-		if got := b.Errors(releasedOf(b.Sets[0], 1000, 1))[0].String(); got != want {
-			t.Errorf("%s: the error is %q, want %q", sql, got, want)
+		p := chosenPlan(t, tt.sql, choiceSettings(false))
+		b := p.Blocks[0]
+		released := releasedOf(b.Sets[0], tt.row...)
+		if got := b.Errors(released)[0].String(); got != tt.want {
+			t.Errorf("%s: the error is %q, want %q", tt.sql, got, tt.want)
+		}
+		if got := strings.Join(planner.RanksOf(p.Plan, [][]*planner.Released{released}), "\n"); got != tt.rank && tt.rank != "-" {
+			t.Errorf("%s: of ranks it says %q, want %q", tt.sql, got, tt.rank)
 		}
 	}
 }
 
-// A choice answers what it is better at, and a histogram all that is read off it.
+// dp.lower, dp.upper and dp.error are of whole buckets. Ends are chosen for the highest confidence that is asked for, and say nothing of
+// a higher one: of more private groups at once than they were chosen for.
+func TestEndsOfChoices(t *testing.T) {
+	const median = "(percentile_disc(0.5) WITHIN GROUP (ORDER BY birth_year)"
+	for sql, want := range map[string][]string{
+		"SELECT dp.lower" + median + "), dp.upper" + median + "), dp.error" + median + ") FROM patients": {
+			`{"1970"}`, `{"1995"}`, `{"15"}`,
+		},
+		"SELECT dp.lower" + median + ", 0.999), dp.upper" + median + ", 0.9) FROM patients": {`{"1970"}`, `{"1995"}`},
+		"SELECT dp.lower(min(birth_year)), dp.upper(min(birth_year)) FROM patients":         {`{"1920"}`, `{"1970"}`},
+		"SELECT dp.lower(max(birth_year)), dp.upper(max(birth_year)) FROM patients":         {`{"1970"}`, `{"2010"}`},
+	} {
+		p := chosenPlan(t, sql, choiceSettings(false))
+		b := p.Blocks[0]
+		if got := b.Columns(releasedOf(b.Sets[0], 1000, 50, 60, 75)); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", sql, got, want)
+		}
+	}
+	low, high := chosenPlan(t, "SELECT dp.lower"+median+", 0.5) FROM patients", choiceSettings(false)),
+		chosenPlan(t, "SELECT dp.lower"+median+", 0.999) FROM patients", choiceSettings(false))
+	choosers := func(p specialized) string {
+		set := p.Blocks[0].Sets[0]
+		return fmt.Sprint(set.Choices(nil)[0].Of)
+	}
+	if choosers(low) == choosers(high) {
+		t.Errorf("ends for 99.9 %% are those for 50 %%: %s", choosers(high))
+	}
+}
+
+// Choices answer what their intervals are the better of, and a histogram all that is read off it: many percentiles, and in pure budgets,
+// where choices divide ε and not its square, all but MIN and MAX. Forced, a percentile takes three choices and MIN and MAX one.
 func TestChoiceOrHistogram(t *testing.T) {
 	many := make([]string, 0, 12)
 	for i := range 12 {
@@ -175,23 +243,27 @@ func TestChoiceOrHistogram(t *testing.T) {
 		return "percentile_disc(" + fractions + ") WITHIN GROUP (ORDER BY birth_year" + order + ")"
 	}
 	of := func(outputs ...string) string { return "SELECT " + strings.Join(outputs, ", ") + " FROM patients" }
-	for sql, choices := range map[string]int{
-		medianYear: 1, quartiles: 2, commonSex: 1, medianCost: 1,
-		of(disc("ARRAY["+strings.Join(many, ", ")+"]", "")):                     0,
-		of(disc("0.5", ""), "max(birth_year)"):                                  0,
-		of(disc("0.5", ""), "max(birth_year) FILTER (WHERE birth_year > 1950)"): 1,
-		of(disc("0", "")):                                    0,
-		of(disc("0.5", ""), disc("0.5", "")):                 1,
-		of(disc("0.3", ""), disc("0.7", " DESC")):            1,
-		of(disc("0.5", ""), "dp.upper("+disc("0.1", "")+")"): 0,
+	const zcdp, pure, forced = 0, 1, 2
+	for sql, choices := range map[string][3]int{
+		medianYear: {3, 0, 3}, quartiles: {0, 0, 6}, commonSex: {1, 1, 1}, medianCost: {3, 0, 3}, leastYear: {1, 1, 1},
+		of(disc("ARRAY["+strings.Join(many, ", ")+"]", "")):                     {0, 0, 36},
+		of(disc("0.5", ""), "max(birth_year)"):                                  {4, 0, 4},
+		of(disc("0.5", ""), "max(birth_year) FILTER (WHERE birth_year > 1950)"): {4, 1, 4},
+		of(disc("0", "")):                                    {1, 1, 1},
+		of(disc("0.5", ""), disc("0.5", "")):                 {3, 0, 3},
+		of(disc("0.3", ""), disc("0.7", " DESC")):            {3, 0, 3},
+		of(disc("0.5", ""), "dp.upper("+disc("0.1", "")+")"): {0, 0, 6},
 	} {
-		for _, pure := range []bool{false, true} {
-			got := 0
-			for _, s := range chosenBlock(t, sql, choiceSettings(pure)).Sets[0].Statistics() {
-				got += s.Choices
+		for i := range choices {
+			s, got := choiceSettings(i == pure), 0
+			if i == forced {
+				s.Mechanism = "exponential"
 			}
-			if got != choices {
-				t.Errorf("%s, pure: %t: %d choices, want %d", sql, pure, got, choices)
+			for _, st := range chosenBlock(t, sql, s).Sets[0].Statistics() {
+				got += st.Choices
+			}
+			if got != choices[i] {
+				t.Errorf("%s, %d of %d, %d, %d: %d choices, want %d", sql, i, zcdp, pure, forced, got, choices[i])
 			}
 		}
 	}

@@ -14,6 +14,20 @@ type rankChooser struct {
 	*GroupingSet
 	of       split
 	settings Settings
+	// miss is the probability with which intervals may miss the percentile.
+	miss float64
+}
+
+// groupsAtOnce is of how many private groups at once intervals hold, where released values decide which of them are shown: their ends are
+// chosen before the number of groups is known. Of more groups the error is unknown.
+const groupsAtOnce = 1 << 8
+
+// alphaOfIntervals is one minus the confidence for which ends of intervals are chosen.
+func alphaOfIntervals(b *BlockPlan) float64 {
+	if alpha := atConfidence(b, nil); alpha > 0 {
+		return alpha
+	}
+	return max(b.alpha/groupsAtOnce, leastAlpha)
 }
 
 // plans lists the histograms of the grouping set with what is read off them.
@@ -21,25 +35,20 @@ func (g rankChooser) plans() []*rankPlan {
 	var out []*rankPlan
 	for i := range g.outputs {
 		o := &g.outputs[i]
-		e, ok := o.estimator.(percentileEstimator)
+		at, fractions, ok := rankOf(o.estimator)
 		if !ok {
 			continue
 		}
-		at := slices.IndexFunc(out, func(p *rankPlan) bool { return p.statistic == e.histogram })
-		if at < 0 {
-			out, at = append(out, &rankPlan{statistic: e.histogram}), len(out)
+		n := slices.IndexFunc(out, func(p *rankPlan) bool { return p.statistic == at })
+		if n < 0 {
+			out, n = append(out, &rankPlan{statistic: at, alpha: g.miss}), len(out)
 		}
-		out[at].add(i, o, e)
+		out[n].add(i, fractions)
+		out[n].alpha = min(out[n].alpha, g.missOf(o))
 	}
 	for _, p := range out {
 		slices.SortFunc(p.fractions, fraction.compare) // whatever their order in the statement
-		for i := range g.outputs {
-			if e, ok := g.outputs[i].estimator.(extremeEstimator); ok && e.histogram == p.statistic {
-				p.why = g.outputs[i].label + " is read off the histogram"
-			}
-		}
 		switch {
-		case p.why != "":
 		case !g.settings.allows(exponential):
 			p.why = "not allowed by the policy"
 		case g.settings.Mechanism != auto && g.settings.Mechanism != exponential:
@@ -51,69 +60,84 @@ func (g rankChooser) plans() []*rankPlan {
 	return out
 }
 
-// add adds a percentile.
-func (p *rankPlan) add(i int, o *output, e percentileEstimator) {
-	p.outputs = append(p.outputs, i)
-	if o.report == "lower" || o.report == "upper" {
-		p.why = "dp." + o.report + " is read off the histogram"
+// rankOf returns which histogram a value by its rank is read off, and its fractions upwards, nil for NULL; false of other outputs.
+func rankOf(e estimator) (statistic int, fractions []*fraction, ok bool) {
+	switch e := e.(type) {
+	case percentileEstimator:
+		for _, q := range e.fractions {
+			if q == nil {
+				fractions = append(fractions, nil)
+				continue
+			}
+			f := fractionOf(e.upwards(*q))
+			fractions = append(fractions, &f)
+		}
+		return e.histogram, fractions, true
+	case extremeEstimator:
+		f := fraction{0, 1}
+		if !e.least {
+			f = fraction{1, 1}
+		}
+		return e.histogram, []*fraction{&f}, true
 	}
-	for _, q := range e.fractions {
-		if q == nil {
-			continue
-		}
-		up := e.upwards(*q)
-		if up <= 0 || up >= 1 {
-			p.why = "the fractions 0 and 1 are read off the histogram"
-			continue
-		}
-		if f := fractionOf(up); !slices.Contains(p.fractions, f) {
-			p.fractions = append(p.fractions, f)
+	return 0, nil, false
+}
+
+// missOf is the probability with which the interval of one output may miss: its call can have a confidence of its own.
+func (g rankChooser) missOf(o *output) float64 {
+	if o.level == 0 {
+		return g.miss
+	}
+	return max(g.miss*(1-o.level)/g.alpha, leastAlpha)
+}
+
+// add adds an output with its fractions.
+func (p *rankPlan) add(i int, fractions []*fraction) {
+	p.outputs = append(p.outputs, i)
+	for _, f := range fractions {
+		if f != nil && !slices.Contains(p.fractions, *f) {
+			p.fractions = append(p.fractions, *f)
 		}
 	}
 }
 
-// choose replaces histograms by choices of buckets where the error of their ranks is the less, by public numbers
-// alone: the number of fractions, the buckets, and what either does for the same price. It comes when the
-// histograms have their mechanisms.
+// aims are the choices of all fractions.
+func (p *rankPlan) aims() (all []aim) {
+	for _, f := range p.fractions {
+		all = append(all, f.aims()...)
+	}
+	return all
+}
+
+// choose replaces histograms by choices of buckets where the ends of their intervals are the nearer by rank, by public numbers
+// alone: the number of choices, the buckets, and what either does for the same price. How wide the intervals of one answer
+// are depends on the data: to take the narrower would spoil their confidence. It comes when the histograms have their mechanisms.
 func (g rankChooser) choose() error {
 	if err := g.checkModes(); err != nil {
 		return err
 	}
 	g.ranks = g.plans()
 	for _, p := range g.ranks {
-		var err error
 		if p.why != "" {
-			err = g.refuse(p)
-		} else {
-			err = g.compare(p)
+			continue
 		}
-		if err != nil {
+		if err := g.compare(p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// refuse refuses percentiles that are asked for by choices, and cannot be.
-func (g rankChooser) refuse(p *rankPlan) error {
-	if g.settings.Mechanism != exponential || !g.settings.allows(exponential) || len(p.fractions) == 0 {
-		return nil
-	}
-	o := &g.outputs[p.outputs[0]]
-	return pgerr.New(pgerr.InvalidParameterValue, "the mechanism exponential cannot answer %s here", o.label).At(o.at).
-		WithDetail("It is read off a histogram: %s.", p.why).WithHint("SET dp.mechanism = auto.")
-}
-
 // compare takes the choices if they are better.
 func (g rankChooser) compare(p *rankPlan) error {
 	st := g.statistics[p.statistic]
-	tree := st.statisticForm.(histogram) //nolint:forcetypeassert // percentiles are read off histograms
+	tree := st.statisticForm.(histogram) //nolint:forcetypeassert // values by their ranks are read off histograms
 	shape, err := bucketsOf(tree.term, g.size)
 	if err != nil {
 		return err
 	}
 	p.histogram = g.errorOfHistogram(p)
-	st.statisticForm = quantiles{histogram{tree.term, shape}, p.fractions}
+	st.statisticForm = quantiles{histogram{tree.term, shape}, p.aims(), p.alpha}
 	err = g.assignTo(st)
 	if err == nil {
 		p.choice = g.errorOfChoices(p)
@@ -149,43 +173,55 @@ func (g rankChooser) assignTo(s *statistic) error {
 	return s.assign(g.of.part(s.shares))
 }
 
-// show replaces the estimators of the percentiles.
+// show replaces the estimators of the outputs.
 func (g rankChooser) show(p *rankPlan, shape estimate.Shape) {
 	for _, i := range p.outputs {
-		e, _ := g.outputs[i].estimator.(percentileEstimator)
-		c := chosenPercentile{percentileOf: e.percentileOf, ranked: e.ranked, fractions: e.fractions, shape: shape}
-		for _, q := range e.fractions {
-			at := -1
-			if q != nil {
-				at = slices.Index(p.fractions, fractionOf(e.upwards(*q)))
-			}
-			c.choices = append(c.choices, at)
+		o := &g.outputs[i]
+		c := chosenRank{shape: shape, alpha: p.alpha}
+		switch e := o.estimator.(type) {
+		case percentileEstimator:
+			c.ranked, c.array = e.ranked, e.array
+		case extremeEstimator:
+			c.ranked = e.ranked
 		}
-		g.outputs[i].estimator = c
+		_, fractions, _ := rankOf(o.estimator)
+		for _, f := range fractions {
+			if f == nil {
+				c.cells = append(c.cells, chosenCell{null: true})
+				continue
+			}
+			c.cells = append(c.cells, cellOf(*f, p.aims()))
+		}
+		o.estimator = c
 	}
 }
 
-// errorOfHistogram is the largest error of a rank that is read off the histogram, in rows of the limit.
+// errorOfHistogram is how far, by rank, an end of an interval may be that is read off the histogram, in rows of the limit: the
+// counts at an end are off by as much as it is moved for.
 func (g rankChooser) errorOfHistogram(p *rankPlan) float64 {
 	clips, limit := g.statistics[p.statistic].comparedAt(g.leastClips())
-	r, most := g.observed(integers{clips: clips}), 0.0
+	r, most := g.observed(integers{clips: clips}).at(p.alpha), 0.0
 	for _, i := range p.outputs {
-		e, _ := g.outputs[i].estimator.(percentileEstimator)
-		for _, q := range e.fractions {
-			if q != nil {
-				most = math.Max(most, must(e.tree(r).RankError(e.upwards(*q), r.alpha)).Most()/limit)
+		switch e := g.outputs[i].estimator.(type) {
+		case percentileEstimator:
+			for _, q := range e.fractions {
+				if q != nil {
+					most = math.Max(most, 2*must(e.tree(r).RankError(e.upwards(*q), r.alpha)).Most()/limit)
+				}
 			}
+		case extremeEstimator:
+			most = math.Max(most, e.estimatorOf(r).Most()/limit)
 		}
 	}
 	return most
 }
 
-// errorOfChoices is the largest error of a choice, in rows of the limit.
+// errorOfChoices is how far, by rank, an end of an interval may be that is chosen, in rows of the limit.
 func (g rankChooser) errorOfChoices(p *rankPlan) float64 {
 	s := g.statistics[p.statistic]
 	clips, limit := s.comparedAt(g.leastClips())
-	r, most := g.observed(integers{clips: clips}), 0.0
-	for i := range p.fractions {
+	r, most := g.observed(integers{clips: clips}).at(p.alpha), 0.0
+	for i := range p.aims() {
 		most = math.Max(most, r.choiceError(p.statistic, i)/limit)
 	}
 	return most

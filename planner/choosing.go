@@ -30,7 +30,8 @@ type choosing interface {
 	weight() int64
 	// noiseWeight is the weight of noise in the penalty of the limit's choice.
 	noiseWeight() float64
-	// unlikely is how far a choice is from the best one, in rows, but with probability alpha, where the mechanism
+	// unlikely is how far a choice is from the best, or an end from the percentile, in rows, but with probability alpha,
+	// where the mechanism
 	// is that of one row and ε.
 	unlikely(i int, epsilon, alpha float64) float64
 }
@@ -141,7 +142,8 @@ type Choices struct {
 	Of                  []Chooser
 }
 
-// choiceError is how far choice i of a statistic is from the best, in rows, but with probability alpha, where its
+// choiceError is how far choice i of a statistic is from the best, or an end from the percentile, in rows, but with
+// probability alpha, where its
 // unit counts up to the limit of some levels.
 func (s *statistic) choiceError(i int, levels []int, alpha float64) float64 {
 	limit, of := 1.0, s.budget
@@ -192,15 +194,17 @@ func (s *statistic) comparedAt(clips []Clip) (_ []Clip, limit float64) {
 	return clips, n.Grid.Limit(level)
 }
 
-// A rankPlan says how percentiles of one argument are answered: by a histogram, from which all are read, or by a
-// choice of a bucket for each.
+// A rankPlan says how percentiles, MIN and MAX of one argument are answered: by a histogram, from which all are read, or by
+// choices of buckets for each.
 type rankPlan struct {
 	statistic int
 	outputs   []int
 	fractions []fraction
+	// alpha is the probability with which an interval may miss.
+	alpha float64
 	// why says why there is no choice; empty if there could be one.
 	why string
-	// histogram and choice are the errors of the rank, in rows of a unit's limit.
+	// histogram and choice are how far the ends of intervals may be by rank, in rows of a unit's limit.
 	histogram, choice float64
 	chosen            bool
 }
@@ -226,7 +230,7 @@ func (p *rankPlan) explain(w *tree, depth int, g *GroupingSet) {
 		if p.chosen == (i == 0) {
 			chosen = " (chosen)"
 		}
-		w.line(depth, "%s: rank within %s%s%s", way.name, Number(way.error*factor), of, chosen)
+		w.line(depth, "%s: the interval ends within %s%s by rank%s", way.name, Number(way.error*factor), of, chosen)
 	}
 }
 
@@ -264,7 +268,7 @@ func (r observation) choice(statistic, i int) int {
 	return int(n.Int64())
 }
 
-// choiceError is how far that is from the best choice, in rows, but with the probability of an error.
+// choiceError is how far that is from the best, or from the percentile, in rows, but with the probability of an error.
 func (r observation) choiceError(statistic, i int) float64 {
 	s := r.statistics[statistic]
 	var levels []int

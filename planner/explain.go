@@ -338,11 +338,7 @@ func (p *Plan) Remarks() []string {
 	for _, g := range p.sets() {
 		for i := range g.outputs {
 			o := &g.outputs[i]
-			_, chosen := o.estimator.(chosenPercentile)
-			switch {
-			case o.report == "error" && chosen:
-				say("dp.error is NULL of %s: its error is of ranks. dp.lower and dp.upper bound it.", o.label)
-			case o.report == "error" && o.silent:
+			if o.report == "error" && o.silent {
 				say("dp.error is NULL of %s: no error of the value is known.", o.label)
 			}
 		}

@@ -130,9 +130,6 @@ func (g *GroupingSet) errorBar(o *output, rows []integers, alpha float64) ErrorB
 			bar.Beyond = max(bar.Beyond, below, above)
 		}
 	}
-	if c, ok := o.estimator.(chosenPercentile); ok && len(shown) > 0 {
-		bar.Said = c.saidAfter(shown)
-	}
 	bar.Hidden = len(shown) == 0 && len(rows) > 0
 	return bar
 }

@@ -20,6 +20,8 @@ type lattice struct {
 	low, high int64
 	// digits is how many decimals the step has.
 	digits int
+	// rounds says that values may be between two integers of the grid, and are counted at the nearest.
+	rounds bool
 	// technical says that the bounds are of the computation alone: nothing is known of the values.
 	technical bool
 }
@@ -54,10 +56,11 @@ func latticeOf(e scalar.Expr, digits int, known bool, in scalar.Interval) (latti
 		if known {
 			l.digits = min(digits, maxDigits)
 		}
+		l.rounds = !known || digits > maxDigits
 		l.scale.Exp(big.NewInt(10), big.NewInt(int64(l.digits)), nil)
 	case pgtype.FloatFamily:
 		l.scale.Lsh(l.scale, floatShift(in.Low, in.High))
-		l.digits = floatDigits
+		l.digits, l.rounds = floatDigits, true
 	}
 	l.step = new(big.Rat).SetFrac(big.NewInt(1), l.scale)
 	low, ok1 := toInt64(pgtype.Floor(scaled(in.Low, l.scale)))

@@ -22,7 +22,11 @@ func TestNoiseWeight(t *testing.T) {
 		{[]fraction{{a: 1, c: 2}, {a: 19, c: 20}}, 20 * math.Pow(19, 0.25)},
 		{many, 200},
 	} {
-		if got := (quantiles{fractions: c.fractions}).noiseWeight(); math.Abs(got-c.want) > 1e-9 {
+		var aims []aim
+		for _, f := range c.fractions {
+			aims = append(aims, f.aims()...)
+		}
+		if got := (quantiles{aims: aims}).noiseWeight(); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%d fractions from %v on weigh %v, want %v", len(c.fractions), c.fractions[0], got, c.want)
 		}
 	}

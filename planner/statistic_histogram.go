@@ -1,9 +1,7 @@
 package planner
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"math/big"
 	"slices"
 	"strconv"
@@ -11,7 +9,6 @@ import (
 
 	"dpproxy/dp"
 	"dpproxy/estimate"
-	"dpproxy/mechanisms"
 	"dpproxy/planner/sqltext"
 )
 
@@ -134,106 +131,4 @@ func (f histogram) places(row [][]byte) ([]Cell, bool) {
 		at += f.tree.Nodes(l)
 	}
 	return []Cell{{At: at, Sum: row[2]}}, true
-}
-
-// A fraction is a/c in lowest terms, 0 < a < c.
-type fraction struct{ a, c int64 }
-
-// leastFraction is the precision of fractions that have no short decimal form.
-const leastFraction = 1_000_000
-
-// fractionOf returns the fraction of a number strictly between 0 and 1: that of its decimals, or the nearest
-// millionth.
-func fractionOf(q float64) fraction {
-	r, ok := new(big.Rat).SetString(strconv.FormatFloat(q, 'g', -1, 64))
-	if !ok || r.Denom().Cmp(big.NewInt(leastFraction)) > 0 {
-		millionths := min(max(math.Round(q*leastFraction), 1), leastFraction-1)
-		r = big.NewRat(int64(millionths), leastFraction)
-	}
-	return fraction{r.Num().Int64(), r.Denom().Int64()}
-}
-
-// String writes the fraction exactly.
-func (f fraction) String() string { return fmt.Sprintf("%d/%d", f.a, f.c) }
-
-func (f fraction) compare(other fraction) int { return cmp.Compare(f.a*other.c, other.a*f.c) }
-
-// worst is by how much more than its weight a unit changes a score.
-func (f fraction) worst() int64 { return max(f.a, f.c-f.a) }
-
-// Quantiles are the buckets of an argument that hold quantiles of it.
-type quantiles struct {
-	histogram
-	fractions []fraction
-}
-
-// maxChosen and minChosen bound the buckets of one partition, maxAllChosen those of all, and privateChosen those
-// of private groups: four times as many cost ln 4 in the error.
-const (
-	maxChosen     = 1 << 14
-	minChosen     = 1 << 8
-	maxAllChosen  = 1 << 16
-	privateChosen = 1 << 12
-)
-
-// bucketsOf returns the shape of buckets to choose from, in so many public groups, 0 for private ones.
-func bucketsOf(t term, groups int) (estimate.Shape, error) {
-	buckets := privateChosen
-	if groups > 0 {
-		buckets = min(maxChosen, max(minChosen, maxAllChosen/groups))
-	}
-	return t.cut(buckets, max(buckets, 2))
-}
-
-// String names the statistic.
-func (f quantiles) String() string {
-	parts := make([]string, len(f.fractions))
-	for i, q := range f.fractions {
-		parts[i] = q.String()
-	}
-	return fmt.Sprintf("choice of a bucket of %s for %s, of %s", describe(f.arg), strings.Join(parts, ", "), f.grid())
-}
-
-func (f quantiles) choices() int { return len(f.fractions) }
-
-func (f quantiles) question() string {
-	if of := f.tree.Doubling(); of != nil {
-		return fmt.Sprintf("of %d buckets from %d, %d of each doubling from %d up to %d: %v",
-			f.tree.Buckets(), f.values.low, of.Buckets, of.Pivot, f.tree.Width(), f.fractions)
-	}
-	return fmt.Sprintf("of %d buckets of %d from %d: %v", f.tree.Buckets(), f.tree.Width(), f.values.low, f.fractions)
-}
-
-func (f quantiles) chooser(i int, limit, epsilonPico int64, _ bool) (Chooser, error) {
-	return mechanisms.NewQuantile(limit, f.fractions[i].a, f.fractions[i].c, epsilonPico)
-}
-
-func (f quantiles) weight() (most int64) {
-	for _, q := range f.fractions {
-		most = max(most, q.worst())
-	}
-	return most
-}
-
-// Weights of noise: of a median, and the most of any percentile.
-const (
-	medianWeight = 20
-	tailWeight   = 200
-)
-
-// noiseWeight grows with the odds that a row is on the longer side: what a choice may miss by follows that side, and of the
-// shorter one nothing must be missed. The percentiles of one argument have one limit; it is for all alike.
-func (f quantiles) noiseWeight() float64 {
-	sum := 0.0
-	for _, q := range f.fractions {
-		odds := float64(q.worst()) / float64(q.c-q.worst())
-		sum += math.Log(math.Min(medianWeight*math.Sqrt(odds), tailWeight))
-	}
-	return math.Exp(sum / float64(len(f.fractions)))
-}
-
-// unlikely is 2·max(a, c−a)·ln(B/α)/ε in scores, of which a row has c.
-func (f quantiles) unlikely(i int, epsilon, alpha float64) float64 {
-	q := f.fractions[i]
-	return 2 * float64(q.worst()) / float64(q.c) * math.Log(float64(f.tree.Buckets())/alpha) / epsilon
 }

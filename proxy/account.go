@@ -24,6 +24,7 @@ type account struct {
 	clamp      string   // which bounds to write, for a smaller error
 	bounds     string
 	leftOut    []string
+	ranks      []string // how far intervals reach by rank
 	groups     []string
 	// hidden are the values that are NULL since their groups show too few rows, of all that could be.
 	hidden, all int
@@ -35,7 +36,7 @@ func newAccount(text string, plan *planner.Plan, released [][]*planner.Released,
 	a := &account{
 		text: text, receipt: r, mechanism: plan.Mechanism, confidence: confidence, errors: errorBars(plan, released),
 		outside: plan.Outside(released), clamp: planner.WideExtents(plan, released), bounds: plan.Clamped(),
-		leftOut: leftOut(plan, released), untold: plan.Untold,
+		leftOut: leftOut(plan, released), ranks: planner.RanksOf(plan, released), untold: plan.Untold,
 	}
 	a.hidden, a.all = smallGroups(plan, released)
 	for i, b := range plan.Blocks {
@@ -58,7 +59,7 @@ func (a *account) notice(ctx context.Context, c *cashier.Cashier) wire.Notice {
 	if a.bounds != "" {
 		said = append(said, "Values are clamped: "+a.bounds+". The error does not include what clamping leaves out.")
 	}
-	said = append(said, a.leftOut...)
+	said = append(append(said, a.leftOut...), a.ranks...)
 	if a.hidden > 0 {
 		said = append(said, fmt.Sprintf("%d of %d values are NULL: %s.", a.hidden, a.all, tooFew))
 		n.Hint = "SET dp.small_groups = show shows what noise makes of them."

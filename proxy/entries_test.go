@@ -369,9 +369,9 @@ func TestEntriesOfSuggestedBounds(t *testing.T) {
 		Scan(&lower, &upper, &clamped); err != nil || lower > upper {
 		t.Fatalf("the bounds are %d and %d (%v)", lower, upper, err)
 	}
-	const asked, choice = 4 * dp.PicoPerUnit / 10, 18 * dp.PicoPerUnit / 100
+	const asked, choice = 4 * dp.PicoPerUnit / 10, 6 * dp.PicoPerUnit / 100 // of two percentiles, each with two ends
 	each := dp.BoundedRangeEvent{Epsilon: big.NewRat(choice, dp.PicoPerUnit)}.String()
-	want := []string{"laplace l0=1 linf=1 scale=25", each, each}
+	want := append([]string{"laplace l0=1 linf=1 scale=25"}, slices.Repeat([]string{each}, 6)...)
 	if !slices.Equal(ledger.first, want) {
 		t.Errorf("the entries are\n%q, want\n%q", ledger.first, want)
 	}

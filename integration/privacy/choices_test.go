@@ -17,12 +17,13 @@ const perYear = "SELECT count(id) FROM generate_series(%d, %d) y LEFT JOIN patie
 
 const (
 	middle = "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY birth_year) - 1920 FROM patients"
+	least  = "SELECT min(birth_year) - 1920 FROM patients"
 	common = "SELECT mode() WITHIN GROUP (ORDER BY birth_year) - 1928 FROM patients WHERE birth_year BETWEEN 1928 AND 1932"
 )
 
 // TestLawOfChoices asks for a percentile and a mode thousands of times on the real path, and compares what is
-// chosen with the exact law, computed here from the rows: nine tenths of the budget are of the choice, and a patient
-// has one row. A law for half the sensitivity must be rejected.
+// chosen with the exact law, computed here from the rows: nine tenths of the budget are of the choices, of which a percentile has
+// three, itself and the ends of its interval; and a patient has one row. A law for half the sensitivity must be rejected.
 func TestLawOfChoices(t *testing.T) {
 	pure := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
 	zcdp := sitetest.New(t, sitetest.ClinicSchema, strings.Replace(sitetest.ClinicPolicy, "epsilon: 9000", "epsilon: 5000, delta: 1e-6", 1))
@@ -34,15 +35,17 @@ func TestLawOfChoices(t *testing.T) {
 		law               func(counts []float64, epsilon float64) []float64
 		enough            int // draws
 	}{
-		{"percentile", middle, fmt.Sprintf(perYear, 1920, 2010), zcdp, math.Sqrt(8 * 0.9 * epsilon * epsilon / 2), medianLaw, 1200},
-		{"percentile in a pure budget", middle, fmt.Sprintf(perYear, 1920, 2010), pure, 0.9 * epsilon, medianLaw, 1200},
+		{"percentile", middle, fmt.Sprintf(perYear, 1920, 2010), zcdp, math.Sqrt(8 * 0.3 * epsilon * epsilon / 2), medianLaw, 1200},
+		{"percentile in a pure budget", middle, fmt.Sprintf(perYear, 1920, 2010), pure, 0.3 * epsilon, medianLaw, 1200},
+		{"MIN", least, fmt.Sprintf(perYear, 1920, 2010), zcdp, math.Sqrt(8 * 0.9 * epsilon * epsilon / 2), leastLaw, 1200},
 		{"mode", common, fmt.Sprintf(perYear, 1928, 1932), zcdp, math.Sqrt(8 * 0.9 * epsilon * epsilon / 2), modeLaw, 2000},
 		{"mode in a pure budget", common, fmt.Sprintf(perYear, 1928, 1932), pure, 0.9 * epsilon, flipLaw, 2000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			counts := trueCounts(t, c.site, c.counts)
 			chosen := make([]int64, draws(t, c.enough))
-			repeat(t, c.site.Run(t), fmt.Sprintf("SET dp.epsilon = %v; SET dp.small_groups = show", epsilon), c.sql, len(chosen),
+			const set = "SET dp.epsilon = %v; SET dp.small_groups = show; SET dp.mechanism = exponential"
+			repeat(t, c.site.Run(t), fmt.Sprintf(set, epsilon), c.sql, len(chosen),
 				func(k int, row pgx.Row) error { return row.Scan(&chosen[k]) })
 			right := lawOf(c.law(counts, c.epsilon))
 			if p := stattest.Fit(chosen, right); p < stattest.Level {
@@ -78,6 +81,23 @@ func medianLaw(counts []float64, epsilon float64) []float64 {
 		before := 2*below - total
 		below += n
 		scores[j] = -max(0, before, -(2*below - total))
+	}
+	return softmax(scores, epsilon/2)
+}
+
+// leastLaw is that of the bucket of a row near the least: as many rows are passed over as the choice is off by with a probability of 5 %,
+// and one more. The last bucket has no end.
+func leastLaw(counts []float64, epsilon float64) []float64 {
+	target := math.Ceil(2*math.Log(float64(len(counts))/0.05)/epsilon+1) + 1
+	below, scores := 0.0, make([]float64, len(counts))
+	for j, n := range counts {
+		if j > 0 {
+			scores[j] = -max(0, below-target)
+		}
+		below += n
+		if j+1 < len(counts) {
+			scores[j] = min(scores[j], below-target)
+		}
 	}
 	return softmax(scores, epsilon/2)
 }

@@ -1,0 +1,189 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"dpproxy/dp"
+	"dpproxy/estimate"
+	"dpproxy/mechanisms"
+)
+
+// A fraction is a/c in lowest terms, 0 ≤ a ≤ c.
+type fraction struct{ a, c int64 }
+
+// leastFraction is the precision of fractions that have no short decimal form.
+const leastFraction = 1_000_000
+
+// fractionOf returns the fraction of a number from 0 to 1: that of its decimals, or the nearest millionth strictly between.
+func fractionOf(q float64) fraction {
+	r, ok := new(big.Rat).SetString(strconv.FormatFloat(q, 'g', -1, 64))
+	if !ok || r.Denom().Cmp(big.NewInt(leastFraction)) > 0 {
+		millionths := min(max(math.Round(q*leastFraction), 1), leastFraction-1)
+		r = big.NewRat(int64(millionths), leastFraction)
+	}
+	return fraction{r.Num().Int64(), r.Denom().Int64()}
+}
+
+// String writes the fraction exactly.
+func (f fraction) String() string { return fmt.Sprintf("%d/%d", f.a, f.c) }
+
+func (f fraction) compare(other fraction) int { return cmp.Compare(f.a*other.c, other.a*f.c) }
+
+// worst is by how much more than its weight a unit changes a score.
+func (f fraction) worst() int64 { return max(f.a, f.c-f.a) }
+
+// An aim is the row that one choice looks for: that of a percentile, or one so far from it by rank that the chosen bucket is
+// an end of an interval that holds the percentile.
+type aim struct {
+	fraction
+	// end is 0 of the percentile itself, -1 of the lower end and 1 of the upper one.
+	end int
+}
+
+// extreme says that the fraction is 0 or 1: of these only a row inside of the least and the greatest can be found, and the outer end
+// of the interval is the bound of the values.
+func (f fraction) extreme() bool { return f.a == 0 || f.a == f.c }
+
+// aims are the choices that a percentile of the fraction takes.
+func (f fraction) aims() []aim {
+	switch {
+	case f.a == 0:
+		return []aim{{f, 1}}
+	case f.a == f.c:
+		return []aim{{f, -1}}
+	}
+	return []aim{{f, -1}, {f, 0}, {f, 1}}
+}
+
+// String names the row.
+func (a aim) String() string {
+	of := a.fraction.String()
+	switch {
+	case a.a == 0:
+		of = "the least"
+	case a.a == a.c:
+		of = "the greatest"
+	}
+	switch a.end {
+	case -1:
+		return "below " + of
+	case 1:
+		return "above " + of
+	}
+	return of
+}
+
+// Quantiles are the buckets of an argument that hold quantiles of it, and the ends of intervals that hold these.
+type quantiles struct {
+	histogram
+	aims []aim
+	// alpha is the probability with which an interval of both ends may miss.
+	alpha float64
+}
+
+// maxChosen and minChosen bound the buckets of one partition, maxAllChosen those of all, and privateChosen those
+// of private groups: four times as many cost ln 4 in the error.
+const (
+	maxChosen     = 1 << 14
+	minChosen     = 1 << 8
+	maxAllChosen  = 1 << 16
+	privateChosen = 1 << 12
+)
+
+// bucketsOf returns the shape of buckets to choose from, in so many public groups, 0 for private ones.
+func bucketsOf(t term, groups int) (estimate.Shape, error) {
+	buckets := privateChosen
+	if groups > 0 {
+		buckets = min(maxChosen, max(minChosen, maxAllChosen/groups))
+	}
+	return t.cut(buckets, max(buckets, 2))
+}
+
+// String names the statistic.
+func (f quantiles) String() string {
+	parts := make([]string, len(f.aims))
+	for i, a := range f.aims {
+		parts[i] = a.String()
+	}
+	return fmt.Sprintf("choice of a bucket of %s for %s, of %s", describe(f.arg), strings.Join(parts, ", "), f.grid())
+}
+
+func (f quantiles) choices() int { return len(f.aims) }
+
+func (f quantiles) question() string {
+	if of := f.tree.Doubling(); of != nil {
+		return fmt.Sprintf("of %d buckets from %d, %d of each doubling from %d up to %d: %v at %v",
+			f.tree.Buckets(), f.values.low, of.Buckets, of.Pivot, f.tree.Width(), f.aims, f.alpha)
+	}
+	return fmt.Sprintf("of %d buckets of %d from %d: %v at %v", f.tree.Buckets(), f.tree.Width(), f.values.low, f.aims, f.alpha)
+}
+
+func (f quantiles) chooser(i int, limit, epsilonPico int64, _ bool) (Chooser, error) {
+	a := f.aims[i]
+	if a.end == 0 {
+		return mechanisms.NewQuantile(limit, a.a, a.c, epsilonPico)
+	}
+	target := math.Ceil(f.margin(i, float64(epsilonPico)/dp.PicoPerUnit)*float64(a.c)*float64(limit)) + 1
+	if !(target < mostTarget) {
+		return nil, mechanisms.ErrParameter
+	}
+	return mechanisms.NewQuantileBeside(limit, a.a, a.c, int64(a.end)*int64(target), epsilonPico)
+}
+
+// mostTarget is the farthest that an end is looked for, in steps of scores.
+const mostTarget = 1 << 61
+
+// margin is how far from the percentile an end is looked for, in rows of a unit's limit: by more than its choice is off, but with the
+// probability of an end, and by a row more. Then no row of the percentile is beyond the chosen bucket: one in bucket k has
+// D(k) ≤ c−a rows and D(k+1) ≥ −a rows ([estimate.RankError]).
+func (f quantiles) margin(i int, epsilon float64) float64 {
+	a := f.aims[i]
+	return f.missed(i, epsilon, f.alpha) + float64(a.worst())/float64(a.c)
+}
+
+// missed is 2·max(a, c−a)·ln(B/α)/ε in scores, of which a row has c: how far a choice is from the row that it looks for. Of an
+// interval with two ends each has half of α.
+func (f quantiles) missed(i int, epsilon, alpha float64) float64 {
+	a := f.aims[i]
+	if a.end != 0 && !a.extreme() {
+		alpha /= 2
+	}
+	return 2 * float64(a.worst()) / float64(a.c) * math.Log(float64(f.tree.Buckets())/alpha) / epsilon
+}
+
+func (f quantiles) weight() (most int64) {
+	for _, a := range f.aims {
+		most = max(most, a.worst())
+	}
+	return most
+}
+
+// Weights of noise: of a median, and the most of any percentile.
+const (
+	medianWeight = 20
+	tailWeight   = 200
+)
+
+// noiseWeight grows with the odds that a row is on the longer side: what a choice may miss by follows that side, and of the
+// shorter one nothing must be missed. The percentiles of one argument have one limit; it is for all alike.
+func (f quantiles) noiseWeight() float64 {
+	sum := 0.0
+	for _, a := range f.aims {
+		odds := float64(a.worst()) / float64(a.c-a.worst())
+		sum += math.Log(math.Min(medianWeight*math.Sqrt(odds), tailWeight))
+	}
+	return math.Exp(sum / float64(len(f.aims)))
+}
+
+// unlikely is how far a choice is from the percentile, and of an end from as far beyond it as it is looked for.
+func (f quantiles) unlikely(i int, epsilon, alpha float64) float64 {
+	if f.aims[i].end == 0 {
+		return f.missed(i, epsilon, alpha)
+	}
+	return f.margin(i, epsilon) + f.missed(i, epsilon, alpha)
+}
