@@ -228,3 +228,36 @@ func TestSumsLinesSayAll(t *testing.T) {
 		t.Errorf("%d fields: is one of them new, it is to be said in words", fields)
 	}
 }
+
+// TestCoarserGroups holds that the norm of a unit over coarser groups is that of its sums there.
+func TestCoarserGroups(t *testing.T) {
+	row := func(unit int, key, other int64) [][]byte {
+		return [][]byte{number(unit), whole(key), whole(other), nil, nil}
+	}
+	rows := [][][]byte{ // the first unit has the groups that come first and last
+		row(5, 1, 9), row(7, 1, 1), row(7, 1, 2), row(7, 1, 3), row(7, 2, 1), row(7, 2, 1), row(5, 9, 9),
+	}
+	for name, c := range map[string]struct {
+		coarser []Coarser
+		square  uint64
+	}{
+		"none": {nil, 7}, "by the first key": {[]Coarser{{Square: 1, Keys: []int{0}}}, 13},
+		"by the second key, divided": {[]Coarser{{Square: 2, Keys: []int{1}}}, 7},
+		"by the second key":          {[]Coarser{{Square: 1, Keys: []int{1}}}, 11},
+		"all together, divided":      {[]Coarser{{Square: 3}}, 9},
+		"the largest":                {[]Coarser{{Square: 3}, {Square: 1, Keys: []int{0}}}, 13},
+	} {
+		spec := adding()
+		spec.Keys = append(spec.Keys, spec.Keys[0])
+		spec.Sums.Norms[0].Coarser = c.coarser
+		f := New(spec, secret, 1<<30)
+		for _, row := range rows {
+			if err := f.Take(row); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := f.Totals(t.Context(), func(Total) error { return nil }); err != nil || f.adds.bounds[0].size != (wide{0, c.square}) {
+			t.Errorf("%s: %v, not %d, %v", name, f.adds.bounds[0].size, c.square, err)
+		}
+	}
+}

@@ -312,7 +312,7 @@ func drawSums(t *rapid.T) *Spec {
 	spec := &Spec{Unit: Column{Kind: Text}, Sums: &Sums{Columns: []Number{
 		{Kind: Truth}, {Kind: Whole, Low: math.MinInt64, High: math.MaxInt64}, {Kind: Whole, Low: math.MinInt64, High: math.MaxInt64},
 	}}}
-	for range rapid.IntRange(1, 2).Draw(t, "keys") {
+	for range rapid.SampledFrom([]int{1, 2, 2}).Draw(t, "keys") {
 		spec.Keys = append(spec.Keys, Key{Column{Kind: Text}, Same})
 	}
 	spec.Groups = rapid.IntRange(0, 4).Draw(t, "groups")
@@ -374,7 +374,7 @@ func drawSums(t *rapid.T) *Spec {
 
 // drawBound draws the norm of a summand.
 func drawBound(t *rapid.T, spec *Spec, summand int) Bound {
-	b := Bound{Summand: summand, Kind: rapid.SampledFrom([]BoundKind{Largest, Absolute, Root}).Draw(t, "kind")}
+	b := Bound{Summand: summand, Kind: rapid.SampledFrom([]BoundKind{Largest, Absolute, Root, Root, Root}).Draw(t, "kind")}
 	if rapid.IntRange(0, 5).Draw(t, "bounded") == 0 {
 		b.Level = rapid.IntRange(0, 9).Draw(t, "level")
 		return b
@@ -389,13 +389,13 @@ func drawBound(t *rapid.T, spec *Spec, summand int) Bound {
 		return b
 	}
 	b.Counted = summand == 0 && rapid.Bool().Draw(t, "counted")
-	if rapid.Bool().Draw(t, "coarser") {
-		b.Signed = !b.Counted && rapid.Bool().Draw(t, "signed")
+	if rapid.Bool().Draw(t, "all together") {
 		b.Coarser = append(b.Coarser, Coarser{Square: rapid.Int64Range(1, 5).Draw(t, "square")})
-		if len(spec.Keys) > 1 {
-			b.Coarser = append(b.Coarser, Coarser{Square: rapid.Int64Range(1, 5).Draw(t, "square"), Keys: []int{1}})
-		}
 	}
+	if len(spec.Keys) > 1 && rapid.Bool().Draw(t, "coarser") {
+		b.Coarser = append(b.Coarser, Coarser{Square: rapid.Int64Range(1, 5).Draw(t, "square"), Keys: []int{1}})
+	}
+	b.Signed = b.Coarser != nil && !b.Counted && rapid.Bool().Draw(t, "signed")
 	return b
 }
 
