@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,10 +89,10 @@ func equivalent(w *world, st sqlgen.Statement, p *planned) error {
 		}
 		slices.SortStableFunc(rows, func(a, b []string) int { return cmp.Compare(nulls(a), nulls(b)) }) // NULL can be anything
 		for _, row := range rows {
-			same := func(m []string) bool { return sameCells(st, reads, row, m) == nil }
+			same := func(m []string) bool { return w.sameCells(st, reads, row, m) == nil }
 			i := slices.IndexFunc(mine[key], same)
 			if i < 0 {
-				err := sameCells(st, reads, row, mine[key][0])
+				err := w.sameCells(st, reads, row, mine[key][0])
 				return fmt.Errorf("the group %q: %w\nPostgres %q\ndpproxy  %q", key, err, row, mine[key])
 			}
 			mine[key] = slices.Delete(mine[key], i, i+1)
@@ -169,26 +170,27 @@ func number(s string) float64 {
 }
 
 // sameCells compares one row with Postgres's. A statement that reads nothing is answered as Postgres answers it.
-func sameCells(st sqlgen.Statement, reads bool, want, got []string) error {
+func (w *world) sameCells(st sqlgen.Statement, reads bool, want, got []string) error {
 	for i, o := range st.Outputs {
 		if !reads && want[i] == got[i] {
 			continue
 		}
-		if err := sameCell(o, want[i], got[i]); err != nil {
+		if err := w.sameCell(o, want[i], got[i]); err != nil {
 			return fmt.Errorf("column %d: %w", i+1, err)
 		}
 	}
 	return nil
 }
 
-func sameCell(o sqlgen.Output, want, got string) error {
+func (w *world) sameCell(o sqlgen.Output, want, got string) error {
 	a, b := number(want), number(got)
-	near := func(relative float64) error {
-		if want != null && math.Abs(a-b) > relative*max(1, math.Abs(a)) {
+	within := func(by float64) error {
+		if want != null && math.Abs(a-b) > by {
 			return fmt.Errorf("%s is not %s", got, want)
 		}
 		return nil
 	}
+	near := func(relative float64) error { return within(relative * max(1, math.Abs(a))) }
 	switch o {
 	case sqlgen.Key, sqlgen.Count:
 		if want != got {
@@ -207,9 +209,29 @@ func sameCell(o sqlgen.Output, want, got string) error {
 		return near(onLattice)
 	case sqlgen.Variance, sqlgen.Deviation:
 		return near(ofSquares)
+	case sqlgen.Covariance:
+		return within(max(ofSquares*max(1, math.Abs(a)), ofProducts(w.widest())))
 	case sqlgen.Rank:
 	}
 	return nil
+}
+
+// ofProducts is how far rounding may move a covariance of values that bounds of some width hold. The largest product of distances from the
+// middles of the bounds has 2³⁰ units (planner/statistic_product.go), each product is rounded by less than one, and so is their mean,
+// which COVAR_SAMP multiplies by N/(N−1), at most two.
+func ofProducts(width float64) float64 { return 2 * (width / 2) * (width / 2) / (1 << 30) }
+
+// widest is the width of the widest bounds of numbers.
+func (w *world) widest() (width float64) {
+	for _, n := range w.cat.Protected() {
+		for _, c := range w.cat.Table(n).Columns {
+			if b := c.Bounds; b != nil && b.Low != nil {
+				of, _ := new(big.Rat).Sub(b.High, b.Low).Float64()
+				width = max(width, of)
+			}
+		}
+	}
+	return width
 }
 
 // onLattice and ofSquares are how far rounding to lattices may move an answer, relative

@@ -3,6 +3,7 @@ package plantest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -13,7 +14,8 @@ type Node struct {
 	Name string
 	// Work counts, over all loops, the loop itself, the rows that the node returned and those that it
 	// left out. It is 0 of a node that was never executed. How many groups parallel workers have follows from which of them
-	// takes which rows: these do not count.
+	// takes which rows: these do not count. The inner side of a join that each process reads for itself counts once: who of them was
+	// launched, and in time for a row, differs from run to run.
 	Work float64
 	// Off is by how much the work may be more or less: of several loops EXPLAIN tells the mean number of rows, rounded.
 	Off float64
@@ -35,6 +37,7 @@ type explained struct {
 	Joined   float64 `json:"Rows Removed by Join Filter"`
 	Recheck  float64 `json:"Rows Removed by Index Recheck"`
 	Partial  string  `json:"Partial Mode"`
+	Aware    bool    `json:"Parallel Aware"`
 
 	Plans []explained `json:"Plans"`
 }
@@ -50,12 +53,51 @@ func Nodes(output []byte) ([]Node, error) {
 		if s.Plan == nil {
 			return nil, fmt.Errorf("plantest: no plan in %.200s", output)
 		}
-		all = append(all, s.Plan.nodes(0, "")...)
+		all = append(all, s.Plan.nodes(0, "", outside)...)
 	}
 	return all, nil
 }
 
-func (e *explained) nodes(depth int, within string) []Node {
+// A side is where a node stands among parallel processes.
+type side int
+
+const (
+	outside  side = iota // one process executes it
+	shared               // below Gather: each process has a part, and executes it once
+	repeated             // below Gather, once for each row of another node
+	each                 // below Gather: each process has all of it, once
+)
+
+// sideOf returns where a node stands whose parent stands on a side.
+func (e *explained) sideOf(parent *explained, above side) side {
+	switch {
+	case strings.HasPrefix(parent.Type, "Gather"):
+		return shared
+	case above != shared:
+		return above
+	case e.Role == "SubPlan", e.Role == "Inner" && parent.Type == "Nested Loop":
+		return repeated
+	case e.Role == "Inner" && !e.divided():
+		return each
+	}
+	return shared
+}
+
+// divided reports whether the node, or one below, has processes take different rows.
+func (e *explained) divided() bool {
+	return e.Aware || slices.ContainsFunc(e.Plans, func(p explained) bool { return p.divided() })
+}
+
+func (e *explained) nodes(depth int, within string, at side) []Node {
+	processes := 1.0
+	if at == each {
+		processes = max(1, e.Loops)
+	}
+	return e.nodesOf(depth, within, at, processes)
+}
+
+// nodesOf has what several processes do alike count once.
+func (e *explained) nodesOf(depth int, within string, at side, processes float64) []Node {
 	if e.Role == "SubPlan" {
 		within = e.Subplan
 	}
@@ -73,9 +115,14 @@ func (e *explained) nodes(depth int, within string) []Node {
 	if e.spread() {
 		n.Work = e.Loops
 	}
+	n.Work, n.Off = n.Work/processes, n.Off/processes
 	all := []Node{n}
 	for _, p := range e.Plans {
-		all = append(all, p.nodes(depth+1, within)...)
+		if at == each {
+			all = append(all, p.nodesOf(depth+1, within, each, processes)...)
+		} else {
+			all = append(all, p.nodes(depth+1, within, p.sideOf(e, at))...)
+		}
 	}
 	return all
 }

@@ -38,6 +38,8 @@ const (
 	Average
 	// Variance is computed from three sums.
 	Variance
+	// Covariance is computed from three sums, one of them of products.
+	Covariance
 	// Deviation is the root of a variance.
 	Deviation
 	// All is bool_and. Over no rows it is true, and Any false.
@@ -210,14 +212,14 @@ func (g statementGenerator) ofPairs(src source) aggregate {
 	kind := Rank
 	switch name {
 	case "covar_pop", "covar_samp":
-		kind = Variance
+		kind = Covariance
 	case "regr_count":
 		kind = Count
 	case "regr_avgx", "regr_avgy":
 		kind = Average
 	}
 	y, x := g.number(src.cols, 1), g.number(src.cols, 1)
-	if strings.ContainsAny(x+y, "/-*") && kind == Variance {
+	if strings.ContainsAny(x+y, "/-*") && kind == Covariance {
 		kind = Rank
 	}
 	return aggregate{name + "(" + y + ", " + x + ")", kind, "pairs"}
