@@ -16,7 +16,7 @@ import (
 // patients are in that from 1024 on. A law for half the sensitivity must be rejected, and one for twice of it.
 func TestLawOfSuggestedBounds(t *testing.T) {
 	const (
-		epsilon  = 3
+		epsilon  = 6
 		each     = epsilon * 0.9 / 6 // a tenth is for the number of rows, and two percentiles have three choices each
 		patients = 1000
 	)
@@ -25,8 +25,8 @@ func TestLawOfSuggestedBounds(t *testing.T) {
 	for k := range 31 {
 		place[strconv.Itoa(-(1<<k))], place[strconv.Itoa(1<<k)] = int64(31-k), int64(33+k)
 	}
-	lower := make([]int64, draws(t, 2900))
-	repeat(t, s.Run(t), "SET dp.small_groups = show", "SELECT lower FROM dp.suggest_bounds('patients.birth_year', epsilon => 3)",
+	lower := make([]int64, draws(t, 1480))
+	repeat(t, s.Run(t), "SET dp.small_groups = show", "SELECT lower FROM dp.suggest_bounds('patients.birth_year', epsilon => 6)",
 		len(lower), func(k int, row pgx.Row) error {
 			var text string
 			err := row.Scan(&text)
