@@ -194,16 +194,8 @@ func (f *Fold) keep(value uint32) {
 func (f *Fold) Finish(ctx context.Context, sum func(Sum) error, units func(level int, n int64) error) (again bool, err error) {
 	defer guard(&err)
 	defer f.Drop()
-	switch {
-	case f.full:
-		f.begin(true)
-		return true, nil
-	case f.byUnit:
-		f.finishOwn()
-	default:
-		if err := f.finishAll(ctx); err != nil {
-			return false, err
-		}
+	if again, err = f.ended(ctx, f.finishOwn, f.finishAll); again || err != nil {
+		return again, err
 	}
 	if f.kinds != nil && f.kinds.tally() {
 		f.begin(true)
@@ -217,6 +209,19 @@ func (f *Fold) Finish(ctx context.Context, sum func(Sum) error, units func(level
 		}
 	}
 	return false, f.sums(sum)
+}
+
+// ended finishes the units that are left, the last one or all, or prepares for rows that are to come once more.
+func (f *Fold) ended(ctx context.Context, last func(), all func(context.Context) error) (again bool, err error) {
+	switch {
+	case f.full:
+		f.begin(true)
+		return true, nil
+	case f.byUnit:
+		last()
+		return false, nil
+	}
+	return false, all(ctx)
 }
 
 // sums gives all of them.

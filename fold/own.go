@@ -26,21 +26,36 @@ func (f *Fold) merge() {
 // checkedEvery is after how many units a Fold looks whether it is to end.
 const checkedEvery = 1 << 10
 
-// finishAll brings the rows of each unit together, and finishes one unit after the other.
+// finishAll finishes the units of all rows.
 func (f *Fold) finishAll(ctx context.Context) error {
+	at := func(i int) (uint32, uint64) {
+		r := f.rows.at(i)
+		return r.unit, entryOf(r.group, r.value).at
+	}
+	return eachUnit(ctx, f, f.rows.size, at, func(own []uint64) {
+		for _, at := range own {
+			f.own = append(f.own, entry{at, 1})
+		}
+		f.finishOwn()
+	})
+}
+
+// eachUnit brings the things of each unit together, and calls finish for one unit after the other. It ends early with ctx.
+func eachUnit[T any](ctx context.Context, f *Fold, size int, at func(i int) (unit uint32, thing T), finish func(own []T)) error {
 	ends := make([]uint32, f.units.size()+1) // of each unit, one place further: where the one before it ends
-	for i := range f.rows.size {
-		ends[f.rows.at(i).unit+1]++
+	for i := range size {
+		unit, _ := at(i)
+		ends[unit+1]++
 	}
 	for u := range f.units.size() {
 		ends[u+1] += ends[u]
 	}
-	sorted := make([]uint64, f.rows.size)
+	sorted := make([]T, size)
 	defer clear(sorted)
-	for i := range f.rows.size {
-		r := f.rows.at(i)
-		sorted[ends[r.unit]] = entryOf(r.group, r.value).at
-		ends[r.unit]++
+	for i := range size {
+		unit, thing := at(i)
+		sorted[ends[unit]] = thing
+		ends[unit]++
 	}
 	from := uint32(0)
 	for u, to := range ends[:f.units.size()] {
@@ -48,11 +63,8 @@ func (f *Fold) finishAll(ctx context.Context) error {
 			return ctx.Err()
 		}
 		f.lastUnit = append(f.lastUnit[:0], f.units.key(uint32(u))...)
-		for _, at := range sorted[from:to] {
-			f.own = append(f.own, entry{at, 1})
-		}
+		finish(sorted[from:to])
 		from = to
-		f.finishOwn()
 	}
 	return nil
 }

@@ -16,52 +16,22 @@ func (f *Fold) addRow(values [][]byte) error {
 func (f *Fold) Totals(ctx context.Context, give func(Total) error) (again bool, err error) {
 	defer guard(&err)
 	defer f.Drop()
-	switch {
-	case f.full:
-		f.begin(true)
-		return true, nil
-	case f.byUnit:
-		f.finishLast()
-	default:
-		if err := f.finishPairs(ctx); err != nil {
-			return false, err
-		}
+	if again, err = f.ended(ctx, f.finishLast, f.finishPairs); again || err != nil {
+		return again, err
 	}
 	return false, f.adds.give(f.remembered(), give)
 }
 
-// finishPairs brings the pairs of each unit together, and finishes one unit after the other.
+// finishPairs finishes the units of all pairs.
 func (f *Fold) finishPairs(ctx context.Context) error {
-	pairs := f.adds.pairs
-	ends := make([]uint32, f.units.size()+1) // of each unit, one place further: where the one before it ends
-	for i := range pairs.size() {
-		ends[pairs.key(i)>>32+1]++
-	}
-	for u := range f.units.size() {
-		ends[u+1] += ends[u]
-	}
-	sorted := make([]uint32, pairs.size())
-	defer clear(sorted)
-	for i := range pairs.size() {
-		unit := pairs.key(i) >> 32
-		sorted[ends[unit]] = uint32(i)
-		ends[unit]++
-	}
-	from := uint32(0)
-	for u, to := range ends[:f.units.size()] {
-		if u%checkedEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		f.lastUnit = append(f.lastUnit[:0], f.units.key(uint32(u))...)
-		own := sorted[from:to]
+	at := func(i int) (unit, pair uint32) { return uint32(f.adds.pairs.key(i) >> 32), uint32(i) }
+	return eachUnit(ctx, f, f.adds.pairs.size(), at, func(own []uint32) {
 		f.finishUnit(func(pair func(number int)) {
 			for _, p := range own {
 				pair(int(p))
 			}
 		})
-		from = to
-	}
-	return nil
+	})
 }
 
 // finishLast adds the unit whose rows came last, where they come unit by unit.
