@@ -265,8 +265,13 @@ func TestCoarserGroups(t *testing.T) {
 // TestSumsAboutACentre holds that a sum and its count are bounded, each by its own number, before the centre is taken from them.
 func TestSumsAboutACentre(t *testing.T) {
 	for _, c := range []struct{ reach, sum, rows, want int64 }{
-		{0, 25, 7, 2*25 - 3*7}, {10, 25, 2, 2*10 - 3*2}, {10, 5, 7, 2*5 - 3*4}, {10, 25, 7, 2*10 - 3*4}, {10, -25, 7, -2*10 - 3*4},
-		{0, 500, 1, 100}, {0, -500, 1, -100},
+		{0, 25, 7, 2*25 - 3*7},
+		{10, 25, 2, 2*10 - 3*2},
+		{10, 5, 7, 2*5 - 3*4},
+		{10, 25, 7, 2*10 - 3*4},
+		{10, -25, 7, -2*10 - 3*4},
+		{0, 500, 1, 100},
+		{0, -500, 1, -100},
 	} {
 		most := big.NewInt(100)
 		about := Summand{Addition: 1, About: true, Centre: 3, Reach: c.reach, Rows: 4, Most: most}

@@ -323,7 +323,8 @@ func drawSums(t *rapid.T) *Spec {
 		return Factor{column, times, rapid.Int64Range(-9, 9).Draw(t, "less")}
 	}
 	s.Additions = []Addition{
-		{Filter: filter, Unit: 1}, {Filter: filter, Factors: []Factor{{1, 1, 0}}, Unit: 1},
+		{Filter: filter, Unit: 1},
+		{Filter: filter, Factors: []Factor{{1, 1, 0}}, Unit: 1},
 		{
 			Filter: filter, Factors: []Factor{factor(), factor()}, Unit: rapid.SampledFrom([]int64{1, 7, 1 << 20}).Draw(t, "unit"),
 			Offset: rapid.Int64Range(0, 9).Draw(t, "offset"),

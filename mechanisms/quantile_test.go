@@ -309,8 +309,13 @@ func TestQuantileParameters(t *testing.T) {
 		}
 	}
 	for _, tt := range [][5]int64{
-		{0, 1, 2, 0, picoUnit}, {1, -1, 2, 0, picoUnit}, {1, 3, 2, 0, picoUnit}, {1, 0, 0, 0, picoUnit},
-		{1, 1, 2, 1 << 62, picoUnit}, {1, 1, 2, -1 << 62, picoUnit}, {1, 1, 2, 0, 0},
+		{0, 1, 2, 0, picoUnit},
+		{1, -1, 2, 0, picoUnit},
+		{1, 3, 2, 0, picoUnit},
+		{1, 0, 0, 0, picoUnit},
+		{1, 1, 2, 1 << 62, picoUnit},
+		{1, 1, 2, -1 << 62, picoUnit},
+		{1, 1, 2, 0, 0},
 	} {
 		if q, err := mechanisms.NewQuantileBeside(tt[0], tt[1], tt[2], tt[3], tt[4]); err == nil {
 			t.Errorf("%v is made of %v", q, tt)

@@ -176,16 +176,21 @@ func TestErrorsOfChoices(t *testing.T) {
 		want, rank string
 	}{
 		{
-			medianYear, []int64{1000, 50, 60, 75}, "percentile_disc(birth_year) ± 15",
+			medianYear,
+			[]int64{1000, 50, 60, 75},
+			"percentile_disc(birth_year) ± 15",
 			"The interval of percentile_disc(birth_year) ends within 151 rows of it, by rank (95 %).",
 		},
 		{medianYear, []int64{1000, 75, 60, 50}, "percentile_disc(birth_year) ± 15", "-"},
 		{
-			"SELECT percentile_disc(0.1) WITHIN GROUP (ORDER BY birth_year) FROM patients", []int64{1000, 0, 60, 61},
+			"SELECT percentile_disc(0.1) WITHIN GROUP (ORDER BY birth_year) FROM patients",
+			[]int64{1000, 0, 60, 61},
 			"percentile_disc(birth_year) ± 60", "The interval of percentile_disc(birth_year) ends within 271 rows of it, by rank (95 %).",
 		},
 		{
-			leastYear, []int64{1000, 5}, "min(birth_year) ± 5",
+			leastYear,
+			[]int64{1000, 5},
+			"min(birth_year) ± 5",
 			"The interval of min(birth_year) ends within 160 rows of it, by rank (95 %).", // 4·ln(91/0.05)/0.1897 + 1 = 159.3
 		},
 		{"SELECT max(birth_year) FROM patients", []int64{1000, 5}, "max(birth_year) ± 85", "-"},

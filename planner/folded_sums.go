@@ -58,18 +58,24 @@ func addedUp(f fold.Factor, err error) (fold.Addition, error) {
 	return fold.Addition{Factors: []fold.Factor{f}, Unit: 1}, err
 }
 
-func (rowCount) addition(*addedColumns) (fold.Addition, error)   { return fold.Addition{Unit: 1}, nil }
-func (unitCount) addition(*addedColumns) (fold.Addition, error)  { return fold.Addition{Unit: 1}, nil }
+func (rowCount) addition(*addedColumns) (fold.Addition, error) { return fold.Addition{Unit: 1}, nil }
+
+func (unitCount) addition(*addedColumns) (fold.Addition, error) { return fold.Addition{Unit: 1}, nil }
+
 func (valueCount) addition(*addedColumns) (fold.Addition, error) { return fold.Addition{Unit: 1}, nil }
+
 func (f valueSum) addition(c *addedColumns) (fold.Addition, error) {
 	return addedUp(c.factor(f.term, 1, 0))
 }
+
 func (f offsetSum) addition(c *addedColumns) (fold.Addition, error) {
 	return addedUp(c.factor(f.term, 1, 0))
 }
+
 func (f centredSum) addition(c *addedColumns) (fold.Addition, error) {
 	return addedUp(c.distance(f.term))
 }
+
 func (f productSum) addition(c *addedColumns) (fold.Addition, error) {
 	return c.product(f.y, f.x, f.unit)
 }
