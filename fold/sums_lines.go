@@ -32,7 +32,7 @@ func (s *Sums) lines(at int) []string {
 		lines = append(lines, fmt.Sprintf("a unit that begins with %q weighs 0", s.Weights.Nobody))
 	}
 	for _, v := range s.Vectors {
-		lines = append(lines, v.describe(s))
+		lines = append(lines, v.describe())
 	}
 	return lines
 }
@@ -100,10 +100,10 @@ func (b *Bound) lines(i int) []string {
 	if len(b.Limits) == 0 {
 		return []string{fmt.Sprintf("%s: no unit is above the limit of %s; level %d", name, x, b.Level)}
 	}
-	of := map[BoundKind]string{
+	parts := []string{map[BoundKind]string{
 		Largest: "in a group, the size of " + x, Absolute: "the sum of sizes of " + x + " over its groups",
 		Root: "the root of the sum of squares of " + x + " over its groups",
-	}[b.Kind]
+	}[b.Kind]}
 	for _, c := range b.Coarser {
 		keys := make([]string, len(c.Keys))
 		for k, at := range c.Keys {
@@ -113,8 +113,9 @@ func (b *Bound) lines(i int) []string {
 		if len(keys) > 0 {
 			over = "by keys " + strings.Join(keys, ", ")
 		}
-		of += fmt.Sprintf(", or that of groups %s divided by the root of %d", over, c.Square)
+		parts = append(parts, fmt.Sprintf("or that of groups %s divided by the root of %d", over, c.Square))
 	}
+	of := strings.Join(parts, ", ")
 	if b.Counted {
 		of += "; a root is one in double precision"
 	}
@@ -140,7 +141,7 @@ func listed(limits []*big.Int) string {
 }
 
 // describe says which sums are read of a vector.
-func (v *Vector) describe(s *Sums) string {
+func (v *Vector) describe() string {
 	var norms, sums []string
 	for _, n := range v.Norms {
 		norms = append(norms, fmt.Sprint(n+1))

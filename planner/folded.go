@@ -135,11 +135,11 @@ func (f histogram) foldValue(s *stages, from sqltext.Item, spec *fold.Spec) (str
 }
 
 // stepsOf says how values of a physical type are brought onto the lattice; its kind is 0 where DATA has to do it.
-func (of term) stepsOf(t pgtype.Type) fold.Number {
-	l := &of.values
+func (t term) stepsOf(of pgtype.Type) fold.Number {
+	l := &t.values
 	n := fold.Number{Low: l.low, High: l.high}
 	decimal := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(l.digits)), nil).Cmp(l.scale) == 0
-	switch t.Family() { //nolint:exhaustive // the others have no lattice
+	switch of.Family() { //nolint:exhaustive // the others have no lattice
 	case pgtype.IntFamily:
 		if decimal && l.digits == 0 {
 			n.Kind = fold.Whole
@@ -153,7 +153,7 @@ func (of term) stepsOf(t pgtype.Type) fold.Number {
 			n.Kind, n.Bits = fold.FloatNumber, uint(bits)
 		}
 	case pgtype.DateFamily, pgtype.InstantFamily:
-		if n.Kind = fold.Moments; t.OID == pgtype.Date {
+		if n.Kind = fold.Moments; of.OID == pgtype.Date {
 			n.Kind = fold.Days
 		}
 	}

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
 	"strconv"
@@ -9,7 +10,7 @@ import (
 	"dpproxy/planner/sqltext"
 )
 
-// A summedForm is a statistic that package fold adds up of columns of rows.
+// A summedForm is a statistic that adds up columns of rows.
 type summedForm interface {
 	statisticForm
 	// addition says how. Its filter is set by the caller.
@@ -58,12 +59,6 @@ func addedUp(f fold.Factor, err error) (fold.Addition, error) {
 	return fold.Addition{Factors: []fold.Factor{f}, Unit: 1}, err
 }
 
-func (rowCount) addition(*addedColumns) (fold.Addition, error) { return fold.Addition{Unit: 1}, nil }
-
-func (unitCount) addition(*addedColumns) (fold.Addition, error) { return fold.Addition{Unit: 1}, nil }
-
-func (valueCount) addition(*addedColumns) (fold.Addition, error) { return fold.Addition{Unit: 1}, nil }
-
 func (f valueSum) addition(c *addedColumns) (fold.Addition, error) {
 	return addedUp(c.factor(f.term, 1, 0))
 }
@@ -101,7 +96,15 @@ func (c *addedColumns) product(y, x term, unit int64) (fold.Addition, error) {
 
 // addition says of which rows a statistic adds which numbers up.
 func (c *addedColumns) addition(st *statistic) (fold.Addition, error) {
-	a, err := st.statisticForm.(summedForm).addition(c)
+	a := fold.Addition{Unit: 1} // counts rows
+	if form, ok := st.statisticForm.(summedForm); ok {
+		var err error
+		if a, err = form.addition(c); err != nil {
+			return a, err
+		}
+	} else if !st.counts() {
+		return a, fmt.Errorf("planner: %s is not added up of rows", st)
+	}
 	cond := ""
 	if st.filter != nil {
 		cond = sqltext.Of(sqltext.Rows, c.filter(st))
@@ -117,7 +120,7 @@ func (c *addedColumns) addition(st *statistic) (fold.Addition, error) {
 	if a.Filter = -1; cond != "" {
 		a.Filter = c.where(cond)
 	}
-	return a, err
+	return a, nil
 }
 
 // addSums says how the rows of plain statistics are added up, and writes their columns.

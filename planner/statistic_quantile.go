@@ -51,10 +51,10 @@ func (f fraction) extreme() bool { return f.a == 0 || f.a == f.c }
 
 // aims are the choices that a percentile of the fraction takes.
 func (f fraction) aims() []aim {
-	switch {
-	case f.a == 0:
+	switch f.a {
+	case 0:
 		return []aim{{f, 1}}
-	case f.a == f.c:
+	case f.c:
 		return []aim{{f, -1}}
 	}
 	return []aim{{f, -1}, {f, 0}, {f, 1}}
@@ -63,10 +63,10 @@ func (f fraction) aims() []aim {
 // String names the row.
 func (a aim) String() string {
 	of := a.fraction.String()
-	switch {
-	case a.a == 0:
+	switch a.a {
+	case 0:
 		of = "the least"
-	case a.a == a.c:
+	case a.c:
 		of = "the greatest"
 	}
 	switch a.end {
