@@ -33,8 +33,10 @@ const (
 	// floatBits is the resolution of floating-point values: their bounds span
 	// about 2³⁰ steps.
 	floatBits = 30
-	// freeDigits are the decimals kept of numeric values without a known scale.
+	// freeDigits are the decimals kept of numeric values without a known scale, fewer where their
+	// bounds would have more than 2^freeBits steps: sums of some hundreds of them have limits then.
 	freeDigits = 6
+	freeBits   = 32
 	// floatDigits are those shown of floating-point values.
 	floatDigits = 9
 	// unboundedBits are the bits of values that have no bounds, in steps.
@@ -52,14 +54,14 @@ func latticeOf(e scalar.Expr, digits int, known bool, in scalar.Interval) (latti
 	l := lattice{family: e.Type().Family(), scale: big.NewInt(1)}
 	switch l.family { //nolint:exhaustive // the others count in whole units
 	case pgtype.NumericFamily:
-		l.digits = freeDigits
+		l.digits = freeScale(in)
 		if known {
 			l.digits = min(digits, maxDigits)
 		}
 		l.rounds = !known || digits > maxDigits
 		l.scale.Exp(big.NewInt(10), big.NewInt(int64(l.digits)), nil)
 	case pgtype.FloatFamily:
-		l.scale.Lsh(l.scale, floatShift(in.Low, in.High))
+		l.scale.Lsh(l.scale, floatShift(in))
 		l.digits, l.rounds = floatDigits, true
 	}
 	l.step = new(big.Rat).SetFrac(big.NewInt(1), l.scale)
@@ -87,14 +89,30 @@ func (l *lattice) value(n int64) *big.Rat {
 	return new(big.Rat).Mul(new(big.Rat).SetInt64(n), l.step)
 }
 
-// floatShift returns k such that the larger bound is about 2^floatBits steps of 2⁻ᵏ.
-func floatShift(low, high *big.Rat) uint {
-	larger := new(big.Rat).Abs(low)
-	if h := new(big.Rat).Abs(high); h.Cmp(larger) > 0 {
-		larger = h
+// freeScale returns how many decimals are kept of numeric values without a known scale.
+func freeScale(in scalar.Interval) int {
+	for digits := freeDigits; digits > 0; digits-- {
+		scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)
+		if scaled(larger(in), scale).Cmp(new(big.Rat).SetInt64(1<<freeBits)) <= 0 {
+			return digits
+		}
 	}
-	bits := 0
-	if n := new(big.Int).Quo(larger.Num(), larger.Denom()); n.Sign() > 0 {
+	return 0
+}
+
+// larger is the larger of the bounds, in size.
+func larger(in scalar.Interval) *big.Rat {
+	low, high := new(big.Rat).Abs(in.Low), new(big.Rat).Abs(in.High)
+	if low.Cmp(high) > 0 {
+		return low
+	}
+	return high
+}
+
+// floatShift returns k such that the larger bound is about 2^floatBits steps of 2⁻ᵏ.
+func floatShift(in scalar.Interval) uint {
+	most, bits := larger(in), 0
+	if n := new(big.Int).Quo(most.Num(), most.Denom()); n.Sign() > 0 {
 		bits = n.BitLen()
 	}
 	return uint(max(0, floatBits-bits))

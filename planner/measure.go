@@ -70,6 +70,8 @@ type Norm struct {
 
 	cuts bool    // a unit can be above the limits
 	row  float64 // is the bound of one row; 0 where nothing is gained by limits below it
+	// saturation is the most that a unit adds to a group: more is taken as so much.
+	saturation int64
 }
 
 // last returns the largest level that the limit can have.

@@ -8,8 +8,8 @@ import (
 	"dpproxy/dp"
 )
 
-// Fraction bits of the lattices that directions and weights are on, and exponents of two at which the
-// sum of a unit in a group is saturated.
+// Fraction bits of the lattices that directions and weights are on, and exponents of two of the largest
+// limits of sums.
 const (
 	countFraction = 20
 	sumFraction   = 14
@@ -55,10 +55,17 @@ func (m *Measure) bound(set *aggregation, laplace bool) error {
 // sumAbout has the sum of an average choose of other centres.
 func (s *statistic) sumAbout(f offsetSum) { s.statisticForm, s.measure.Vectors = f, len(f.centres) }
 
-// newNorm returns that of a statistic, and the square of what it is at most.
+// newNorm returns that of a statistic, and the square of what it is at most. Of values whose sums fixed limits do not bound within
+// numbers that can be computed with there is none.
 func (m *Measure) newNorm(s *statistic, c unitBounds, fixed bool) (n Norm, reach *big.Int, err error) {
-	reach = m.square(s, c.rows, c.groups, m.laplace)
-	n, err = normWithin(reach, m.limited(s, c, m.laplace), fixed, m.top(s))
+	most := m.saturation(s, fixed)
+	rows, _ := c.limited()
+	if c.limit.fixed && !s.counts() && s.statisticForm.(normForm).adds(rows).Cmp(big.NewInt(most)) > 0 {
+		return n, nil, tooWide(s.terms()[0].arg.Pos())
+	}
+	reach = m.square(s, most, c.rows, c.groups)
+	n, err = normWithin(reach, m.limited(s, most, c), fixed, m.top(s))
+	n.saturation = most
 	return n, reach, err
 }
 
@@ -141,37 +148,41 @@ func (m *Measure) top(s *statistic) int64 {
 	return 1 << totalBits
 }
 
-// saturation is the most that a unit adds to a group, of a statistic that a norm is of.
-func (m *Measure) saturation(s *statistic) int64 {
-	if s.counts() {
+// saturation is the most that a unit adds to a group, of a statistic that a norm is of: of a sum more than the largest limit that
+// is chosen, so that a unit that is saturated is known to be above the limit; where limits are fixed no unit within them is.
+func (m *Measure) saturation(s *statistic, fixed bool) int64 {
+	switch {
+	case s.counts():
 		return maxGroupRows
+	case fixed:
+		return m.top(s)
 	}
-	return m.top(s)
+	return 2 * m.top(s)
 }
 
 // square bounds the square of the norm of a statistic of one unit that has so many rows in each of
-// so many groups.
-func (m *Measure) square(s *statistic, rows, groups int64, laplace bool) *big.Int {
-	most := s.statisticForm.(normForm).adds(rows)
-	if limit := big.NewInt(m.saturation(s)); most.Cmp(limit) > 0 {
-		most = limit
+// so many groups, and adds most to one at most.
+func (m *Measure) square(s *statistic, most, rows, groups int64) *big.Int {
+	added := s.statisticForm.(normForm).adds(rows)
+	if limit := big.NewInt(most); added.Cmp(limit) > 0 {
+		added = limit
 	}
-	if most.Sign() == 0 { // all values are zero
-		most = big.NewInt(1)
+	if added.Sign() == 0 { // all values are zero
+		added = big.NewInt(1)
 	}
-	most = new(big.Int).Mul(most, most)
-	return most.Mul(most, m.byGroup.times(groups, laplace))
+	added = new(big.Int).Mul(added, added)
+	return added.Mul(added, m.byGroup.times(groups, m.laplace))
 }
 
 // limited is square for the limits of the policy and the analyst.
-func (m *Measure) limited(s *statistic, c unitBounds, laplace bool) *big.Int {
+func (m *Measure) limited(s *statistic, most int64, c unitBounds) *big.Int {
 	rows, groups := c.limited()
-	square := m.square(s, rows, groups, laplace)
+	square := m.square(s, most, rows, groups)
 	if sum, ok := s.statisticForm.(valueSum); ok && c.maxSum != nil {
-		most := big.NewInt(sum.values.steps(c.maxSum))
-		most.Mul(most, most)
-		if most.Mul(most, m.byGroup.times(groups, laplace)).Cmp(square) < 0 {
-			return most
+		of := big.NewInt(sum.values.steps(c.maxSum))
+		of.Mul(of, of)
+		if of.Mul(of, m.byGroup.times(groups, m.laplace)).Cmp(square) < 0 {
+			return of
 		}
 	}
 	return square

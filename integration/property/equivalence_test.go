@@ -207,8 +207,11 @@ func (w *world) sameCell(o sqlgen.Output, want, got string) error {
 		return near(onLattice)
 	case sqlgen.Average:
 		return near(onLattice)
-	case sqlgen.Variance, sqlgen.Deviation:
-		return near(ofSquares)
+	case sqlgen.Variance:
+		return within(max(ofSquares*max(1, math.Abs(a)), ofProducts(w.widest())))
+	case sqlgen.Deviation: // √(a² + e) − a is at most e/a, and √e
+		e := ofProducts(w.widest())
+		return within(max(ofSquares*max(1, math.Abs(a)), e/max(a, math.Sqrt(e))))
 	case sqlgen.Covariance:
 		return within(max(ofSquares*max(1, math.Abs(a)), ofProducts(w.widest())))
 	case sqlgen.Rank:

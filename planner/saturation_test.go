@@ -1,0 +1,61 @@
+package planner_test
+
+import (
+	"math/big"
+	"testing"
+
+	"dpproxy/fold"
+	"dpproxy/planner"
+)
+
+// Of sums that are so large that they are saturated, a unit is known to be above each limit that can be chosen: its answer says
+// that nothing bounds what is left out, rather than being quietly too small.
+func TestSaturatedIsAboveEveryLimit(t *testing.T) {
+	saturated := 0
+	for _, sql := range []string{
+		"SELECT diagnosis, sum(cost * cost) FROM visits GROUP BY 1",
+		"SELECT diagnosis, sum(CAST(steps AS bigint) * 1000000) FROM visits GROUP BY 1",
+		"SELECT hospital_id, diagnosis, sum(cost * cost) FROM visits GROUP BY CUBE (1, 2)",
+	} {
+		for _, mechanism := range []string{"laplace", "gaussian"} {
+			p := specializeWith(t, clinic(t), sql, func(s *planner.Settings) {
+				s.Contribution, s.Mechanism = planner.ChosenContribution, mechanism
+			})
+			for _, sums := range sumsOf(p.Plan) {
+				saturated += saturatedAbove(t, sql, sums)
+			}
+		}
+	}
+	if saturated < 6 {
+		t.Errorf("%d sums are saturated", saturated)
+	}
+}
+
+// sumsOf lists how the rows of a plan are added up.
+func sumsOf(p *planner.Plan) (all []*fold.Sums) {
+	for _, set := range p.Blocks[0].Sets {
+		for _, r := range set.Reads {
+			if r.Fold != nil && r.Fold.Sums != nil {
+				all = append(all, r.Fold.Sums)
+			}
+		}
+	}
+	return all
+}
+
+// saturatedAbove reports norms whose limits are not all below that of a unit that is saturated, and counts norms of so large sums.
+func saturatedAbove(t *testing.T, sql string, sums *fold.Sums) (large int) {
+	for _, n := range sums.Norms {
+		most, last := sums.Summands[n.Summand].Most, n.Limits[len(n.Limits)-1]
+		if most.BitLen() < 42 {
+			continue
+		}
+		if large++; n.Kind == fold.Root {
+			most = new(big.Int).Mul(most, most)
+		}
+		if most.Cmp(last) <= 0 {
+			t.Errorf("%s: %v, at which a unit is saturated, is within the limit %v", sql, most, last)
+		}
+	}
+	return large
+}
