@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"dpproxy/dp"
 	"dpproxy/internal/plantest"
 	"dpproxy/parser"
@@ -25,8 +27,15 @@ type planned struct {
 	values []scalar.Value
 }
 
-// errNoRelease is returned for a statement that reads nothing protected.
-var errNoRelease = errors.New("nothing is released")
+var (
+	// errNoRelease is returned for a statement that reads nothing protected.
+	errNoRelease = errors.New("nothing is released")
+	// errConstants is returned for constants that Postgres raises at, as for 1/0.
+	errConstants = errors.New("constants")
+)
+
+// dataException is the class of SQLSTATE of values that nothing can be computed of.
+const dataException = "22"
 
 // plan plans a statement; its constants are evaluated by the database itself.
 func (w *world) plan(sql string, change func(*planner.Settings)) (*planned, error) {
@@ -105,6 +114,9 @@ func (w *world) constants(q *planner.Query) ([]scalar.Value, error) {
 		return nil, nil
 	}
 	res := w.client.PgConn().ExecParams(context.Background(), "SELECT "+strings.Join(cols, ", ")+from, nil, nil, nil, formats).Read()
+	if raised, ok := errors.AsType[*pgconn.PgError](res.Err); ok && strings.HasPrefix(raised.Code, dataException) {
+		return nil, fmt.Errorf("%w: %w", errConstants, raised)
+	}
 	if res.Err != nil {
 		return nil, fmt.Errorf("constants: %w", res.Err)
 	}
