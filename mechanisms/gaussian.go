@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+	"sync"
 
 	"dpproxy/dp"
 	"dpproxy/internal/gausssum"
@@ -44,6 +45,8 @@ type Gaussian struct {
 	variance    *big.Int
 	t           uint64 // ⌊√variance⌋ + 1, the scale of the proposal
 	narrow      uint64 // the variance if it is at most narrowVariance, else 0
+	// thresholds has those that were searched for, by alpha: they are the same for all groups of a statement.
+	thresholds *sync.Map
 }
 
 var _ Mechanism = Gaussian{}
@@ -59,7 +62,7 @@ func NewGaussian(s dp.Sensitivity, variance *big.Int) (Gaussian, error) {
 	case variance.BitLen() > maxVarianceBits:
 		return Gaussian{}, fmt.Errorf("%w: the variance of Gaussian noise has more than %d bits", ErrParameter, maxVarianceBits)
 	}
-	g := Gaussian{sensitivity: s, variance: new(big.Int).Set(variance)}
+	g := Gaussian{sensitivity: s, variance: new(big.Int).Set(variance), thresholds: &sync.Map{}}
 	g.t = new(big.Int).Sqrt(variance).Uint64() + 1
 	if variance.Cmp(big.NewInt(narrowVariance)) <= 0 {
 		g.narrow = variance.Uint64()
@@ -121,7 +124,12 @@ func (g Gaussian) Quantile(alpha float64) float64 {
 	if c, ok := trivialQuantile(alpha); ok {
 		return c
 	}
-	return gaussianThreshold(g.varianceDouble(), alpha/2) - 1
+	if c, ok := g.thresholds.Load(alpha); ok {
+		return c.(float64)
+	}
+	c := gaussianThreshold(g.varianceDouble(), alpha/2) - 1
+	g.thresholds.Store(alpha, c)
+	return c
 }
 
 // gaussianTail returns P(noise ≥ m) for an integer m, to less than gaussSlack.
