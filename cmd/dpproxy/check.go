@@ -56,6 +56,9 @@ func (c *checkCommand) Run(ctx context.Context) error {
 	if s.secret, err = readSecret(policy.SecretFile); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
+	if line := exposed(policy.Data); line != "" {
+		fmt.Printf("%s: %s%s\n", c.Policy, mirror.Warning, line)
+	}
 	if err := c.certificate(s); err != nil {
 		return err
 	}

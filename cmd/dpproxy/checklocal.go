@@ -10,7 +10,7 @@ import (
 	"dpproxy/planner/policy"
 )
 
-// checkLocal says what local tables add to the guarantee.
+// checkLocal says how local tables add to the guarantee.
 func checkLocal(ctx context.Context, s localSite, file string, cat *policy.Model) error {
 	tables, _, err := s.tables(ctx)
 	if err != nil || len(tables) == 0 {

@@ -272,7 +272,7 @@ func (c *ledgerRepair) Run(ctx context.Context, log *slog.Logger) error {
 	return s.agree(ctx, o)
 }
 
-// putBack puts back into Redis what journals have.
+// putBack puts the records of journals back into Redis.
 func (s *books) putBack(ctx context.Context, log *slog.Logger, journals []string, who, reason string) error {
 	o, err := s.redisOptions(log)
 	if err != nil {

@@ -173,6 +173,10 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%v: %v\n%s", files, err, out)
 		}
 	}
+	elsewhere := regexp.MustCompile(`(?m)^data: .*`).ReplaceAllString(string(text), "data: postgres://dpproxy@db.example/clinic")
+	if out, err := check(elsewhere, "--offline"); err != nil || !strings.Contains(out, "unencrypted") {
+		t.Errorf("a database elsewhere: %v\n%s", err, out)
+	}
 	admin := sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser))
 	checkDeclared(t, admin, string(text), check)
 	sitetest.Exec(t, admin, "ALTER TABLE visits ALTER patient_id DROP NOT NULL, DROP COLUMN birth_date; ALTER TABLE labs DROP COLUMN mood")
