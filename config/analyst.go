@@ -123,6 +123,7 @@ var ownSettings = map[string]func(value){
 	"dp.small_groups":    func(v value) { v.oneOf("hide", "show") },
 	"dp.consistent":      func(v value) { v.oneOf("on", "off") },
 	"dp.columns":         func(v value) { v.oneOf("values", "errors") },
+	"dp.intervals":       func(v value) { v.oneOf("on", "off") },
 	"dp.limit_retry":     func(v value) { v.oneOf("on", "off") },
 	"dp.top":             func(v value) { v.oneOf(planner.TopWords()...) },
 	"dp.spend":           func(v value) { v.oneOf("always", "confirmed", "never") },

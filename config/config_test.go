@@ -227,7 +227,7 @@ func clinicAnalysts() []config.Analyst {
 			Settings: map[string]string{
 				"dp.error": "50", "dp.relative_error": "off", "dp.target_fraction": "0.5", "dp.max_epsilon": "0.2",
 				"dp.refine": "off", "dp.rows": "none", "dp.contribution": "fixed", "dp.small_groups": "show", "dp.consistent": "on",
-				"dp.columns": "errors", "dp.limit_retry": "on",
+				"dp.columns": "errors", "dp.intervals": "off", "dp.limit_retry": "on",
 				"dp.top":   "on",
 				"dp.spend": "confirmed",
 			},

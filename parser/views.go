@@ -87,7 +87,7 @@ func (a *analysis) noteSuggestion(n *pg.Node) {
 		a.refuse(pgerr.New(pgerr.Syntax, "dp.suggest_bounds stands in FROM by itself").At(at).WithHint(suggestHint))
 		return
 	}
-	own := []Setting{{Name: "mechanism", Value: "exponential", At: at}}
+	own := []Setting{{Name: "mechanism", Value: "exponential", At: at}, {Name: "intervals", Value: "off", At: at}} // no ends are shown
 	path, epsilon, ok := suggestionOf(call)
 	if ok && epsilon != nil {
 		own = append(own, Setting{Name: "epsilon", Value: settingValue(epsilon), At: at})

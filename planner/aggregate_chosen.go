@@ -10,7 +10,8 @@ import (
 	"dpproxy/estimate"
 )
 
-// A chosenRank shows buckets that were chosen: percentiles, MIN or MAX, each with an interval whose ends were chosen beside it.
+// A chosenRank shows buckets that were chosen: percentiles, MIN or MAX, each with an interval whose ends were chosen beside it, if
+// its error was asked for. Without an interval nothing is known but a rank.
 type chosenRank struct {
 	ranked
 	// cells are the values, of which an array shows all.
@@ -37,6 +38,16 @@ func cellOf(f fraction, aims []aim) chosenCell {
 		c.at = max(c.lower, c.upper)
 	}
 	return c
+}
+
+// ended reports whether the value has the ends of an interval.
+func (c chosenCell) ended() bool {
+	return c.null || c.fraction.extreme() || c.lower >= 0 && c.upper >= 0
+}
+
+// ended reports whether all values have.
+func (e chosenRank) ended() bool {
+	return !slices.ContainsFunc(e.cells, func(c chosenCell) bool { return !c.ended() })
 }
 
 // text shows the middle of each bucket. Values of one array are in the order of their fractions.
@@ -90,8 +101,11 @@ func (e chosenRank) interval(r observation, c chosenCell) (low, high int64) {
 // bounded reports whether intervals hold with the confidence that is asked for: their ends were chosen for one.
 func (e chosenRank) bounded(r observation) bool { return r.alpha >= e.alpha*(1-1e-9) }
 
-// radius is the widest error of the values.
+// radius is the widest error of the values, of ranks if a value has no ends.
 func (e chosenRank) radius(r observation) float64 {
+	if !e.ended() {
+		return e.rankError(r)
+	}
 	if !e.bounded(r) {
 		return math.Inf(1)
 	}
@@ -105,8 +119,60 @@ func (e chosenRank) radius(r observation) float64 {
 	return widest
 }
 
+// rankError is by how many rows a value may miss its place.
+func (e chosenRank) rankError(r observation) float64 {
+	most := 0.0
+	for _, c := range e.cells {
+		if !c.null {
+			most = max(most, r.choiceError(e.histogram, c.at))
+		}
+	}
+	return most
+}
+
+// said implements chosenValue: of values without ends alone. It names the widths of buckets too, where one can have several values:
+// the rank is that of the value's bucket.
+func (e chosenRank) said() string {
+	switch {
+	case e.ended():
+		return ""
+	case e.shape.Doubling() != nil:
+		return e.saidOf(1, e.shape.Width())
+	}
+	return e.saidOf(e.shape.Width(), e.shape.Width())
+}
+
+// saidOf says it of values whose buckets have so many integers.
+func (e chosenRank) saidOf(least, most int64) string {
+	const rank = "rank within %s rows"
+	if most == 1 {
+		return rank
+	}
+	of, step := unitOfErrors(e.result), e.stepOfErrors()
+	if narrow, wide := of.figure(float64(least)*step), of.figure(float64(most)*step); narrow != wide {
+		return rank + ", of buckets " + narrow + " to " + wide + " wide"
+	}
+	return rank + ", of a bucket " + of.figure(float64(most)*step) + " wide"
+}
+
+func (e chosenRank) saidAfter(shown []observation) string {
+	var widths []int64
+	for _, r := range shown {
+		for _, c := range e.cells {
+			if !c.null {
+				first, last := e.shape.Bucket(r.choice(e.histogram, c.at))
+				widths = append(widths, last-first+1)
+			}
+		}
+	}
+	if e.ended() || len(widths) == 0 {
+		return e.said()
+	}
+	return e.saidOf(slices.Min(widths), slices.Max(widths))
+}
+
 func (e chosenRank) ends(r observation) (low, high float64) {
-	if !e.bounded(r) || e.cells[0].null {
+	if !e.ended() || !e.bounded(r) || e.cells[0].null {
 		return math.NaN(), math.NaN()
 	}
 	return e.inUnits(e.interval(r, e.cells[0]))
@@ -146,7 +212,8 @@ func rankSaid(g *GroupingSet, p *rankPlan, released *Released) string {
 	}
 	var labels []string
 	for _, i := range p.outputs {
-		if o := &g.outputs[i]; o.report == "" && !slices.Contains(labels, o.label) {
+		o := &g.outputs[i]
+		if o.report == "" && o.said() == "" && !slices.Contains(labels, o.label) {
 			labels = append(labels, o.label)
 		}
 	}
@@ -154,8 +221,10 @@ func rankSaid(g *GroupingSet, p *rankPlan, released *Released) string {
 		return ""
 	}
 	r, most := g.observed(integers{clips: released.Clips}).at(p.alpha), 0.0
-	for i := range p.aims() {
-		most = max(most, r.choiceError(p.statistic, i))
+	for i, a := range p.aims() {
+		if p.endsOf(a.fraction) {
+			most = max(most, r.choiceError(p.statistic, i))
+		}
 	}
 	return fmt.Sprintf("The interval of %s ends within %s rows of it, by rank (%s %%).", strings.Join(labels, ", and of "), Number(most),
 		Number(100*(1-p.alpha)))

@@ -112,11 +112,15 @@ func (k ranked) distance(x int64, ok bool, low, high int64) float64 {
 	if !ok {
 		x = low
 	}
-	step := float(k.of.values.step)
+	return (max(float64(high)-float64(x), float64(x)-float64(low)) + k.rounded()) * k.stepOfErrors()
+}
+
+// stepOfErrors is a step of the lattice in the unit of errors.
+func (k ranked) stepOfErrors() float64 {
 	if k.result.Dated() && k.result.OID != pgtype.Date {
-		step = 1e-6 // in seconds
+		return 1e-6 // in seconds
 	}
-	return (max(float64(high)-float64(x), float64(x)-float64(low)) + k.rounded()) * step
+	return float(k.of.values.step)
 }
 
 // inUnits returns the ends of an interval of lattice integers in the unit of the values.

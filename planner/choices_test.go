@@ -29,6 +29,50 @@ const (
 	medianCost = "SELECT diagnosis, percentile_cont(0.5) WITHIN GROUP (ORDER BY cost) FROM visits GROUP BY diagnosis"
 )
 
+// without is settings that ask for no intervals.
+func without(s planner.Settings) planner.Settings {
+	s.NoIntervals = true
+	return s
+}
+
+// A percentile whose error is not asked for has all that choices have, be it ρ or ε: TestPriceOfChoices has these for MIN and a mode.
+func TestPriceWithoutEnds(t *testing.T) {
+	const upper = "SELECT dp.upper(percentile_disc(0.5) WITHIN GROUP (ORDER BY birth_year)) FROM patients"
+	for _, tt := range []struct {
+		sql  string
+		pure bool
+		each string
+		n    int
+	}{
+		{medianYear, false, "0.18973665961", 1},
+		{medianYear, true, "0.09", 1},
+		{quartiles, false, "0.134164078649", 2},
+		{quartiles, true, "0.045", 2},
+		{leastYear, false, "0.18973665961", 1},
+		{upper, false, "0.109544511501", 3},
+	} {
+		s := without(choiceSettings(tt.pure))
+		s.Mechanism = "exponential"
+		event := chosenBlock(t, tt.sql, s).Event()
+		each := 0
+		for _, e := range event {
+			if b, ok := e.(dp.BoundedRangeEvent); ok && b.Epsilon.FloatString(12) == padded(tt.each) {
+				each++
+			}
+		}
+		if each != tt.n {
+			t.Errorf("%s, pure: %t: %d choices at %s, want %d: %v", tt.sql, tt.pure, each, tt.each, tt.n, event)
+		}
+		price := map[bool]int64{false: 5_000_000_000, true: 100_000_000_000}[tt.pure]
+		if paid := paidPico(t, event, tt.pure); paid != price {
+			t.Errorf("%s, pure: %t: costs %d·10⁻¹², want %d", tt.sql, tt.pure, paid, price)
+		}
+	}
+}
+
+// padded has twelve decimals.
+func padded(decimal string) string { return decimal + strings.Repeat("0", 14-len(decimal)) }
+
 // TestPriceOfChoices has prices that were computed by hand: of ρ = 0.005 a tenth is for the number of rows, whose
 // noise of variance 1/(2·0.0005) = 1000 costs just that, and the rest for choices: ε = √(8·0.0045) = 0.18973665961010…
 // rounded down. A percentile has three, itself and the ends of its interval: ε = √(8·0.0015) = 0.10954451150103…, two have six:
@@ -208,6 +252,60 @@ func TestErrorsOfChoices(t *testing.T) {
 	}
 }
 
+// Without ends nothing but a rank is stated, ⌈2·max(a, c−a)/c·ln(B/α)/ε⌉ rows, known before the answer: of a median
+// ln(91/0.05)/0.1897 = 39.56. The functions that show an error ask for it, and MIN and MAX have theirs for nothing.
+func TestErrorsWithoutEnds(t *testing.T) {
+	const years = " WITHIN GROUP (ORDER BY birth_year)"
+	const tenth, median = "percentile_disc(0.1)" + years, "percentile_disc(0.5)" + years
+	for _, tt := range []struct {
+		sql    string
+		row    []int64
+		before string
+		want   []string
+		rank   string
+	}{
+		{medianYear, []int64{1000, 60}, "rank within 40 rows", []string{"percentile_disc(birth_year): rank within 40 rows"}, ""},
+		{
+			"SELECT " + tenth + " FROM patients",
+			[]int64{1000, 60},
+			"rank within 72 rows",
+			[]string{"percentile_disc(birth_year): rank within 72 rows"},
+			"",
+		},
+		{
+			"SELECT " + median + ", dp.upper(" + median + ") FROM patients",
+			[]int64{1000, 50, 60, 75},
+			"known with the answer",
+			[]string{"percentile_disc(birth_year) ± 15"},
+			"The interval of percentile_disc(birth_year) ends within 151 rows of it, by rank (95 %).",
+		},
+		{
+			"SELECT " + median + ", min(birth_year) FROM patients",
+			[]int64{1000, 5, 60},
+			"rank within 56 rows",
+			[]string{"percentile_disc(birth_year): rank within 56 rows", "min(birth_year) ± 5"},
+			"The interval of min(birth_year) ends within 225 rows of it, by rank (95 %).", // 4·ln(91/0.05)/0.1342 + 1 = 224.8
+		},
+	} {
+		s := without(choiceSettings(false))
+		s.Mechanism = "exponential"
+		p := chosenPlan(t, tt.sql, s)
+		b := p.Blocks[0]
+		if got := strings.Join(p.Explain(nil), "\n"); !strings.Contains(got, "percentile_disc(birth_year): error at 95 %: "+tt.before) {
+			t.Errorf("%s: before it says\n%s", tt.sql, got)
+		}
+		released := releasedOf(b.Sets[0], tt.row...)
+		for i, bar := range b.Errors(released) {
+			if bar.String() != tt.want[i] {
+				t.Errorf("%s: the error is %q, want %q", tt.sql, bar, tt.want[i])
+			}
+		}
+		if got := strings.Join(planner.RanksOf(p.Plan, [][]*planner.Released{released}), "\n"); got != tt.rank {
+			t.Errorf("%s: of ranks it says %q, want %q", tt.sql, got, tt.rank)
+		}
+	}
+}
+
 // dp.lower, dp.upper and dp.error are of whole buckets. Ends are chosen for the highest confidence that is asked for, and say nothing of
 // a higher one: of more private groups at once than they were chosen for.
 func TestEndsOfChoices(t *testing.T) {
@@ -279,7 +377,7 @@ func TestChoiceOrHistogram(t *testing.T) {
 	}
 }
 
-// Answers of other fractions, other kinds, or other values to choose from are other questions.
+// Answers of other fractions, with ends or without, of other kinds, or of other values to choose from are other questions.
 func TestQuestionsOfChoices(t *testing.T) {
 	seen := map[string]string{}
 	for _, sql := range []string{
@@ -290,15 +388,39 @@ func TestQuestionsOfChoices(t *testing.T) {
 		"SELECT mode() WITHIN GROUP (ORDER BY birth_year) FROM patients WHERE birth_year < 1930",
 		"SELECT mode() WITHIN GROUP (ORDER BY birth_year) FROM patients WHERE birth_year <= 1930",
 	} {
-		var question []string
-		p := chosenPlan(t, sql, choiceSettings(false))
-		for _, part := range p.Blocks[0].Question(p.values) {
-			question = append(question, string(part))
-		}
-		all := strings.Join(question, "\x00")
+		all := questionOf(t, sql, choiceSettings(false))
 		if of, have := seen[all]; have {
 			t.Errorf("%s is the same question as %s", sql, of)
 		}
 		seen[all] = sql
 	}
+	most, least := choiceSettings(false), choiceSettings(false)
+	least.Alpha = 2 * most.Alpha
+	for _, tt := range []struct {
+		sql         string
+		a, b        planner.Settings
+		same        bool
+		differences string
+	}{
+		{medianYear, most, without(most), false, "ends"},
+		{quartiles, most, without(most), false, "ends"},
+		{leastYear, most, without(most), true, "nothing"},
+		{medianYear, most, least, false, "where ends are looked for"},
+		{leastYear, most, least, false, "where ends are looked for"},
+		{medianYear, without(most), without(least), true, "nothing"},
+	} {
+		if same := questionOf(t, tt.sql, tt.a) == questionOf(t, tt.sql, tt.b); same != tt.same {
+			t.Errorf("%s with other %s: the same question is %t", tt.sql, tt.differences, same)
+		}
+	}
+}
+
+func questionOf(t *testing.T, sql string, s planner.Settings) string {
+	t.Helper()
+	p := chosenPlan(t, sql, s)
+	var question []string
+	for _, part := range p.Blocks[0].Question(p.values) {
+		question = append(question, string(part))
+	}
+	return strings.Join(question, "\x00")
 }

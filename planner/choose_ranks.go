@@ -43,11 +43,11 @@ func (g rankChooser) plans() []*rankPlan {
 		if n < 0 {
 			out, n = append(out, &rankPlan{statistic: at, alpha: g.miss}), len(out)
 		}
-		out[n].add(i, fractions)
+		out[n].add(i, fractions, g.asksEnds(o))
 		out[n].alpha = min(out[n].alpha, g.missOf(o))
 	}
 	for _, p := range out {
-		slices.SortFunc(p.fractions, fraction.compare) // whatever their order in the statement
+		slices.SortFunc(p.fractions, func(a, b askedFraction) int { return a.compare(b.fraction) }) // whatever their order in the statement
 		switch {
 		case !g.settings.allows(exponential):
 			p.why = "not allowed by the policy"
@@ -83,6 +83,14 @@ func rankOf(e estimator) (statistic int, fractions []*fraction, ok bool) {
 	return 0, nil, false
 }
 
+// asksEnds reports whether the error of an output is asked for: by a function of it, and by a value unless the session says otherwise.
+func (g rankChooser) asksEnds(o *output) bool {
+	if o.report == "" {
+		return !g.settings.NoIntervals
+	}
+	return !o.silent && !o.asksCut()
+}
+
 // missOf is the probability with which the interval of one output may miss: its call can have a confidence of its own.
 func (g rankChooser) missOf(o *output) float64 {
 	if o.level == 0 {
@@ -91,27 +99,10 @@ func (g rankChooser) missOf(o *output) float64 {
 	return max(g.miss*(1-o.level)/g.alpha, leastAlpha)
 }
 
-// add adds an output with its fractions.
-func (p *rankPlan) add(i int, fractions []*fraction) {
-	p.outputs = append(p.outputs, i)
-	for _, f := range fractions {
-		if f != nil && !slices.Contains(p.fractions, *f) {
-			p.fractions = append(p.fractions, *f)
-		}
-	}
-}
-
-// aims are the choices of all fractions.
-func (p *rankPlan) aims() (all []aim) {
-	for _, f := range p.fractions {
-		all = append(all, f.aims()...)
-	}
-	return all
-}
-
-// choose replaces histograms by choices of buckets where the ends of their intervals are the nearer by rank, by public numbers
-// alone: the number of choices, the buckets, and what either does for the same price. How wide the intervals of one answer
-// are depends on the data: to take the narrower would spoil their confidence. It comes when the histograms have their mechanisms.
+// choose replaces histograms by choices of buckets where these, and the ends of their intervals if they are asked for, are the
+// nearer by rank, by public numbers alone: the number of choices, the buckets, and what either does for the same price. How wide the
+// intervals of one answer are depends on the data: to take the narrower would spoil their confidence. It comes when the histograms
+// have their mechanisms.
 func (g rankChooser) choose() error {
 	if err := g.checkModes(); err != nil {
 		return err
@@ -196,8 +187,8 @@ func (g rankChooser) show(p *rankPlan, shape estimate.Shape) {
 	}
 }
 
-// errorOfHistogram is how far, by rank, an end of an interval may be that is read off the histogram, in rows of the limit: the
-// counts at an end are off by as much as it is moved for.
+// errorOfHistogram is how far, by rank, a value may be that is read off the histogram, or an end of its interval if one is asked for, in
+// rows of the limit: the counts at an end are off by as much as it is moved for.
 func (g rankChooser) errorOfHistogram(p *rankPlan) float64 {
 	clips, limit := g.statistics[p.statistic].comparedAt(g.leastClips())
 	r, most := g.observed(integers{clips: clips}).at(p.alpha), 0.0
@@ -205,9 +196,14 @@ func (g rankChooser) errorOfHistogram(p *rankPlan) float64 {
 		switch e := g.outputs[i].estimator.(type) {
 		case percentileEstimator:
 			for _, q := range e.fractions {
-				if q != nil {
-					most = math.Max(most, 2*must(e.tree(r).RankError(e.upwards(*q), r.alpha)).Most()/limit)
+				if q == nil {
+					continue
 				}
+				far := must(e.tree(r).RankError(e.upwards(*q), r.alpha)).Most() / limit
+				if p.endsOf(fractionOf(e.upwards(*q))) {
+					far *= 2
+				}
+				most = math.Max(most, far)
 			}
 		case extremeEstimator:
 			most = math.Max(most, e.estimatorOf(r).Most()/limit)
@@ -216,7 +212,7 @@ func (g rankChooser) errorOfHistogram(p *rankPlan) float64 {
 	return most
 }
 
-// errorOfChoices is how far, by rank, an end of an interval may be that is chosen, in rows of the limit.
+// errorOfChoices is how far, by rank, a value or an end of an interval may be that is chosen, in rows of the limit.
 func (g rankChooser) errorOfChoices(p *rankPlan) float64 {
 	s := g.statistics[p.statistic]
 	clips, limit := s.comparedAt(g.leastClips())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 
 	"dpproxy/contribution"
 	"dpproxy/dp"
@@ -199,7 +200,7 @@ func (s *statistic) comparedAt(clips []Clip) (_ []Clip, limit float64) {
 type rankPlan struct {
 	statistic int
 	outputs   []int
-	fractions []fraction
+	fractions []askedFraction
 	// alpha is the probability with which an interval may miss.
 	alpha float64
 	// why says why there is no choice; empty if there could be one.
@@ -207,6 +208,45 @@ type rankPlan struct {
 	// histogram and choice are how far the ends of intervals may be by rank, in rows of a unit's limit.
 	histogram, choice float64
 	chosen            bool
+}
+
+// An askedFraction is one that is asked for, with the ends of an interval or without.
+type askedFraction struct {
+	fraction
+	ends bool
+}
+
+// add adds an output with its fractions.
+func (p *rankPlan) add(i int, fractions []*fraction, ends bool) {
+	p.outputs = append(p.outputs, i)
+	for _, f := range fractions {
+		if f == nil {
+			continue
+		}
+		at := slices.IndexFunc(p.fractions, func(of askedFraction) bool { return of.fraction == *f })
+		if at < 0 {
+			p.fractions, at = append(p.fractions, askedFraction{fraction: *f}), len(p.fractions)
+		}
+		p.fractions[at].ends = p.fractions[at].ends || ends
+	}
+}
+
+// aims are the choices of all fractions.
+func (p *rankPlan) aims() (all []aim) {
+	for _, f := range p.fractions {
+		all = append(all, f.aims(f.ends)...)
+	}
+	return all
+}
+
+// endsOf reports whether a fraction has the ends of an interval.
+func (p *rankPlan) endsOf(f fraction) bool {
+	return f.extreme() || slices.Contains(p.fractions, askedFraction{f, true})
+}
+
+// ended reports whether all fractions have.
+func (p *rankPlan) ended() bool {
+	return !slices.ContainsFunc(p.fractions, func(f askedFraction) bool { return !p.endsOf(f.fraction) })
 }
 
 // explain writes both ways with their errors.
@@ -230,16 +270,24 @@ func (p *rankPlan) explain(w *tree, depth int, g *GroupingSet) {
 		if p.chosen == (i == 0) {
 			chosen = " (chosen)"
 		}
-		w.line(depth, "%s: the interval ends within %s%s by rank%s", way.name, Number(way.error*factor), of, chosen)
+		within := Number(way.error*factor) + of
+		if p.ended() {
+			within = "the interval ends within " + within + " by rank"
+		} else {
+			within = "rank within " + within
+		}
+		w.line(depth, "%s: %s%s", way.name, within, chosen)
 	}
 }
 
-// A chosenValue is an estimator of a value that was chosen. Its radius is in rows, and known before the answer but
-// for the limit.
+// A chosenValue is an estimator of a value that was chosen. Where it tells the meaning of its radius, that is in rows, and known before the
+// answer but for the limit.
 type chosenValue interface {
 	estimator
-	// said is what the error means, with its rows.
+	// said tells the meaning of the error, with its rows; empty if that is in the unit of the value.
 	said() string
+	// saidAfter says it of values that are shown.
+	saidAfter(shown []observation) string
 }
 
 // said is what the error of the output means, if that is in rows.
@@ -385,6 +433,8 @@ func (e modeEstimator) text(r observation) *string { return e.values[r.choice(e.
 func (e modeEstimator) radius(r observation) float64 { return r.choiceError(e.statistic, 0) }
 
 func (modeEstimator) said() string { return "at most %s rows fewer than the most frequent" }
+
+func (e modeEstimator) saidAfter([]observation) string { return e.said() }
 
 func (e modeEstimator) rows(r observation) (low, high, fewest float64) {
 	return r.rowsOfChoice(e.statistic)

@@ -130,6 +130,9 @@ func (g *GroupingSet) errorBar(o *output, rows []integers, alpha float64) ErrorB
 			bar.Beyond = max(bar.Beyond, below, above)
 		}
 	}
+	if v, ok := o.estimator.(chosenValue); ok && len(shown) > 0 {
+		bar.Said = v.saidAfter(shown)
+	}
 	bar.Hidden = len(shown) == 0 && len(rows) > 0
 	return bar
 }

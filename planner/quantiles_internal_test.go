@@ -24,7 +24,7 @@ func TestNoiseWeight(t *testing.T) {
 	} {
 		var aims []aim
 		for _, f := range c.fractions {
-			aims = append(aims, f.aims()...)
+			aims = append(aims, f.aims(true)...)
 		}
 		if got := (quantiles{aims: aims}).noiseWeight(); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%d fractions from %v on weigh %v, want %v", len(c.fractions), c.fractions[0], got, c.want)

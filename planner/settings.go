@@ -35,6 +35,8 @@ type Settings struct {
 	// ShowSmallGroups shows values of groups that may have too few rows for one, which are NULL
 	// otherwise.
 	ShowSmallGroups bool
+	// NoIntervals says that the errors of percentiles are not asked for, so that nothing is spent on the ends of intervals.
+	NoIntervals bool
 	// Consistent shows counts and sums without negative cells, such that they add up.
 	Consistent bool
 	// Top is how the top of groups is found, one of [TopWords]; empty: auto.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,13 +50,15 @@ type aim struct {
 // of the interval is the bound of the values.
 func (f fraction) extreme() bool { return f.a == 0 || f.a == f.c }
 
-// aims are the choices that a percentile of the fraction takes.
-func (f fraction) aims() []aim {
-	switch f.a {
-	case 0:
+// aims are the choices that a percentile of the fraction takes, without ends where its error is not asked for.
+func (f fraction) aims(ends bool) []aim {
+	switch {
+	case f.a == 0:
 		return []aim{{f, 1}}
-	case f.c:
+	case f.a == f.c:
 		return []aim{{f, -1}}
+	case !ends:
+		return []aim{{f, 0}}
 	}
 	return []aim{{f, -1}, {f, 0}, {f, 1}}
 }
@@ -116,11 +119,15 @@ func (f quantiles) String() string {
 func (f quantiles) choices() int { return len(f.aims) }
 
 func (f quantiles) question() string {
-	if of := f.tree.Doubling(); of != nil {
-		return fmt.Sprintf("of %d buckets from %d, %d of each doubling from %d up to %d: %v at %v",
-			f.tree.Buckets(), f.values.low, of.Buckets, of.Pivot, f.tree.Width(), f.aims, f.alpha)
+	at := ""
+	if slices.ContainsFunc(f.aims, func(a aim) bool { return a.end != 0 }) { // the confidence says where ends are looked for
+		at = fmt.Sprintf(" at %v", f.alpha)
 	}
-	return fmt.Sprintf("of %d buckets of %d from %d: %v at %v", f.tree.Buckets(), f.tree.Width(), f.values.low, f.aims, f.alpha)
+	if of := f.tree.Doubling(); of != nil {
+		return fmt.Sprintf("of %d buckets from %d, %d of each doubling from %d up to %d: %v%s",
+			f.tree.Buckets(), f.values.low, of.Buckets, of.Pivot, f.tree.Width(), f.aims, at)
+	}
+	return fmt.Sprintf("of %d buckets of %d from %d: %v%s", f.tree.Buckets(), f.tree.Width(), f.values.low, f.aims, at)
 }
 
 func (f quantiles) chooser(i int, limit, epsilonPico int64, _ bool) (Chooser, error) {

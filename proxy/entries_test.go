@@ -27,10 +27,16 @@ type entries struct {
 	charge accountant.Charge
 	first  []string
 	debits []accountant.Debit
+	chosen int // how many choices were charged in all
 }
 
 func (l *entries) Charge(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
 	l.charge, l.first, l.debits = c, c.Events, c.Debits
+	for _, e := range c.Events {
+		if strings.HasPrefix(e, "bounded range") {
+			l.chosen++
+		}
+	}
 	return l.Ledger.Charge(ctx, c)
 }
 
@@ -369,9 +375,9 @@ func TestEntriesOfSuggestedBounds(t *testing.T) {
 		Scan(&lower, &upper, &clamped); err != nil || lower > upper {
 		t.Fatalf("the bounds are %d and %d (%v)", lower, upper, err)
 	}
-	const asked, choice = 4 * dp.PicoPerUnit / 10, 6 * dp.PicoPerUnit / 100 // of two percentiles, each with two ends
+	const asked, choice = 4 * dp.PicoPerUnit / 10, 18 * dp.PicoPerUnit / 100 // of two percentiles, whose ends nobody sees
 	each := dp.BoundedRangeEvent{Epsilon: big.NewRat(choice, dp.PicoPerUnit)}.String()
-	want := append([]string{"laplace l0=1 linf=1 scale=25"}, slices.Repeat([]string{each}, 6)...)
+	want := append([]string{"laplace l0=1 linf=1 scale=25"}, slices.Repeat([]string{each}, 2)...)
 	if !slices.Equal(ledger.first, want) {
 		t.Errorf("the entries are\n%q, want\n%q", ledger.first, want)
 	}
@@ -382,5 +388,31 @@ func TestEntriesOfSuggestedBounds(t *testing.T) {
 	must(t, ana.Conn, "SELECT avg("+clamped+") FROM patients")
 	if ledger.charge.Debits == nil && ledger.first == nil {
 		t.Error("the bounds cannot be used")
+	}
+}
+
+// TestEntriesOfEnds counts the choices that a percentile takes: its own, and those of ends that somebody sees. Where rows are ranked by it
+// nobody does.
+func TestEntriesOfEnds(t *testing.T) {
+	ana, ledger, noise := entered(t, limit(t, accountant.UnitScope, "patient", dp.PureDP, 100_000))
+	ana.set(t, "dp.epsilon = 1", "dp.mechanism = exponential")
+	const median = "percentile_disc(0.5) WITHIN GROUP (ORDER BY birth_year)"
+	const tiles = "SELECT count(*) FROM (SELECT ntile(2) OVER (ORDER BY birth_year) AS half FROM patients) t WHERE half = 1"
+	for i, tt := range []struct {
+		sql     string
+		choices int
+	}{
+		{"SELECT " + median + " FROM patients", 3},
+		{"/* dp: intervals=off */ SELECT " + median + " FROM patients", 1},
+		{"/* dp: intervals=off */ SELECT dp.upper(" + median + ") FROM patients", 3},
+		{"/* dp: intervals=off, columns=errors */ SELECT " + median + " FROM patients", 3},
+		{tiles, 1},
+	} {
+		noise.draw(i)
+		ledger.chosen = 0
+		must(t, ana.Conn, tt.sql)
+		if ledger.chosen != tt.choices {
+			t.Errorf("%s takes %d choices, want %d", tt.sql, ledger.chosen, tt.choices)
+		}
 	}
 }

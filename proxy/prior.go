@@ -32,6 +32,7 @@ func (s *staging) prior(ctx context.Context, m *wire.Asker, i int) (*prior, erro
 		return nil, err
 	}
 	p := &prior{execution: inner, of: of, bound: s.bound}
+	p.part.unseen = of.Form == parser.PriorRanks
 	switch inner.text.stmt.Class {
 	case parser.Release:
 	case parser.Relay:

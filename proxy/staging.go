@@ -25,7 +25,11 @@ type part struct {
 	within []planner.Cost // its price without being asked for again; nil: nothing was said
 	silent bool           // nothing of it is told: an EXPLAIN needs its result
 	sample bool           // constants of it stand for a result that is not known
+	unseen bool           // nobody sees the errors of its percentiles: rows are ranked by them
 }
+
+// ends reports whether the errors of percentiles are seen.
+func (p *part) ends() bool { return p == nil || !p.unseen }
 
 // samples reports whether an execution is a rehearsal with samples in it.
 func (p *part) samples() bool { return p != nil && p.sample }

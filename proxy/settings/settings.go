@@ -39,6 +39,7 @@ type Settings struct {
 	ShowSmall      bool   // values of groups that may have no row are shown
 	Consistent     bool   // cells of counts and sums are not negative, and add up
 	ErrorColumns   bool   // columns with noise have their errors beside them
+	NoIntervals    bool   // no error of percentiles is asked for
 	LimitRetry     bool   // a limit that leaves out too much is chosen once more
 	Top            string // how the top of groups is found, a word of [planner.TopWords]; empty: auto
 	Spending       string // which statements that cost are run: Always, Confirmed or Never; empty: Always
@@ -98,6 +99,7 @@ var knownSettings = []setting{
 	{"small_groups", "hide or show", (*Settings).setSmallGroups},
 	{"consistent", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.Consistent, value) }},
 	{"columns", "values or errors", (*Settings).setColumns},
+	{"intervals", "on or off", (*Settings).setIntervals},
 	{"limit_retry", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.LimitRetry, value) }},
 	{"top", strings.Join(planner.TopWords(), ", "), (*Settings).setTop},
 	{"spend", strings.Join([]string{Always, Confirmed, Never}, ", "), (*Settings).setSpending},
@@ -150,7 +152,7 @@ func (s *Settings) Shown() map[string]string {
 		"epsilon": dp.Decimal(s.EpsilonPico, 12), "mechanism": s.Mechanism, "confidence": fraction(s.Confidence), "notice": "on",
 		"contribution": "default", "error": target(s.Target.Error), "relative_error": target(s.Target.Relative),
 		"target_fraction": fraction(cmp.Or(s.Target.Fraction, 1)), "refine": "off", "rows": "refuse", "small_groups": "hide",
-		"consistent": "off", "columns": "values", "limit_retry": "off", "top": "auto", "spend": Always,
+		"consistent": "off", "columns": "values", "intervals": "on", "limit_retry": "off", "top": "auto", "spend": Always,
 	}
 	if s.MaxEpsilonPico > 0 {
 		texts["max_epsilon"] = dp.Decimal(s.MaxEpsilonPico, 12)
@@ -261,6 +263,13 @@ func (s *Settings) setSmallGroups(value string) bool {
 func (s *Settings) setColumns(value string) bool {
 	s.ErrorColumns = strings.EqualFold(value, "errors")
 	return s.ErrorColumns || strings.EqualFold(value, "values")
+}
+
+func (s *Settings) setIntervals(value string) bool {
+	intervals := false
+	ok := setSwitch(&intervals, value)
+	s.NoIntervals = !intervals
+	return ok
 }
 
 func (s *Settings) setTop(value string) bool {

@@ -71,6 +71,8 @@ func TestSettings(t *testing.T) {
 		{"consistent", "On"},
 		{"columns", "values"},
 		{"columns", "Errors"},
+		{"intervals", "ON"},
+		{"intervals", "off"},
 		{"spend", "never"},
 		{"spend", "Confirmed"},
 	} {
@@ -86,7 +88,8 @@ func TestSettings(t *testing.T) {
 	if s != (Settings{
 		EpsilonPico: 25e10, Mechanism: "laplace", Confidence: 0.9, Notices: true, MaxRows: 12, MaxPartitions: 1,
 		Target: planner.Target{Error: 50, Relative: 0.05, Fraction: 0.9}, MaxEpsilonPico: 5e11, Capped: true,
-		Refine: true, NoRows: true, ShowSmall: true, Consistent: true, Contribution: "auto", ErrorColumns: true, Spending: Confirmed,
+		Refine: true, NoRows: true, ShowSmall: true, Consistent: true, Contribution: "auto", ErrorColumns: true, NoIntervals: true,
+		Spending: Confirmed,
 	}) || sum.RatString() != "250" {
 		t.Errorf("%+v, %v", s, sum)
 	}
@@ -187,6 +190,7 @@ func TestBadSettings(t *testing.T) {
 		{"small_groups", "null"},
 		{"consistent", "cells"},
 		{"columns", "off"},
+		{"intervals", "some"},
 		{"nothing", "1"},
 		{"error", "0"},
 		{"error", "-1"},
