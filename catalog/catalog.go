@@ -68,6 +68,8 @@ type Table struct {
 	// Loose are foreign keys that rows need not satisfy: not validated, not enforced, of
 	// periods, or of some partitions alone. They say which rows belong together, and prove nothing.
 	Loose []ForeignKey
+	// Checks are the CHECK constraints that all rows fulfil.
+	Checks []Check `json:",omitempty"`
 	// Constraints are the primary-key and unique constraints, Indexes the other
 	// indexes, as the mirror shows them: those whose text could hold values, in a
 	// predicate or an expression, are left out. They prove nothing: see Keys.
@@ -168,6 +170,15 @@ type Column struct {
 	Serial string
 	// Identity is ALWAYS or BY DEFAULT for an identity column, else empty.
 	Identity string
+	// Checks are the expressions of the CHECK constraints of its domain, and of one that this is over, which all values fulfil. They call
+	// the column VALUE.
+	Checks []string `json:",omitempty"`
+}
+
+// A Check is a validated CHECK constraint: it is true of every row, or NULL.
+type Check struct {
+	Expr    string   // as Postgres prints it
+	Columns []string // that it names
 }
 
 // A TypeRef is a use of a type by a column.

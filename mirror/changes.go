@@ -37,6 +37,7 @@ func (p Plan) Changes(n catalog.Name, was, has *catalog.Schema) []Change {
 	d.relation(before, now)
 	d.columns(before, now)
 	d.keys(before, now)
+	d.checks(before, now)
 	d.foreign(before, now)
 	d.labels(before)
 	known := introspect.Told(before.Fingerprint) && !olderForm(before, now, has)
@@ -185,6 +186,25 @@ func (d *differences) keys(was, has *catalog.Table) {
 	for _, w := range was.Keys {
 		if !slices.ContainsFunc(has.Keys, func(k catalog.Key) bool { return slices.Equal(k.Columns, w.Columns) }) {
 			d.add(true, w.Columns, "the key (%s) is gone, or is not valid any more", strings.Join(w.Columns, ", "))
+		}
+	}
+}
+
+// checks compares the CHECK constraints. They say which rows no answer leaves out, and bound nothing: the next Sync takes it that one is
+// gone. Analysts are not told which, since its text can hold values.
+func (d *differences) checks(was, has *catalog.Table) {
+	const gone = "a CHECK is gone, another, or not valid any more: "
+	for _, w := range was.Checks {
+		if !slices.ContainsFunc(has.Checks, func(c catalog.Check) bool { return c.Expr == w.Expr }) {
+			d.secret(false, "its CHECK constraints", gone+"%s", w.Expr)
+		}
+	}
+	for _, w := range was.Columns {
+		h, there := has.Column(w.Name)
+		for _, x := range w.Checks {
+			if there && !slices.Contains(h.Checks, x) {
+				d.secret(false, "its CHECK constraints", gone+"%s of the domain of column %s", x, w.Name)
+			}
 		}
 	}
 }

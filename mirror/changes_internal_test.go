@@ -51,6 +51,28 @@ func TestRenamedColumns(t *testing.T) {
 	}
 }
 
+// TestChecksThatGo: a CHECK that is gone, of a table or of a domain, takes effect with the next Sync. Analysts are not told its text.
+func TestChecksThatGo(t *testing.T) {
+	name := catalog.Name{Schema: "public", Name: "people"}
+	schema := func(fingerprint string, table []catalog.Check, domain ...string) *catalog.Schema {
+		columns := []catalog.Column{{Name: "age", Number: 1, Checks: domain}}
+		return &catalog.Schema{Tables: map[catalog.Name]*catalog.Table{
+			name: {Name: name, OID: 20000, Columns: columns, Checks: table, Fingerprint: fingerprint},
+		}}
+	}
+	positive := []catalog.Check{{Expr: "(age > 0)", Columns: []string{"age"}}}
+	was := schema("1 - 0.a,7.b 2.r.d.l", positive, "(VALUE < 130)")
+	for text, has := range map[string]*catalog.Schema{
+		"(age > 0)": schema("1 - 7.b 2.r.d.l", []catalog.Check{{Expr: "(age > 1)"}}, "(VALUE < 130)"),
+		"(VALUE < 130) of the domain of column age": schema("1 - 0.a 2.r.d.l", positive),
+	} {
+		want := []Change{{"a CHECK is gone, another, or not valid any more: " + text, "its CHECK constraints", false}}
+		if got := (Plan{}).Changes(name, was, has); !slices.Equal(got, want) {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+}
+
 // TestUnlistedChanges holds that analysts are told nothing of a column that the plan does not list, if it hides those: neither of one that
 // was there nor of one that has come.
 func TestUnlistedChanges(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dpproxy/catalog"
+	"dpproxy/planner/constraint"
 	"dpproxy/planner/pgtype"
 )
 
@@ -124,8 +125,8 @@ func (o OpenColumn) bounds(low, high string) string {
 		}
 		return fmt.Sprintf("[%s, %s]", endOf(o.Source, from), endOf(o.Source, to))
 	}
-	from, ok := number(low)
-	to, okToo := number(high)
+	from, ok := constraint.Number(low)
+	to, okToo := constraint.Number(high)
 	if !ok || !okToo || from.Cmp(to) > 0 {
 		return ""
 	}

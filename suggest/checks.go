@@ -2,10 +2,9 @@ package suggest
 
 import (
 	"slices"
-	"strings"
 
-	"dpproxy/parser"
 	"dpproxy/parser/ast"
+	"dpproxy/planner/constraint"
 )
 
 // A domain has the values of a column that constraints admit: the ends of a range, and a list. All are
@@ -20,41 +19,11 @@ type domain struct {
 func domainOf(column string, checks []string) domain {
 	var d domain
 	for _, check := range checks {
-		if x := conditionOn(column, check); x != nil {
+		if x := constraint.ConditionOn(column, check); x != nil {
 			d.take(column, x)
 		}
 	}
 	return d
-}
-
-// checked is the one relation that conditions are read over.
-type checked struct{}
-
-// Relation implements parser.Names.
-func (checked) Relation(_, name string) (ast.Relation, bool) {
-	return ast.Relation{Schema: "public", Name: name, Protected: true}, true
-}
-
-// conditionOn parses the expression of a constraint that names a column, as [conditionOf]; nil if it does not.
-func conditionOn(column, check string) ast.Expr {
-	if !strings.Contains(strings.ToLower(check), strings.ToLower(column)) {
-		return nil
-	}
-	return conditionOf(check)
-}
-
-// conditionOf parses the expression of a constraint, as Postgres prints it; nil if it is one that the
-// parser has no tree for.
-func conditionOf(check string) ast.Expr {
-	script, err := parser.Parse("SELECT count(*) FROM checked WHERE "+check, checked{})
-	if err != nil || len(script.Statements) != 1 || len(script.Statements[0].Blocks) != 1 {
-		return nil
-	}
-	b := script.Statements[0].Blocks[0]
-	if b.Err != nil {
-		return nil
-	}
-	return b.Where
 }
 
 // take narrows the domain by a condition that holds of every row.
@@ -64,29 +33,26 @@ func (d *domain) take(column string, x ast.Expr) {
 			d.take(column, arg)
 		}
 	}
-	if b, ok := x.(*ast.Between); ok && !b.Not && !b.Symmetric && names(column, b.X) {
-		d.from(">=", constant(b.Low))
-		d.from("<=", constant(b.High))
+	if b, ok := x.(*ast.Between); ok && !b.Not && !b.Symmetric && constraint.Names(column, b.X) {
+		d.from(">=", constraint.Constant(b.Low))
+		d.from("<=", constraint.Constant(b.High))
 	}
 	if op, ok := x.(*ast.Op); ok && op.Left != nil {
-		if names(column, op.Left) {
-			d.from(op.Name, constant(op.Right))
-		} else if names(column, op.Right) {
-			d.from(mirrored[op.Name], constant(op.Left))
+		if constraint.Names(column, op.Left) {
+			d.from(op.Name, constraint.Constant(op.Right))
+		} else if constraint.Names(column, op.Right) {
+			d.from(constraint.Mirrored[op.Name], constraint.Constant(op.Left))
 		}
 	}
-	if in, ok := x.(*ast.In); ok && !in.Not && names(column, in.X) {
+	if in, ok := x.(*ast.In); ok && !in.Not && constraint.Names(column, in.X) {
 		d.list(in.List)
 	}
-	if in, ok := x.(*ast.AnyOf); ok && in.Op == "=" && !in.All && names(column, in.Left) {
-		if list, ok := uncast(in.Array).(*ast.Array); ok {
+	if in, ok := x.(*ast.AnyOf); ok && in.Op == "=" && !in.All && constraint.Names(column, in.Left) {
+		if list, ok := constraint.Uncast(in.Array).(*ast.Array); ok {
 			d.list(list.Elems)
 		}
 	}
 }
-
-// mirrored are comparisons with their sides exchanged.
-var mirrored = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 // from takes a comparison with a constant. The end of an open range is taken as of a closed one: it is
 // where values are clamped to, not which there are.
@@ -103,40 +69,11 @@ func (d *domain) from(op, end string) {
 func (d *domain) list(elems []ast.Expr) {
 	var values []string
 	for _, e := range elems {
-		v := constant(e)
+		v := constraint.Constant(e)
 		if v == "" || slices.Contains(values, v) {
 			return
 		}
 		values = append(values, v)
 	}
 	d.values = values
-}
-
-func names(column string, x ast.Expr) bool {
-	c, ok := uncast(x).(*ast.Column)
-	return ok && c.Qualifier == "" && c.Name == column
-}
-
-// constant returns the text of a constant, "" of anything else.
-func constant(x ast.Expr) string {
-	x = uncast(x)
-	if c, ok := x.(*ast.Const); ok && c.Kind != ast.Null {
-		return c.Text
-	}
-	if op, ok := x.(*ast.Op); ok && op.Left == nil && op.Name == "-" {
-		if c, ok := uncast(op.Right).(*ast.Const); ok && (c.Kind == ast.Integer || c.Kind == ast.Number) {
-			return "-" + strings.TrimPrefix(c.Text, "-")
-		}
-	}
-	return ""
-}
-
-func uncast(x ast.Expr) ast.Expr {
-	for {
-		c, ok := x.(*ast.Cast)
-		if !ok {
-			return x
-		}
-		x = c.X
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dpproxy/catalog"
+	"dpproxy/planner/constraint"
 	"dpproxy/planner/pgtype"
 )
 
@@ -74,13 +75,14 @@ func (d inspector) column(t *Table, src *catalog.Column) Column {
 
 // said are the values of a column that constraints admit, its own and those of a domain.
 func (d inspector) said(t *Table, src *catalog.Column) domain {
-	said := domainOf(src.Name, d.Checks[t.Source.Name])
-	if src.Type.Kind == 'd' {
-		ofDomain := domainOf("value", d.Checks[src.Type.Name])
-		said.low, said.high = cmp.Or(said.low, ofDomain.low), cmp.Or(said.high, ofDomain.high)
-		if said.values == nil {
-			said.values = ofDomain.values
-		}
+	var checks []string
+	for _, c := range t.Source.Checks {
+		checks = append(checks, c.Expr)
+	}
+	said, ofDomain := domainOf(src.Name, checks), domainOf("value", src.Checks)
+	said.low, said.high = cmp.Or(said.low, ofDomain.low), cmp.Or(said.high, ofDomain.high)
+	if said.values == nil {
+		said.values = ofDomain.values
 	}
 	return said
 }
@@ -156,8 +158,8 @@ func (d inspector) number(t *Table, c *Column, said domain) {
 		c.Policy = "{values: [" + strings.Join(said.values, ", ") + "]}"
 		return
 	}
-	low, lowKnown := number(said.low)
-	high, highKnown := number(said.high)
+	low, lowKnown := constraint.Number(said.low)
+	high, highKnown := constraint.Number(said.high)
 	if lowKnown && highKnown && low.Cmp(high) <= 0 {
 		c.Policy = fmt.Sprintf("{bounds: [%s, %s]}", said.low, said.high)
 		return

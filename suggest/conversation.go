@@ -11,6 +11,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/mirror/introspect"
+	"dpproxy/planner/constraint"
 )
 
 // A Conversation asks somebody where the catalogue says nothing: at most six questions, none without a case. An empty line takes the
@@ -352,7 +353,7 @@ func doubts(all []Question) string {
 func (c *Conversation) budget(d *Draft, s *introspect.Survey, ch *Choices) *Draft {
 	question := fmt.Sprintf("How much may ever be learnt of one %s, as an epsilon?", oneLine(d.UnitName))
 	c.ask(question, ch.Epsilon+" / another number above 0", "", func(answer string) string {
-		if r, ok := number(answer); !ok || r.Sign() <= 0 || r.Num().BitLen() > 12+r.Denom().BitLen() {
+		if r, ok := constraint.Number(answer); !ok || r.Sign() <= 0 || r.Num().BitLen() > 12+r.Denom().BitLen() {
 			return "a number above 0, such as " + DefaultEpsilon
 		}
 		ch.Epsilon = answer

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"dpproxy/catalog"
 	"dpproxy/mirror/introspect"
 	"dpproxy/suggest"
 )
@@ -18,7 +19,8 @@ func TestCommonDates(t *testing.T) {
 		s := parse(t, "patient: patient_id, first_name text, birth_date date",
 			"visit: id, patient_id -> patient, day date, gone date, paid date, at timestamp, cost numeric")
 		for _, c := range checked {
-			s.Checks[name("visit")] = append(s.Checks[name("visit")], fmt.Sprintf(within, c))
+			visit := s.Tables[name("visit")]
+			visit.Checks = append(visit.Checks, catalog.Check{Expr: fmt.Sprintf(within, c), Columns: []string{c}})
 		}
 		return s
 	}

@@ -11,7 +11,6 @@ import (
 // TestDeclared holds that declared values which a type or a constraint excludes are found, and values that it admits and that are not
 // declared, and that a condition which is not understood says nothing.
 func TestDeclared(t *testing.T) {
-	people, domain := name("people"), name("sex")
 	const int4, texts, date, boolean, padded = 23, 25, 1082, 16, 1042
 	for _, c := range []struct {
 		name           string
@@ -56,13 +55,12 @@ func TestDeclared(t *testing.T) {
 		{"nothing declared", int4, "(g = ANY (ARRAY[1, 2]))", "", "", ""},
 	} {
 		for _, ofDomain := range []bool{false, true} {
-			src, checks := column("g", c.typ, "x"), map[catalog.Name][]string{people: {c.check}}
+			src, people := column("g", c.typ, "x"), catalog.Table{Checks: []catalog.Check{{Expr: c.check}}}
 			if ofDomain {
-				src.Type.Kind, src.Type.Name = 'd', domain
 				called := strings.NewReplacer("g ", "VALUE ", "(g)", "(VALUE)", " g)", " VALUE)").Replace(c.check)
-				checks = map[catalog.Name][]string{domain: {called}}
+				src.Checks, people.Checks = []string{called}, nil
 			}
-			never, missing := suggest.Declared(people, &src, strings.Fields(c.values), nil, checks)
+			never, missing := suggest.Declared(&people, &src, strings.Fields(c.values), nil)
 			if n, m := strings.Join(never, " "), strings.Join(missing, " "); n != c.never || m != c.missing {
 				t.Errorf("%s, of a domain %v: never %q, missing %q", c.name, ofDomain, n, m)
 			}
@@ -70,8 +68,8 @@ func TestDeclared(t *testing.T) {
 	}
 	mood := column("mood", 20001, "mood")
 	mood.Type.Kind = 'e'
-	never, missing := suggest.Declared(people, &mood, []string{"sad", "angry"}, []string{"sad", "ok", "happy"},
-		map[catalog.Name][]string{people: {"(mood <> 'happy'::mood)"}})
+	people := catalog.Table{Checks: []catalog.Check{{Expr: "(mood <> 'happy'::mood)"}}}
+	never, missing := suggest.Declared(&people, &mood, []string{"sad", "angry"}, []string{"sad", "ok", "happy"})
 	if strings.Join(never, " ") != "angry" || strings.Join(missing, " ") != "ok" {
 		t.Errorf("of an enum: never %q, missing %q", never, missing)
 	}

@@ -1,21 +1,11 @@
 package suggest
 
 import (
-	"math/big"
-	"strings"
 	"time"
 
 	"dpproxy/catalog"
 	"dpproxy/planner/pgtype"
 )
-
-// number reads a number that a policy takes as a bound.
-func number(text string) (*big.Rat, bool) {
-	if text == "" || strings.ContainsAny(text, "/_xXpP") || len(text) > 100 {
-		return nil, false
-	}
-	return new(big.Rat).SetString(text)
-}
 
 // day reads a date or a point in time, as Postgres prints constants and people write them.
 func day(text string) (time.Time, bool) {

@@ -518,7 +518,7 @@ func shuffled(s *introspect.Survey, r *rand.Rand) *introspect.Survey {
 		r.Shuffle(len(again.Loose), func(i, j int) { again.Loose[i], again.Loose[j] = again.Loose[j], again.Loose[i] })
 		schema.Tables[n] = &again
 	}
-	return &introspect.Survey{Schema: &schema, Checks: s.Checks}
+	return &introspect.Survey{Schema: &schema}
 }
 
 // many makes a database of tables that refer to each other at random, with people among them.

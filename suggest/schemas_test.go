@@ -88,15 +88,10 @@ func surveys(t *testing.T, all []reader) map[string]*introspect.Survey {
 	for _, r := range all {
 		schema := *whole.Schema
 		schema.Database, schema.Tables = r.name, map[catalog.Name]*catalog.Table{}
-		out[r.name] = &introspect.Survey{Schema: &schema, Checks: map[catalog.Name][]string{}}
+		out[r.name] = &introspect.Survey{Schema: &schema}
 		for n, table := range whole.Tables {
 			if n.Schema == r.name {
 				schema.Tables[n] = table
-			}
-		}
-		for n, checks := range whole.Checks {
-			if n.Schema == r.name {
-				out[r.name].Checks[n] = checks
 			}
 		}
 	}

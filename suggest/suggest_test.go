@@ -45,7 +45,6 @@ func refers(t *catalog.Table, column string, to *catalog.Table) *catalog.Table {
 func survey(tables ...*catalog.Table) *introspect.Survey {
 	s := &introspect.Survey{
 		Schema: &catalog.Schema{Database: "db", Tables: map[catalog.Name]*catalog.Table{}, Types: map[catalog.Name]*catalog.Type{}},
-		Checks: map[catalog.Name][]string{},
 	}
 	for _, t := range tables {
 		s.Tables[t.Name] = t
@@ -63,7 +62,7 @@ func clinic() *introspect.Survey {
 	labs := refers(table("labs", number("id"), number("visit"), number("value")), "visit", visits)
 	letters := refers(refers(table("letters", number("id"), number("writer"), number("reader")), "writer", patients), "reader", patients)
 	s := survey(wards, patients, visits, labs, letters, rooms, suppliers)
-	s.Checks[name("patients")] = []string{"((age >= 0) AND (age <= 120))"}
+	s.Tables[name("patients")].Checks = []catalog.Check{{Expr: "((age >= 0) AND (age <= 120))", Columns: []string{"age"}}}
 	return s
 }
 

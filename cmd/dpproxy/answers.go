@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"dpproxy/answers"
+	"dpproxy/mirror/introspect"
 	"dpproxy/planner/policy"
 	"dpproxy/proxy"
 )
@@ -70,7 +71,7 @@ func (s *host) version(cat *policy.Model) ([]byte, error) {
 		return nil, err
 	}
 	for _, name := range cat.Protected() {
-		h.Write(fmt.Appendf(nil, "%q %q\n", name, cat.Source(name).Fingerprint))
+		h.Write(fmt.Appendf(nil, "%q %q\n", name, introspect.Unchecked(cat.Source(name).Fingerprint)))
 	}
 	secret := sha256.Sum256(s.secret)
 	h.Write(secret[:])
@@ -96,7 +97,8 @@ func (g *generation) forgotten(old *generation) (string, error) {
 	before, after := old.outlook.model, g.outlook.model
 	var changed []string
 	for _, name := range after.Protected() {
-		if slices.Contains(before.Protected(), name) && before.Source(name).Fingerprint != after.Source(name).Fingerprint {
+		form := func(m *policy.Model) string { return introspect.Unchecked(m.Source(name).Fingerprint) }
+		if slices.Contains(before.Protected(), name) && form(before) != form(after) {
 			changed = append(changed, name.String())
 		}
 	}

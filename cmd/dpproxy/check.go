@@ -126,11 +126,7 @@ func (c *checkCommand) against(ctx context.Context, s *site) error {
 	for _, line := range slices.Concat(idleDates(s.policy, cat), ofUnlisted(s.policy, cat)) {
 		fmt.Printf("%s: %s\n", c.Policy, line)
 	}
-	declared, err := ofDeclared(ctx, conn, cat)
-	if err != nil {
-		return err
-	}
-	c.warn(slices.Concat(policy.Remarks(cat), declared, ofBirths(cat)))
+	c.warn(slices.Concat(policy.Remarks(cat), ofDeclared(cat), ofBirths(cat)))
 	if err := errors.Join(checkLocal(ctx, localSite{s}, c.Policy, cat), c.confirmed(ctx, s, conn, cat)); err != nil {
 		return err
 	}

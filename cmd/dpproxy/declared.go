@@ -1,25 +1,17 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-
-	"dpproxy/mirror/introspect"
 	"dpproxy/planner/policy"
 	"dpproxy/suggest"
 )
 
 // ofDeclared remarks on declared values that the type of their column or a CHECK excludes, and on those that it admits and that are not
 // declared. A partition has those of its table.
-func ofDeclared(ctx context.Context, conn *pgx.Conn, cat *policy.Model) (all []policy.Remark, err error) {
-	checks, err := introspect.Checks(ctx, conn)
-	if err != nil {
-		return nil, err
-	}
+func ofDeclared(cat *policy.Model) (all []policy.Remark) {
 	for _, n := range cat.Protected() {
 		t := cat.Table(n)
 		if cat.Whole(t) != t {
@@ -31,7 +23,7 @@ func ofDeclared(ctx context.Context, conn *pgx.Conn, cat *policy.Model) (all []p
 			if c.Hidden {
 				continue
 			}
-			no, more := suggest.Declared(n, &c.Column, c.Values, c.Labels, checks)
+			no, more := suggest.Declared(t.Source, &c.Column, c.Values, c.Labels)
 			strange := func(v string) bool { return c.Labels != nil && !slices.Contains(c.Labels, v) }
 			foreign = appendValues(foreign, c.Name, slices.DeleteFunc(slices.Clone(no), func(v string) bool { return !strange(v) }))
 			never = appendValues(never, c.Name, slices.DeleteFunc(no, strange))
@@ -42,7 +34,7 @@ func ofDeclared(ctx context.Context, conn *pgx.Conn, cat *policy.Model) (all []p
 		const left = "rows with values that the type of the column or a CHECK admits, and that are not declared, are in no group"
 		all = slices.Concat(all, remarkOf(t, noLabels, foreign), remarkOf(t, nobody, never), remarkOf(t, left, missing))
 	}
-	return all, nil
+	return all
 }
 
 // remarkOf is a remark on a table and some of its columns, if there are any.

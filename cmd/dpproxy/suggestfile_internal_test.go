@@ -137,5 +137,5 @@ func grown() *introspect.Survey {
 	add("homes", "id", "email", "rooms")
 	refer(add("patients", "id", "home", "email"), "home", "homes")
 	refer(add("fees", "id", "patient", "amount"), "patient", "patients")
-	return &introspect.Survey{Schema: schema, Checks: map[catalog.Name][]string{}}
+	return &introspect.Survey{Schema: schema}
 }

@@ -14,7 +14,7 @@ import (
 
 // eventsSchema is a partitioned table of the clinic, with an enum.
 const eventsSchema = `CREATE TYPE mood AS ENUM ('sad', 'ok');
-CREATE TABLE events (patient_id int NOT NULL REFERENCES patients, at date NOT NULL, mood mood, n int, code varchar(4))
+CREATE TABLE events (patient_id int NOT NULL REFERENCES patients, at date NOT NULL, mood mood, n int CHECK (n >= 0), code varchar(4))
   PARTITION BY RANGE (at);
 CREATE TABLE events_2020 PARTITION OF events FOR VALUES FROM ('2020-01-01') TO ('2021-01-01');
 INSERT INTO events SELECT g, date '2020-01-01' + g % 300, 'ok', g % 10, 'a' FROM generate_series(1, 1000) g;`
@@ -88,6 +88,10 @@ var takenOvers = []takenOver{
 	{
 		"a label", "ALTER TYPE mood ADD VALUE 'furious'", "SELECT mood, count(*) FROM events GROUP BY 1",
 		"against: the type of column mood", "the type public.mood, of column mood, has more labels, 1",
+	},
+	{
+		"a CHECK", "ALTER TABLE events DROP CONSTRAINT events_n_check, ADD CHECK (n >= -1)", "SELECT n, count(*) FROM events GROUP BY 1",
+		"against: its CHECK constraints", "a CHECK is gone, another, or not valid any more: (n >= 0)",
 	},
 	{
 		"a wider type", "ALTER TABLE events ALTER n TYPE bigint, ALTER code TYPE varchar(8)", "SELECT sum(n) FROM events",

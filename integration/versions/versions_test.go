@@ -43,6 +43,7 @@ var suites = []suite{
 	{"mirror", "mirror", "."},
 	{"introspection", "mirror/introspect", "."},
 	{"types", "planner/pgtype", "."},
+	{"constraints", "planner/constraint", "."},
 	{"expressions", "planner/scalar", "."},
 	{"planner", "planner", "."},
 	{"source", "planner/source", "."},

@@ -45,7 +45,7 @@ var allowed = map[string]string{
 	"fold":                      "",
 	"authquery":                 "",
 	"advice":                    "catalog",
-	"suggest":                   "catalog mirror/introspect parser parser/ast planner/pgtype suggest/words",
+	"suggest":                   "catalog mirror/introspect parser parser/ast planner/constraint planner/pgtype suggest/words",
 	"suggest/words":             "",
 	"parser":                    "pgerr parser/ast parser/pattern",
 	"parser/pattern":            "",
@@ -55,7 +55,8 @@ var allowed = map[string]string{
 	"planner/source":      "pgerr catalog parser parser/ast planner/pgtype planner/policy planner/scalar planner/sqltext",
 	"planner/plannertest": "pgerr catalog planner/policy planner/scalar internal/pgtemp",
 	"planner/pgtype":      "catalog parser/ast",
-	"planner/policy":      "pgerr catalog parser parser/ast planner/pgtype planner/scalar",
+	"planner/constraint":  "catalog parser parser/ast planner/pgtype planner/scalar",
+	"planner/policy":      "pgerr catalog parser parser/ast planner/constraint planner/pgtype planner/scalar",
 	"planner/sqltext":     "",
 	"planner/scalar":      "pgerr catalog parser/ast planner/pgtype",
 	"wire":                "pgerr internal/frugal",
@@ -131,7 +132,7 @@ var repeatable = []string{"internal/demo", "internal/sqlgen", "internal/stattest
 var core = []string{
 	"dp", "mechanisms", "brdp", "estimate", "estimate/population", "accountant", "accountant/pld", "accountant/realized",
 	"accountant/history", "accountant/logledger", "accountant/redisledger", "accountant/witness", "internal/memledger",
-	"catalog", "planner", "planner/pgtype", "planner/policy", "planner/scalar", "planner/source", "planner/sqltext",
+	"catalog", "planner", "planner/constraint", "planner/pgtype", "planner/policy", "planner/scalar", "planner/source", "planner/sqltext",
 }
 
 func TestImports(t *testing.T) {

@@ -64,6 +64,7 @@ func (r *reader) columns(ctx context.Context) error {
 		found := c
 		found.From = slices.Clone(c.From)
 		found.Type = types.resolve(c.Type)
+		found.Checks = types.checks(c.Type.OID)
 		if collation == types[found.Type.BaseOID].collation {
 			found.Collation = catalog.Name{}
 		}

@@ -14,16 +14,18 @@ import (
 // each as far as its fingerprint of before tells, or whole where that is empty: a relation is as it was for all
 // that a proof uses if the text is equal.
 //
-// A fingerprint is of the form "columns keys edition.kind.digest.digest". The first two are its extent: the number of the last
-// column, and the keys, each by the columns that it is an index of. The digests, of which [Links] is the second,
-// change with the name, these columns with their
-// types, enum labels and expressions, these keys (as long as one valid index proves a key it is there), the foreign keys and
-// whether the triggers that enforce them fire, its partitions or children with their foreign keys and how they are stored, row
-// security (also whether it applies to the reader), inheritance and partition links, policies and rules of the relation, and with
-// all that the query of a view needs (form.go).
-// Plans name no column that came later, and a key more says nothing against another. CHECK and exclusion constraints prove
+// A fingerprint is of the form "columns keys checks edition.kind.digest.digest". The first three are its extent: the number of the last
+// column, the keys, each by the columns that it is an index of, and the CHECK constraints that rows fulfil, those of the columns' domains
+// among them, each by its meaning: the third is shorter where one is gone. The digests, of which [Links] is the second, change with the
+// name, these columns with their types, enum labels and expressions, these keys (as long as one valid index proves a key it is there), the
+// foreign keys and whether the triggers that enforce them fire, its partitions or children with their foreign keys and how they are
+// stored, row security (also whether it applies to the reader), inheritance and partition links, policies and rules of the relation, and
+// with all that the query of a view needs (form.go).
+// Plans name no column that came later, and a key or a CHECK more says nothing against another. Exclusion constraints prove
 // nothing, nor do other indexes, and the foreign keys of other tables to this one are facts about those. Of the
 // constraints that NOT NULL is from Postgres 18 on, it is the columns that count, and whether rows were checked.
+//
+// Earlier versions took no CHECK constraints down: their fingerprints have no such part, and tell of none.
 //
 // It reads the catalogue under the transaction's snapshot, but Postgres plans with
 // the newest catalogue. So whoever relies on it first takes LOCK TABLE ... IN
@@ -35,14 +37,15 @@ import (
 func FingerprintOf(before map[uint32]string) string {
 	rows := make([]string, 0, len(before))
 	for _, oid := range slices.Sorted(maps.Keys(before)) {
-		columns, keys := "NULL", "NULL"
+		columns, keys, checks := "NULL", "NULL", "NULL"
 		if p, ok := extentOf(before[oid]); ok {
-			columns, keys = strconv.Itoa(p.columns), quote.Literal(p.keys)
+			columns, keys, checks = strconv.Itoa(p.columns), quote.Literal(p.keys), quote.Literal(p.checks)
 		}
-		rows = append(rows, fmt.Sprintf("(%d::pg_catalog.oid, %s::pg_catalog.int4, %s::pg_catalog.text)", oid, columns, keys))
+		rows = append(rows, fmt.Sprintf("(%d::pg_catalog.oid, %s::pg_catalog.int4, %s::pg_catalog.text, %s::pg_catalog.text)",
+			oid, columns, keys, checks))
 	}
 	if len(rows) == 0 {
-		rows = []string{"(0::pg_catalog.oid, NULL::pg_catalog.int4, NULL::pg_catalog.text)"}
+		rows = []string{"(0::pg_catalog.oid, NULL::pg_catalog.int4, NULL::pg_catalog.text, NULL::pg_catalog.text)"}
 	}
 	sql := fingerprintSQL
 	if !slices.ContainsFunc(slices.Collect(maps.Values(before)), mayBeView) {
@@ -64,27 +67,42 @@ const edition = "2."
 type extent struct {
 	columns int
 	keys    string
-	kind    byte // pg_class.relkind
+	checks  string // "" in fingerprints of earlier versions
+	kind    byte   // pg_class.relkind
 }
 
 // extentOf reads that of a fingerprint; there is none if it is of another form.
 func extentOf(fingerprint string) (extent, bool) {
 	parts := strings.Split(fingerprint, " ")
-	if len(parts) != 3 { //nolint:mnd // columns, keys and the rest
+	checks := ""
+	switch len(parts) {
+	case 3: //nolint:mnd // columns, keys and the rest
+	case 4: //nolint:mnd // checks as well
+		checks = parts[2]
+	default:
 		return extent{}, false
 	}
-	kind, ok := strings.CutPrefix(parts[2], edition)
+	kind, ok := strings.CutPrefix(parts[len(parts)-1], edition)
 	n, err := strconv.Atoi(parts[0])
 	if !ok || err != nil || len(kind) < 2 || kind[1] != '.' {
 		return extent{}, false
 	}
-	return extent{n, parts[1], kind[0]}, true
+	return extent{n, parts[1], checks, kind[0]}, true
 }
 
 // Links is the part of a fingerprint that changes with the name and kind of a relation, its row security, parents, policies and
 // rules.
 func Links(fingerprint string) string {
 	return fingerprint[strings.LastIndexByte(fingerprint, '.')+1:]
+}
+
+// Unchecked is a fingerprint without the CHECK constraints, which decide no answer.
+func Unchecked(fingerprint string) string {
+	p, told := extentOf(fingerprint)
+	if !told || p.checks == "" {
+		return fingerprint
+	}
+	return strings.Replace(fingerprint, " "+p.checks+" ", " ", 1)
 }
 
 // Told reports whether a fingerprint is of the form that this version compares.
@@ -132,7 +150,8 @@ const NotUnchanged = "22P02"
 // reads columns of the catalogue and deparses nothing, so that it is cheap enough
 // to run before each protected read.
 var fingerprintSQL = `
-SELECT c.oid, pg_catalog.concat_ws(' ', was.columns, was.keys, pg_catalog.concat('` + edition + `', c.relkind, '.',
+SELECT c.oid, pg_catalog.concat_ws(' ', was.columns, was.keys, checked.of,
+  pg_catalog.concat('` + edition + `', c.relkind, '.',
   pg_catalog.md5(pg_catalog.concat_ws('/',
   (SELECT pg_catalog.string_agg(ROW(a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attcollation,
             a.attgenerated, ` + generatedText + `, ` + typeText + `)::text, ',' ORDER BY a.attnum)
@@ -157,11 +176,12 @@ SELECT c.oid, pg_catalog.concat_ws(' ', was.columns, was.keys, pg_catalog.concat
   'rules', ` + rulesText("c.oid") + `,
   ` + computedText + `
 )))) AS fingerprint
-FROM (VALUES $1) AS given(oid, columns, keys)
+FROM (VALUES $1) AS given(oid, columns, keys, checks)
 JOIN pg_catalog.pg_class c ON c.oid = given.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 CROSS JOIN LATERAL (SELECT coalesce(given.columns, c.relnatts) AS columns, coalesce(given.keys,
   (SELECT pg_catalog.string_agg(DISTINCT ` + keyText + `, ',')
-     FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND ` + provingIndex + `), '-') AS keys OFFSET 0) AS was`
+     FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND ` + provingIndex + `), '-') AS keys OFFSET 0) AS was
+CROSS JOIN LATERAL (SELECT CASE WHEN given.checks IS DISTINCT FROM '' THEN coalesce(` + checksText + `, '-') END OFFSET 0) AS checked (of)`
 
 // provingIndex holds for an index i that proves a key of its table, but for its operator classes and collations, and for its
 // partitions.

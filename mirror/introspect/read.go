@@ -26,7 +26,7 @@ type Relations struct {
 	Views []catalog.Name
 	// Partitions are the relations that shall be partitions, at whatever depth, of another.
 	Partitions []Partition
-	// Known are relations as they were confirmed: columns and keys that have come since are left out, as if
+	// Known are relations as they were confirmed: columns, keys and CHECK constraints that have come since are left out, as if
 	// they were not there, unless the relation is another one by now.
 	Known map[catalog.Name]*catalog.Table
 }
@@ -53,7 +53,8 @@ func Read(ctx context.Context, tx pgx.Tx, of Relations) (*catalog.Schema, error)
 	}
 	parts := func(ctx context.Context) error { return below(ctx, r) }
 	foreign := func(ctx context.Context) error { return foreignKeys(ctx, r) }
-	for _, step := range []func(context.Context) error{r.links, parts, r.keys, r.constraints, r.indexes, r.sorted, foreign} {
+	admitted := func(ctx context.Context) error { return checks(ctx, r) }
+	for _, step := range []func(context.Context) error{r.links, parts, r.keys, admitted, r.constraints, r.indexes, r.sorted, foreign} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}

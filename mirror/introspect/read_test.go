@@ -3,6 +3,7 @@ package introspect_test
 import (
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,10 +42,13 @@ func TestRead(t *testing.T) {
 			{Name: "hospital_id", Number: 3, Type: builtin("int4", "integer", 23, -1), Deterministic: true},
 			{Name: "day", Number: 4, Type: builtin("date", "date", 1082, -1), Deterministic: true},
 			{Name: "cost", Number: 5, Type: builtin("numeric", "numeric(10,2)", 1700, 10<<16+2+4), Deterministic: true},
-			{Name: "fee", Number: 6, Type: fee, Deterministic: true},
+			{Name: "fee", Number: 6, Type: fee, Deterministic: true, Checks: []string{"(VALUE < (77777)::numeric)"}},
 			{Name: "qty", Number: 7, Type: builtin("int4", "integer", 23, -1), Deterministic: true},
 		},
 		Keys: []catalog.Key{{Name: "visits_pkey", Columns: []string{"id"}, Primary: true}},
+		Checks: []catalog.Check{
+			{Expr: "(cost < (12345)::numeric)", Columns: []string{"cost"}}, {Expr: "(patient_id <> 13)", Columns: []string{"patient_id"}},
+		},
 		Foreign: []catalog.ForeignKey{
 			{
 				Name: "visits_hospital_id_fkey", Columns: []string{"hospital_id"}, References: name("hospitals"), Target: []string{"id"},
@@ -146,6 +150,11 @@ func TestFingerprint(t *testing.T) {
 		"ALTER TABLE visits DROP CONSTRAINT visits_patient_id_fkey, ADD CONSTRAINT visits_patient_id_fkey " +
 			"FOREIGN KEY (patient_id) REFERENCES patients ON DELETE SET NULL",
 		"ALTER TABLE visits DISABLE TRIGGER ALL", "ALTER TYPE sex_t ADD VALUE 'z'", "ALTER TYPE sex_t RENAME VALUE 'f' TO 'w'",
+		"ALTER TABLE visits DROP CONSTRAINT visits_cost_check",
+		"ALTER TABLE visits DROP CONSTRAINT visits_cost_check, ADD CONSTRAINT visits_cost_check CHECK (cost < 12346)",
+		"ALTER TABLE visits DROP CONSTRAINT visits_cost_check, ADD CONSTRAINT visits_cost_check CHECK (cost < 12345) NOT VALID",
+		"ALTER DOMAIN money_t DROP CONSTRAINT money_t_check",
+		"ALTER DOMAIN money_t DROP CONSTRAINT money_t_check; ALTER DOMAIN money_t ADD CHECK (VALUE < 77778)",
 		"ALTER DOMAIN money_t RENAME TO cash_t", "ALTER DOMAIN money_t SET NOT NULL",
 		"CREATE OR REPLACE VIEW v AS SELECT id + 0 AS id FROM visits",
 		"CREATE RULE r AS ON DELETE TO visits DO INSTEAD NOTHING", "ALTER TABLE sales DETACH PARTITION sales_2024",
@@ -177,6 +186,9 @@ func TestFingerprint(t *testing.T) {
 	}
 	before := digests(t, conn)
 	run(t, conn, "VACUUM FULL visits")
+	run(t, conn, "ALTER TABLE visits DROP CONSTRAINT visits_cost_check, ADD CONSTRAINT renamed CHECK (  cost < 12345), "+
+		"ADD CHECK (qty >= 0)")
+	run(t, conn, "ALTER DOMAIN money_t ADD CHECK (VALUE >= 0); ALTER DOMAIN fee_t ADD CHECK (VALUE >= 0) NOT VALID")
 	run(t, conn, "CREATE INDEX ON visits (qty)")
 	run(t, conn, "ALTER TABLE visits ADD x int DEFAULT 1, ADD u text, ADD CHECK (x > 0); CREATE UNIQUE INDEX ON visits (id, qty)")
 	run(t, conn, "CREATE TABLE stranger (patient int REFERENCES patients, visit int REFERENCES visits)")
@@ -189,6 +201,44 @@ func TestFingerprint(t *testing.T) {
 	}
 	if _, got := check(t, conn, before, nil); got != "" {
 		t.Errorf("without a change the check ended with %q", got)
+	}
+}
+
+// TestFingerprintOfEarlier holds that the fingerprint of a version that took no CHECK constraints down is compared as it was then, and
+// that a catalogue read by it has none.
+func TestFingerprintOfEarlier(t *testing.T) {
+	conn := clinic(t, start(t))
+	now, err := read(t, conn, name("visits"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := *now.Tables[name("visits")]
+	unchecked := introspect.Unchecked(was.Fingerprint)
+	parts := strings.Split(was.Fingerprint, " ")
+	if len(parts) != 4 || len(was.Checks) != 2 {
+		t.Fatalf("fingerprint %q, checks %v", was.Fingerprint, was.Checks)
+	}
+	earlier := narrowed(t, conn, map[uint32]string{was.OID: parts[0] + " " + parts[1] + " " + parts[3]})
+	was.Fingerprint, was.Checks, was.Columns = earlier[was.OID], nil, slices.Clone(was.Columns)
+	for i := range was.Columns {
+		was.Columns[i].Checks = nil
+	}
+	if was.Fingerprint != unchecked || introspect.Unchecked(unchecked) != unchecked || !introspect.Told(unchecked) {
+		t.Fatalf("compared as earlier it is %q", was.Fingerprint)
+	}
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(t.Context())
+	known := map[catalog.Name]*catalog.Table{was.Name: &was}
+	again, err := introspect.Read(t.Context(), tx, introspect.Relations{Names: []catalog.Name{was.Name}, Known: known})
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := again.Tables[was.Name]
+	if fee, _ := has.Column("fee"); len(has.Checks) > 0 || len(fee.Checks) > 0 || has.Fingerprint != was.Fingerprint {
+		t.Errorf("read by an earlier fingerprint there are %v, %v, and %q", has.Checks, fee.Checks, has.Fingerprint)
 	}
 }
 
@@ -335,7 +385,8 @@ func TestReadKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, conn, `ALTER TABLE visits ADD x int UNIQUE, ADD y int REFERENCES patients; CREATE UNIQUE INDEX more ON visits (id, qty);
-		CREATE INDEX aside ON visits (x, id)`)
+		CREATE INDEX aside ON visits (x, id); ALTER TABLE visits ADD CHECK (qty >= 0), ADD CHECK (x > 0);
+		ALTER DOMAIN money_t ADD CHECK (VALUE >= 0)`)
 	tx, err := conn.BeginTx(t.Context(), introspect.Snapshot)
 	if err != nil {
 		t.Fatal(err)
@@ -354,6 +405,9 @@ func TestReadKnown(t *testing.T) {
 	}
 	if diff := cmp.Diff(w.Keys, v.Keys); diff != "" {
 		t.Errorf("keys:\n%s", diff)
+	}
+	if diff := cmp.Diff(w.Checks, v.Checks); diff != "" {
+		t.Errorf("CHECK constraints:\n%s", diff)
 	}
 	if len(v.Sorted) != len(w.Sorted)+1 {
 		t.Errorf("indexes: %v", v.Sorted)

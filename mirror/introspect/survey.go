@@ -12,8 +12,6 @@ import (
 // holds no row, and none of what Postgres has counted of rows.
 type Survey struct {
 	*catalog.Schema
-	// Checks are the expressions of the CHECK constraints of a table, or of a domain.
-	Checks map[catalog.Name][]string
 	// Unreadable are the relations that the role may not SELECT from; the schema lacks them.
 	Unreadable []catalog.Name
 }
@@ -31,10 +29,7 @@ func ReadSurvey(ctx context.Context, conn *pgx.Conn) (*Survey, error) {
 	if err := s.relations(ctx, tx, &of); err != nil {
 		return nil, err
 	}
-	if s.Schema, err = Read(ctx, tx, of); err != nil {
-		return nil, err
-	}
-	s.Checks, err = Checks(ctx, tx)
+	s.Schema, err = Read(ctx, tx, of)
 	return s, err
 }
 
@@ -87,25 +82,4 @@ func userRelations(ctx context.Context, db querier, each func(n catalog.Name, vi
 // A querier is a connection, or a transaction of one.
 type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
-// Checks reads the expressions of the CHECK constraints of tables and of domains, by their names. Rows need not
-// fulfil constraints that are NOT VALID, which are not among them.
-func Checks(ctx context.Context, of querier) (map[catalog.Name][]string, error) {
-	rows, err := of.Query(ctx, `
-		SELECT n.nspname, coalesce(c.relname, t.typname), pg_get_expr(k.conbin, k.conrelid)
-		FROM pg_constraint k LEFT JOIN pg_class c ON c.oid = k.conrelid LEFT JOIN pg_type t ON t.oid = k.contypid
-		JOIN pg_namespace n ON n.oid = coalesce(c.relnamespace, t.typnamespace)
-		WHERE k.contype = 'c' AND k.convalidated ORDER BY 1, 2, k.conname`)
-	if err != nil {
-		return nil, err
-	}
-	all := map[catalog.Name][]string{}
-	var n catalog.Name
-	var check string
-	_, err = pgx.ForEachRow(rows, []any{&n.Schema, &n.Name, &check}, func() error {
-		all[n] = append(all[n], check)
-		return nil
-	})
-	return all, err
 }

@@ -23,6 +23,7 @@ type pgType struct {
 	baseMod   int32
 	baseText  string // format_type of the base
 	notNull   bool
+	checks    []string // of a domain
 	collation uint32
 	labels    []string
 	comment   string
@@ -49,7 +50,7 @@ func readTypes(ctx context.Context, tx pgx.Tx, relations []uint32) (typeSet, err
 			) AS d(oid) WHERE d.oid <> 0)
 		SELECT t.oid, n.nspname, t.typname, t.typtype, coalesce(g.rngsubtype, t.typbasetype), t.typtypmod,
 			CASE WHEN t.typtype IN ('d', 'r') THEN format_type(coalesce(g.rngsubtype, t.typbasetype), t.typtypmod) ELSE '' END,
-			t.typnotnull, t.typcollation,
+			t.typnotnull, `+domainChecksSQL+`, t.typcollation,
 			coalesce((SELECT array_agg(e.enumlabel::text ORDER BY e.enumsortorder) FROM pg_enum e WHERE e.enumtypid = t.oid), '{}'),
 			coalesce(obj_description(t.oid, 'pg_type'), ''),
 			coalesce(c.relkind, ' '), coalesce(mn.nspname, ''), coalesce(m.typname, '')
@@ -64,12 +65,22 @@ func readTypes(ctx context.Context, tx pgx.Tx, relations []uint32) (typeSet, err
 		var t pgType
 		var kind, relation rune
 		err := row.Scan(&t.oid, &t.name.Schema, &t.name.Name, &kind, &t.base, &t.baseMod, &t.baseText,
-			&t.notNull, &t.collation, &t.labels, &t.comment, &relation, &t.multirange.Schema, &t.multirange.Name)
+			&t.notNull, &t.checks, &t.collation, &t.labels, &t.comment, &relation, &t.multirange.Schema, &t.multirange.Name)
 		t.kind, t.ofTable = byte(kind), relation != ' ' && relation != 'c'
 		types[t.oid] = t
 		return struct{}{}, err
 	})
 	return types, err
+}
+
+// checks returns the conditions that a domain, and one that it is directly over, say of a value, in their order: those that fingerprints
+// have.
+func (s typeSet) checks(oid uint32) []string {
+	of := s[oid]
+	if of.kind != 'd' {
+		return nil
+	}
+	return slices.Concat(of.checks, s[of.base].checks)
 }
 
 // resolve fills in the fields that follow from OID and Mod: the name, and the type below
