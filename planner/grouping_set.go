@@ -22,6 +22,8 @@ type GroupingSet struct {
 	Reduction *NoiseReduction
 
 	totals *Totals
+	// strays are the rows that no group has as they are.
+	strays []stray
 	results
 	ranks []*rankPlan // how percentiles are answered
 	of    *split      // of the statement, nil where no aggregate is weighed

@@ -8,12 +8,11 @@ import (
 	"dpproxy/planner/source"
 )
 
-// LeftOut says which rows of one unit are left out before anything is measured: no error
-// that is measured has a part for them.
+// LeftOut says which rows are left out, or changed, before anything is measured: no error that is measured has a part for them.
 func (p *Plan) LeftOut() []string {
 	var all []string
 	for _, b := range p.Blocks {
-		for _, s := range leftOutOf(b.block, p.unit) {
+		for _, s := range leftOutOf(b, p.unit) {
 			if !slices.Contains(all, s) {
 				all = append(all, s)
 			}
@@ -23,10 +22,13 @@ func (p *Plan) LeftOut() []string {
 }
 
 // leftOutOf lists them for one block.
-func leftOutOf(b *block, unit string) []string {
+func leftOutOf(b *BlockPlan, unit string) []string {
 	var all []string
-	for _, c := range cutsOf(b) {
+	for _, c := range cutsOf(b.block) {
 		all = append(all, leftOut(c, unit))
+	}
+	for _, s := range straysOf(b) {
+		all = append(all, s.String())
 	}
 	return all
 }
@@ -45,9 +47,9 @@ func leftOut(c source.Cut, unit string) string {
 }
 
 // Outside names, each in a few words, everything that the answer leaves out and its stated errors do not contain, in this order:
-// rows that are cut before anything is measured, values that are clamped, values whose limits move them further than is
-// stated, and groups that are not shown. A notice begins with it. Released has the relations of each block, by whose limits the third
-// is known.
+// rows that are cut before anything is measured, rows that no group has as they are, values that are clamped, values whose limits move
+// them further than is stated, and groups that are not shown. A notice begins with it. Released has the relations of each block, by whose
+// limits the fourth is known.
 func (p *Plan) Outside(released [][]*Released) []string {
 	var all []string
 	say := func(s string) {
@@ -58,6 +60,11 @@ func (p *Plan) Outside(released [][]*Released) []string {
 	for _, b := range p.Blocks {
 		for _, c := range cutsOf(b.block) {
 			say(cutShort(c, p.unit))
+		}
+	}
+	for _, b := range p.Blocks {
+		for _, s := range straysOf(b) {
+			say(s.which())
 		}
 	}
 	for _, t := range p.clampedTerms() {

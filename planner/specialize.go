@@ -218,7 +218,7 @@ func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*Groupi
 	if err != nil {
 		return nil, err
 	}
-	g.keys, g.at = keys, sp.b.at
+	g.keys, g.at, g.strays = keys, sp.b.at, sp.strays(keys, lists)
 	if public {
 		var ok bool
 		if g.partitions, ok = newPartitions(keys, lists); !ok {

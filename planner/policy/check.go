@@ -79,7 +79,9 @@ func (c *checker) table(p *TablePolicy) {
 	}
 	c.storage(p, src)
 	for _, col := range src.Columns {
-		t.Columns = append(t.Columns, c.column(p, col))
+		of := c.column(p, col)
+		prove(src, &of)
+		t.Columns = append(t.Columns, of)
 	}
 	for name := range p.Columns {
 		if _, ok := src.Column(name); !ok {

@@ -79,6 +79,9 @@ type Column struct {
 	Values    []string // public values; nil if it has none
 	// Labels are those of the column's enum; nil if it is none.
 	Labels []string
+	// Only says that the database's own constraints admit no other values than those, NULL aside, and Within that they admit none beyond
+	// the bounds. They decide which remarks an answer has. No bound of a contribution, and no key, rests on them.
+	Only, Within bool
 	// Step is the step that values are summed in: of numeric values a power of ten, of floating-point
 	// ones a power of two; nil if the policy states none.
 	Step *big.Rat

@@ -124,6 +124,9 @@ func brought(w *Writer, f fragment, e Expr) (fragment, error) {
 	if i.empty {
 		return f, nil
 	}
+	if b := boundedOf(e); w.brought != nil && b != nil {
+		w.brought(nil, b.by)
+	}
 	f = w.instant(f)
 	low, high, ok := literals(i, f.typ)
 	if !ok {

@@ -50,6 +50,8 @@ func (n *enumeration) values(e Expr, in Interval, where []Expr) ([]string, bool)
 	case *Ref:
 		b := x.Column.Base()
 		switch {
+		case n.env.undeclared[b]:
+			return nil, false
 		case b.Values != nil:
 			return spellings(b.Type, b.Values), true
 		case len(b.Of) > 0 && b.Type.Family() != pgtype.InstantFamily:

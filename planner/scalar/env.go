@@ -22,6 +22,8 @@ type Env struct {
 	// Extents says that columns have the bounds that their public values tell ([Column.Extent]).
 	Extents bool
 
+	// undeclared are columns of tables whose values and bounds are not relied on.
+	undeclared map[*Column]bool
 	// known are the intervals of columns, computed those of expressions, each once.
 	known    map[*Column]Interval
 	computed map[Expr]Interval
@@ -277,6 +279,7 @@ func (env *Env) declared(c *Column) Interval {
 		i.Least = tiny(t)
 	}
 	switch {
+	case env.undeclared[c]:
 	case c.List != nil:
 		listed := env.listed(c.List, t)
 		i.Low, i.High = listed.Low, listed.High

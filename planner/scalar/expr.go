@@ -26,6 +26,9 @@ type Column struct {
 	Bounds *Bounds
 	// Values are declared public values, in the order that they are shown in, or nil.
 	Values []string
+	// Only says that no row has another value than those, NULL aside, and Within that none has one beyond the bounds: constraints of the
+	// database prove it. They decide which remarks an answer has, and nothing else.
+	Only, Within bool
 	// Step is the declared step that values are summed in, or nil.
 	Step *big.Rat
 	// Of are the expressions that a column of a derived table stands for, one for

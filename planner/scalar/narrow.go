@@ -36,6 +36,13 @@ const maxGiven = 64
 func (env *Env) narrowedToList(e Expr, where []Expr) Interval { return env.narrowedBy(e, where, true) }
 
 func (env *Env) narrowedBy(e Expr, where []Expr, listing bool) Interval {
+	i := env.inner(env.narrowing(where, listing)).Bounds(e)
+	i.Null = i.Null && !NeverNull(where, e)
+	return i
+}
+
+// narrowing has the intervals that conditions tell.
+func (env *Env) narrowing(where []Expr, listing bool) *narrowing {
 	n := &narrowing{constants: env, columns: map[*Column]Interval{}, listing: listing}
 	for _, cond := range where {
 		for _, c := range Conjuncts(cond) {
@@ -51,16 +58,14 @@ func (env *Env) narrowedBy(e Expr, where []Expr, listing bool) Interval {
 	for k, g := range n.given {
 		n.given[k].in.Null = !NeverNull(where, g.x)
 	}
-	i := env.inner(n).Bounds(e)
-	i.Null = i.Null && !NeverNull(where, e)
-	return i
+	return n
 }
 
 // inner is the environment in which what was narrowed is known.
 func (env *Env) inner(n *narrowing) *Env {
 	return &Env{
 		Values: env.Values, TimeZones: env.TimeZones, UTF8: env.UTF8, Before14: env.Before14, Extents: env.Extents,
-		narrowed: n.columns, given: n.given, listing: n.listing,
+		narrowed: n.columns, given: n.given, listing: n.listing, undeclared: env.undeclared,
 	}
 }
 

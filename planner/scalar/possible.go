@@ -71,7 +71,7 @@ type trial struct {
 	env    *Env // in which they have it
 	alike  []Expr
 	text   *string                 // the value, if it is a text
-	arrays map[int]map[string]bool // the numbers in constant arrays, by their folds
+	arrays map[int]map[string]bool // the elements of constant arrays, by their folds
 }
 
 // newTrial supposes a value by its canonical text.
@@ -240,26 +240,38 @@ func (t *trial) textOf(e Expr) (text string, ok bool) {
 	return *t.text, true
 }
 
-// element is could of a test against the elements of an array of numbers.
+// element is could of a test against the elements of an array of numbers or texts.
 func (t *trial) element(c *call, want bool) bool {
 	array, constant := c.args[1].(*constant)
-	i := t.env.interval(c.args[0])
-	if !constant || !i.Constant() || !c.args[0].Type().Number() || c.fn.name != "= ANY" && c.fn.name != "<> ALL" {
+	value, ok := t.known(c.args[0])
+	if !constant || !ok || c.fn.name != "= ANY" && c.fn.name != "<> ALL" {
 		return true
 	}
 	set, known := t.arrays[array.fold]
 	if !known {
-		set = numbersIn(t.env, array)
+		set = elementsOf(t.env, array)
 		t.arrays[array.fold] = set
 	}
-	return set == nil || set[i.Low.RatString()] == ((c.fn.name == "= ANY") == want)
+	return set == nil || set[value] == ((c.fn.name == "= ANY") == want)
 }
 
-// numbersIn returns those of a constant array, nil where one cannot be read.
-func numbersIn(env *Env, array *constant) map[string]bool {
+// known is the value of a number or a text, if there is one alone, as elementsOf writes it.
+func (t *trial) known(e Expr) (value string, ok bool) {
+	if plainText(e.Type()) {
+		return t.textOf(e)
+	}
+	i := t.env.interval(e)
+	if !i.Constant() || !e.Type().Number() {
+		return "", false
+	}
+	return i.Low.RatString(), true
+}
+
+// elementsOf returns the numbers or texts of a constant array, NULL aside; nil where one cannot be read.
+func elementsOf(env *Env, array *constant) map[string]bool {
 	element := array.typ.Element()
 	items, ok := env.items(array)
-	if !ok || !element.Number() {
+	if !ok || !element.Number() && !plainText(element) {
 		return nil
 	}
 	set := map[string]bool{}
@@ -271,10 +283,14 @@ func numbersIn(env *Env, array *constant) map[string]bool {
 			return nil
 		}
 		d, known := decodeBinary(element.OID, b)
-		if !known || d.number == nil {
+		switch {
+		case known && plainText(element):
+			set[d.text] = true
+		case known && d.number != nil:
+			set[d.number.RatString()] = true
+		default:
 			return nil
 		}
-		set[d.number.RatString()] = true
 	}
 	return set
 }

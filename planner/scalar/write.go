@@ -26,6 +26,9 @@ type Writer struct {
 	Own Own
 
 	groupings []grouping
+	// brought is told of each column of a table, and of what else the policy bounds, whose values are brought into declared bounds; nil
+	// where nobody asks.
+	brought func(*Column, *Bounded)
 }
 
 // An Own writes what tells the rows of a level apart.
@@ -234,6 +237,9 @@ func (w *Writer) Called(c *Column) *Column {
 // Postgres's LEAST and GREATEST, and becomes the upper bound.
 func (w *Writer) bring(e *Ref, f fragment, i Interval) (fragment, error) {
 	c := e.Column.Base()
+	if w.brought != nil && c.Bounds != nil {
+		w.brought(c, nil)
+	}
 	switch {
 	case c.Type.Whole():
 		f.typ = pgtype.Of(pgtype.Int8)

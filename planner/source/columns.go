@@ -14,7 +14,7 @@ func newColumn(r *relation, c *policy.Column) *scalar.Column {
 	reach := columnReach(r.table, c)
 	return &scalar.Column{
 		Name: c.Name, Type: pgtype.OfColumn(c.Type, c.Collation, c.Deterministic), NotNull: c.NotNull && !reach.Drops(),
-		Bounds: scalarBounds(c.Bounds), Values: c.Values, Step: c.Step, SQL: r.read(c), Reach: reach,
+		Bounds: scalarBounds(c.Bounds), Values: c.Values, Only: c.Only, Within: c.Within, Step: c.Step, SQL: r.read(c), Reach: reach,
 	}
 }
 

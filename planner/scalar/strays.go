@@ -1,0 +1,242 @@
+package scalar
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+
+	"dpproxy/planner/pgtype"
+)
+
+// A row is astray for a column if it has none of the values there that the policy declares, or one beyond the declared bounds. Nothing
+// here depends on whether there are such rows, and it bounds nothing: it is for the remarks on an answer.
+
+// A Use is one of a column of a table by an expression, or of an expression over its columns that the policy bounds.
+type Use struct {
+	Column  *Column  // nil of an expression
+	Bounded *Bounded // nil of a column
+	// Brought says that the expression has the nearer bound in the place of a value that is beyond. Else it has the value as it is.
+	Brought bool
+}
+
+// Uses returns the uses of all that has declared values or bounds by a key, each once, also below derived tables.
+func Uses(env *Env, key Expr) (all []Use) {
+	brought := map[Use]bool{}
+	w := &Writer{
+		Env: env, Fold: func(int) string { return "$1" }, Query: func(*Writer, *Query) (string, error) { return "TRUE", nil },
+		Own: unread{}, brought: func(c *Column, d *Bounded) { brought[Use{Column: c, Bounded: d}] = true },
+	}
+	_, _, _ = w.Key(key) // that it cannot be written is told elsewhere
+	columns := below(w, key, nil)
+	for _, d := range BoundedIn(key) {
+		if u := (Use{Bounded: d}); brought[u] || d == PlainBounded(key) {
+			all = append(all, Use{Bounded: d, Brought: brought[u]})
+		}
+	}
+	for _, c := range columns {
+		if len(c.Of) == 0 && (c.Bounds != nil || c.Values != nil) {
+			all = append(all, Use{Column: c, Brought: brought[Use{Column: c}]})
+		}
+	}
+	return all
+}
+
+// unread tells rows apart in SQL that nobody reads.
+type unread struct{}
+
+// OwnUnit implements Own.
+func (unread) OwnUnit() string { return "" }
+
+// OwnTies implements Own.
+func (unread) OwnTies(*Writer) []string { return nil }
+
+// below adds the columns that an expression is computed of, also those below derived tables, and has w write how these are computed.
+func below(w *Writer, e Expr, found []*Column) []*Column {
+	for _, c := range e.Columns() {
+		b := c.Base()
+		if slices.Contains(found, b) {
+			continue
+		}
+		found = append(found, b)
+		for i, of := range b.Of {
+			_, _ = w.Target(b, i)
+			found = below(w, of, found)
+		}
+	}
+	return found
+}
+
+// Confined reports whether no row that meets all conditions is astray for a use of a column of a table. A condition counts that compares
+// the column as it is with constants.
+func Confined(env *Env, u Use, where []Expr) bool {
+	c := u.Column
+	same := called(c, where)
+	if len(same) == 0 {
+		return false
+	}
+	if c.Values != nil && !u.Brought {
+		return listedIn(env, c, same, where)
+	}
+	if c.Bounds == nil {
+		return false
+	}
+	low, high := declaredEnds(c)
+	if low == nil {
+		return false
+	}
+	n := env.narrowing(where, false)
+	in := Interval{}
+	for _, x := range same {
+		in = in.intersect(n.columns[x])
+	}
+	return in.Bounded() && in.within(Interval{Low: low, High: high})
+}
+
+// called are the columns in conditions that stand for a column of a table.
+func called(c *Column, where []Expr) (same []*Column) {
+	for _, cond := range where {
+		for _, x := range cond.Columns() {
+			if x.Base() == c && !slices.Contains(same, x) {
+				same = append(same, x)
+			}
+		}
+	}
+	return same
+}
+
+// listedIn reports whether conditions exclude each value of a column that is not declared: those that they compare it with, and another.
+func listedIn(env *Env, c *Column, same []*Column, where []Expr) bool {
+	var alike []Expr
+	for _, x := range same {
+		alike = append(alike, &Ref{Column: x})
+	}
+	var about []Expr
+	size := 0
+	for _, cond := range where {
+		for _, part := range Conjuncts(cond) {
+			if mentions(part, alike) && !slices.Contains(Uses(env, part), Use{Column: c, Brought: true}) {
+				about, size = append(about, part), size+nodes(part)
+			}
+		}
+	}
+	values := othersThan(env, c, about)
+	if values == nil || size*len(values) > maxTried {
+		return false
+	}
+	free, arrays := undeclared(env, c), map[int]map[string]bool{}
+	return !slices.ContainsFunc(values, func(text string) bool {
+		t, ok := newTrial(free, alike, text)
+		if !ok {
+			return true
+		}
+		t.arrays = arrays
+		return !slices.ContainsFunc(about, func(cond Expr) bool { return !t.could(cond, true) })
+	})
+}
+
+// othersThan returns values of a column that are not declared: those that conditions name or that are next to these, and one that nothing
+// names. It is nil where the type has others still.
+func othersThan(env *Env, c *Column, conditions []Expr) (others []string) {
+	texts := slices.Clone(c.Values)
+	for _, cond := range conditions {
+		texts = append(texts, named(env, c.Type, cond)...)
+	}
+	switch {
+	case plainText(c.Type):
+		texts = append(texts, strings.Join(texts, "")+"?") // longer than each
+	case c.Type.Whole():
+		for _, text := range texts {
+			if x, ok := new(big.Rat).SetString(text); ok {
+				for _, by := range []int64{-1, 1} {
+					texts = append(texts, floor(new(big.Rat).Add(x, rat(by))).Num().String())
+				}
+			}
+		}
+	default:
+		return nil
+	}
+	return slices.DeleteFunc(texts, func(text string) bool { return slices.Contains(c.Values, text) })
+}
+
+// named are the constants of a type that an expression names.
+func named(env *Env, t pgtype.Type, e Expr) (texts []string) {
+	if c, ok := e.(*constant); ok && c.typ.Array {
+		for text := range elementsOf(env, c) {
+			texts = append(texts, text)
+		}
+	} else if ok {
+		switch d, err := env.datum(c); {
+		case err != nil || d.null:
+		case d.number != nil && t.Whole():
+			texts = append(texts, floor(d.number).Num().String())
+		case d.number == nil && plainText(t):
+			texts = append(texts, d.text)
+		}
+	}
+	for _, o := range operands(e) {
+		texts = append(texts, named(env, t, o)...)
+	}
+	return texts
+}
+
+// Lists reports whether all elements of a constant array are among some values, NULL aside.
+func Lists(env *Env, list Expr, values []string) bool {
+	array, ok := list.(*constant)
+	if !ok {
+		return false
+	}
+	elements := elementsOf(env, array)
+	for text := range elements {
+		if !slices.Contains(values, text) {
+			return false
+		}
+	}
+	return elements != nil
+}
+
+// Among reports whether an expression has one of some values in every row that meets all conditions, also in rows that are astray for
+// some columns, which it uses as they are. NULL is one of them if null says so.
+func Among(env *Env, e Expr, where []Expr, astray []*Column, values []*string, null bool) bool {
+	free := undeclared(env, astray...)
+	texts, canBeNull, ok := free.Enumerate(e, where, len(values)+1)
+	among := func(text string) bool {
+		return slices.ContainsFunc(values, func(v *string) bool { return v != nil && *v == text })
+	}
+	return ok && (null || !canBeNull || !mayBeNull(free, e)) && !slices.ContainsFunc(texts, func(text string) bool { return !among(text) })
+}
+
+// undeclared is an environment where nothing is taken as declared of some columns.
+func undeclared(env *Env, columns ...*Column) *Env {
+	free := env.inner(&narrowing{constants: env})
+	free.undeclared = map[*Column]bool{}
+	for _, c := range columns {
+		free.undeclared[c] = true
+	}
+	return free
+}
+
+// mayBeNull reports whether an expression may be NULL: a test only if something that it tests may be.
+func mayBeNull(env *Env, e Expr) bool {
+	may := func(x Expr) bool { return mayBeNull(env, x) }
+	switch e := e.(type) { //nolint:gochecksumtype // the intervals of the others say it
+	case *Ref:
+		return !e.Column.NotNull && (e.Column.Outer || len(e.Column.Of) == 0 || slices.ContainsFunc(e.Column.Of, may))
+	case *logic:
+		return slices.ContainsFunc(e.args, may)
+	case *call:
+		if e.fn.tests() && e.fn.over != ofArray || e.fn.over == likeness {
+			return env.interval(e).Null && slices.ContainsFunc(e.args, may)
+		}
+	case *cast:
+		return may(e.x)
+	case *choice:
+		switch e.kind {
+		case caseWhen:
+			return slices.ContainsFunc(e.results, may)
+		case coalesce, greatest, least:
+			return !slices.ContainsFunc(e.results, func(x Expr) bool { return !may(x) })
+		case nullIf:
+		}
+	}
+	return env.interval(e).Null
+}

@@ -1,0 +1,165 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+
+	"dpproxy/planner/scalar"
+)
+
+// A stray says which rows no group has as they are, since a column that a key is computed of has another value there than the policy
+// declares. It follows from the statement, the policy and the schema: nothing tells whether there are such rows.
+type stray struct {
+	use scalar.Use
+	as  strayAs
+}
+
+// strayAs is the place of such rows in an answer.
+type strayAs int
+
+const (
+	inNoGroup strayAs = iota
+	perhapsInNone
+	atTheEnd // they count as if the nearer bound were their value
+)
+
+// which names the rows.
+func (s stray) which() string {
+	c := s.use.Column
+	switch {
+	case c == nil:
+		b := s.use.Bounded
+		return fmt.Sprintf("rows whose %s is outside [%s, %s]", b.Name, b.Bounds.LowText, b.Bounds.HighText)
+	case c.Untold:
+		return "rows whose " + c.Shown() + " is none that the policy declares"
+	case c.Values != nil && !s.use.Brought:
+		return fmt.Sprintf("rows whose %s is none of the %d values that the policy declares", c.Shown(), len(c.Values))
+	}
+	return fmt.Sprintf("rows whose %s is outside [%s, %s]", c.Shown(), c.Bounds.LowText, c.Bounds.HighText)
+}
+
+// String says where they are.
+func (s stray) String() string {
+	switch s.as {
+	case inNoGroup:
+		return s.which() + " are in no group"
+	case perhapsInNone:
+		return s.which() + " can be in no group"
+	case atTheEnd:
+	}
+	return s.which() + " count as if it were the nearer end of that"
+}
+
+// straysOf returns those of a block, each column once.
+func straysOf(b *BlockPlan) (all []stray) {
+	if !b.block.reads() {
+		return nil
+	}
+	for _, g := range b.Sets {
+		all = withStrays(all, g.strays)
+	}
+	return all
+}
+
+// withStrays adds strays. Of the same rows the first place in an answer counts: rows that are in no group by one key are in none by any.
+func withStrays(all, more []stray) []stray {
+	for _, s := range more {
+		i := slices.IndexFunc(all, func(o stray) bool { return o.which() == s.which() })
+		if i < 0 {
+			all = append(all, s)
+			continue
+		}
+		all[i].as = min(all[i].as, s.as)
+	}
+	return all
+}
+
+// strays returns those of the keys of a grouping set, each column once. Lists are the public values of the keys; nil if they are private.
+func (sp *specializer) strays(set []int, lists []*list) (all []stray) {
+	for _, i := range set {
+		if e := sp.b.keys[i].expr; !every(e.Columns(), sp.b.source.ShowsPublic) {
+			all = withStrays(all, sp.ofKey(e, i, lists))
+		}
+	}
+	return all
+}
+
+// ofKey returns those of one key of the block.
+func (sp *specializer) ofKey(key scalar.Expr, at int, lists []*list) (all []stray) {
+	where := sp.b.source.AllConjuncts()
+	var asIs []scalar.Use
+	for _, u := range scalar.Uses(sp.env, key) {
+		switch {
+		case proved(u) || sp.confined(u, where):
+		case u.Brought:
+			all = append(all, stray{u, atTheEnd})
+		default:
+			asIs = append(asIs, u)
+		}
+	}
+	if lists == nil {
+		return all
+	}
+	if c, plain := scalar.PlainColumn(key); plain && len(c.Base().Of) == 0 || scalar.PlainBounded(key) != nil {
+		for _, u := range asIs {
+			all = append(all, stray{u, inNoGroup})
+		}
+		return all
+	}
+	for _, u := range sp.escaping(key, at, lists, where, asIs) {
+		all = append(all, stray{u, perhapsInNone})
+	}
+	return all
+}
+
+// escaping returns those of some uses by a key by which a row that is astray can have another value of the key than its public ones.
+func (sp *specializer) escaping(key scalar.Expr, at int, lists []*list, where []scalar.Expr, uses []scalar.Use) []scalar.Use {
+	values, null := valuesOf(lists, at)
+	among := func(uses ...scalar.Use) bool {
+		var astray []*scalar.Column
+		for _, u := range uses {
+			astray = append(astray, u.Column)
+		}
+		return scalar.Among(sp.env, key, where, astray, values, null)
+	}
+	if len(uses) == 0 || among(uses...) {
+		return nil
+	}
+	if alone := slices.DeleteFunc(slices.Clone(uses), func(u scalar.Use) bool { return among(u) }); len(alone) > 0 {
+		return alone
+	}
+	return uses
+}
+
+// confined reports whether the statement itself leaves out the rows that are astray for a use.
+func (sp *specializer) confined(u scalar.Use, where []scalar.Expr) bool {
+	if u.Column == nil {
+		return false
+	}
+	if scalar.Confined(sp.env, u, where) {
+		return true
+	}
+	among := func(list scalar.Expr) bool { return scalar.Lists(sp.env, list, u.Column.Values) }
+	return u.Column.Values != nil && !u.Brought && slices.ContainsFunc(sp.b.source.ListsOf(u.Column), among)
+}
+
+// proved reports whether the database's constraints prove that no row is astray.
+func proved(u scalar.Use) bool {
+	switch {
+	case u.Column == nil:
+		return false
+	case u.Column.Values != nil && !u.Brought:
+		return u.Column.Only
+	}
+	return u.Column.Within
+}
+
+// valuesOf returns the public values of a key, and whether NULL is one.
+func valuesOf(lists []*list, key int) (values []*string, null bool) {
+	for _, l := range lists {
+		if i := slices.Index(l.keys, key); i >= 0 {
+			return l.elements[i], l.null[i]
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,207 @@
+package planner_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"dpproxy/catalog"
+	"dpproxy/planner"
+	"dpproxy/planner/plannertest"
+)
+
+// astray leaves one visit of each patient, some of them outside the bounds of their days.
+const astray = `DELETE FROM visits v
+WHERE patient_id IS NULL OR EXISTS (SELECT FROM visits w WHERE w.patient_id = v.patient_id AND w.id < v.id);
+UPDATE visits SET day = CASE id % 3 WHEN 0 THEN date '2026-05-05' WHEN 1 THEN date '2019-12-31' ELSE day END WHERE id % 4 = 0;
+UPDATE patients SET birth_year = CASE WHEN birth_year > 0 THEN 3001 ELSE 1900 END WHERE id < 3`
+
+const (
+	ofSex         = "rows whose sex is none of the 3 values that the policy declares "
+	ofRegion      = "rows whose region is none of the 2 values that the policy declares "
+	ofYear        = "rows whose birth_year is outside [1920, 2010] "
+	ofDay         = "rows whose day is outside [2020-01-01, 2024-12-31] "
+	inNone        = "are in no group"
+	perhapsInNone = "can be in no group"
+	atTheEnd      = "count as if it were the nearer end of that"
+)
+
+// strayKeys are keys with the remarks on rows that are astray.
+var strayKeys = []struct{ key, from, said string }{
+	{"sex", "patients", ofSex + inNone},
+	{"region", "patients", ofRegion + inNone},
+	{"birth_year", "patients", ofYear + inNone},
+	{"day", "visits WHERE day > '2024-12-01'", ofDay + inNone},
+	{"smoker", "patients", ""},
+	{"mood", "patients", ""},
+	{"lower(region)", "patients", ofRegion + perhapsInNone},
+	{"sex || region", "patients", ofSex + perhapsInNone + "; " + ofRegion + perhapsInNone},
+	{"sex = 'f'", "patients", ""},
+	{"birth_year > 1950", "patients", ""},
+	{"birth_year > 3000", "patients", ofYear + perhapsInNone},
+	{"CASE WHEN sex = 'f' THEN 'f' ELSE 'other' END", "patients", ""},
+	{"CASE sex WHEN 'f' THEN 1 WHEN 'm' THEN 2 WHEN 'x' THEN 3 END", "patients", ofSex + perhapsInNone},
+	{"CASE WHEN sex IN ('f', 'm', 'x') THEN 1 ELSE 2 END", "patients", ofSex + perhapsInNone},
+	{"CASE WHEN birth_year < 1950 THEN 'old' ELSE sex END", "patients", ofSex + perhapsInNone},
+	{"CASE WHEN sex = 'f' THEN birth_year END", "patients", ofYear + perhapsInNone},
+	{"CASE WHEN birth_year / 10 > 195 THEN 'young' END", "patients", ofYear + atTheEnd},
+	{"birth_year / 10", "patients", ofYear + atTheEnd},
+	{"birth_year + 0", "patients", ofYear + atTheEnd},
+	{"least(birth_year, 1950)", "patients", ofYear + perhapsInNone},
+	{"least(greatest(birth_year, 1930), 1950)", "patients", ""},
+	{"extract(year FROM day)", "visits", ofDay + atTheEnd},
+	{"extract(month FROM day)", "visits", ofDay + atTheEnd},
+	{"date_trunc('quarter', day)", "visits", ofDay + atTheEnd},
+	{"day > '2022-01-01'", "visits", ""},
+	{"k", "(SELECT sex AS k FROM patients) q", ofSex + inNone},
+	{"k", "(SELECT CASE WHEN sex = 'f' THEN 1 ELSE 0 END AS k FROM patients) q", ""},
+	{"k", "(SELECT extract(year FROM day) AS k FROM visits) q", ofDay + atTheEnd},
+	{"k", "(SELECT patient_id, min(day) AS k FROM visits GROUP BY 1) q WHERE k > '2024-12-01'", ofDay + atTheEnd},
+	{
+		"k", "(SELECT sex AS k FROM patients UNION ALL SELECT region FROM patients WHERE false) q",
+		ofSex + perhapsInNone + "; " + ofRegion + perhapsInNone,
+	},
+
+	{"sex", "patients WHERE sex = 'f'", ""},
+	{"sex", "patients WHERE sex IN ('f', 'm')", ""},
+	{"sex", "patients WHERE sex = ANY ('{f,m}')", ""},
+	{"sex", "patients WHERE sex = ANY ('{f,?}')", ofSex + inNone},
+	{"sex", "patients JOIN (VALUES ('f'), ('m')) l (s) ON l.s = sex", ""},
+	{"sex", "patients JOIN (VALUES ('f'), ('?')) l (s) ON l.s = sex", ofSex + inNone},
+	{"sex", "patients WHERE sex IN ('f', '?')", ofSex + inNone},
+	{"sex", "patients WHERE sex <> 'f'", ofSex + inNone},
+	{"sex", "patients WHERE sex = 'f' OR smoker", ofSex + inNone},
+	{"k", "(SELECT sex AS k FROM patients WHERE sex = 'm') q", ""},
+	{"k", "(SELECT sex AS k FROM patients) q WHERE k IN ('f', 'x')", ""},
+	{"birth_year", "patients WHERE birth_year BETWEEN 1950 AND 1960", ""},
+	{"birth_year", "patients WHERE birth_year > 1950", ofYear + inNone},
+	{"birth_year / 10", "patients WHERE birth_year BETWEEN 1950 AND 1960", ""},
+	{"birth_year / 10", "patients WHERE birth_year / 10 > 199", ofYear + atTheEnd},
+	{"extract(year FROM day)", "visits WHERE day >= '2021-01-01' AND day < '2024-01-01'", ""},
+	{"extract(month FROM day)", "visits WHERE extract(year FROM day) = 2024", ofDay + atTheEnd},
+}
+
+// TestStraysAreSaid: rows that Postgres has in a group, and an answer in none or in another one, are said, with what becomes of them.
+func TestStraysAreSaid(t *testing.T) {
+	conn := connect(t)
+	run(t, conn, "BEGIN; "+astray)
+	defer run(t, conn, "ROLLBACK")
+	for _, c := range strayKeys {
+		sql := fmt.Sprintf("SELECT %s, count(*) FROM %s GROUP BY 1", c.key, c.from)
+		p := planWith(t, conn, clinic(t), sql, func(s *planner.Settings) { s.Contribution = planner.FixedContribution })
+		var strays []string
+		for _, s := range p.LeftOut() {
+			if strings.HasPrefix(s, "rows whose ") {
+				strays = append(strays, s)
+			}
+		}
+		if got := strings.Join(strays, "; "); got != c.said {
+			t.Errorf("%s: said is %q, want %q", sql, got, c.said)
+		}
+		diff := cmp.Diff(native(t, conn, c.key, c.from), p.groups(t, conn))
+		if diff != "" && c.said == "" {
+			t.Errorf("%s: nothing is said of groups that differ (-Postgres +answer):\n%s", sql, diff)
+		}
+		if diff == "" && strings.Contains(c.said, inNone) && !strings.Contains(c.said, perhapsInNone) && !strings.Contains(c.from, "?") {
+			t.Errorf("%s: no row is in no group, though %q", sql, c.said)
+		}
+	}
+}
+
+// native counts the rows of each group as Postgres does.
+func native(t *testing.T, conn *pgconn.PgConn, key, from string) map[string]string {
+	t.Helper()
+	rows, err := conn.Exec(t.Context(), fmt.Sprintf("SELECT CAST(%s AS text), count(*) FROM %s GROUP BY %[1]s", key, from)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := map[string]string{}
+	for _, row := range rows[0].Rows {
+		groups[cellText(row[0])] = string(row[1])
+	}
+	return groups
+}
+
+func cellText(cell []byte) string {
+	if cell == nil {
+		return "NULL"
+	}
+	return string(cell)
+}
+
+// groups counts those of the public groups that have rows, as the plan reads them.
+func (p specialized) groups(t *testing.T, conn *pgconn.PgConn) map[string]string {
+	t.Helper()
+	set, exact := p.Blocks[0].Sets[0], p.read(t, conn)[0]
+	groups := map[string]string{}
+	for at, row := range exact.Released(exact.Uncut()).Rows {
+		key := "NULL"
+		if k := set.KeysOf(at)[0]; k != nil {
+			key = *k
+		}
+		if row[0].Sign() != 0 {
+			groups[key] = row[0].String()
+		}
+	}
+	return groups
+}
+
+// TestStraysOfNumbers: a condition on a number within its bounds does not say which values a column has as it is.
+func TestStraysOfNumbers(t *testing.T) {
+	const said = "rows whose birth_year is none of the 3 values that the policy declares"
+	p := plannertest.ClinicPolicy()
+	years := plannertest.Bounds("1950", "1952")
+	years.Values = []string{"1950", "1951", "1952"}
+	p.Tables[0].Columns["birth_year"] = years
+	cat := plannertest.CheckedBy(t, p, plannertest.ClinicSchema())
+	conn := connect(t)
+	for where, said := range map[string]string{
+		"true": said, "birth_year + 1 = 1953": said, "birth_year = 1952": "", "birth_year IN (1950, 1951)": "", "birth_year > 1950": said,
+		"birth_year BETWEEN 1950 AND 1952": "", "birth_year BETWEEN 1949 AND 1952": said, "birth_year = ANY ('{1950,1952}')": "",
+		"birth_year <> 1950": said, "birth_year < 1951 AND birth_year > 1949": "",
+	} {
+		plan := plan(t, conn, cat, "SELECT birth_year, count(*) FROM patients WHERE "+where+" GROUP BY 1")
+		if got := strings.Join(plan.Outside(make([][]*planner.Released, 1)), "; "); got != said {
+			t.Errorf("where %s: outside is %q", where, got)
+		}
+	}
+}
+
+// TestStraysProvedAway: where constraints of the database admit no other values than those that are declared, nothing is said of others.
+func TestStraysProvedAway(t *testing.T) {
+	s := plannertest.ClinicSchema()
+	check := func(table string, checks ...string) {
+		for _, x := range checks {
+			s.Tables[name(table)].Checks = append(s.Tables[name(table)].Checks, catalog.Check{Expr: x})
+		}
+	}
+	check("patients", "(sex = ANY (ARRAY['f'::text, 'm'::text]))", "(birth_year >= 1900)", "(birth_year <= 2010)")
+	check("visits", "((day >= '2020-01-01'::date) AND (day <= '2024-12-31'::date))", "(diagnosis <> 'none'::text)")
+	region, _ := s.Tables[name("patients")].Column("region")
+	region.Checks = []string{"((VALUE)::text = ANY ((ARRAY['north'::character varying, 'south'::character varying])::text[]))"}
+	cat := plannertest.CheckedBy(t, plannertest.ClinicPolicy(), s)
+	conn := connect(t)
+	for _, c := range []struct{ key, from, said string }{
+		{"sex", "patients", ""},
+		{"region", "patients", ""},
+		{"lower(region)", "patients", ""},
+		{"mood", "patients", ""},
+		{"birth_year", "patients", "rows whose birth_year is outside [1920, 2010]"},
+		{"birth_year", "patients WHERE birth_year > 1930", "rows whose birth_year is outside [1920, 2010]"},
+		{"extract(year FROM day)", "visits", ""},
+		{"diagnosis", "visits", "rows whose diagnosis is none of the 3 values that the policy declares"},
+		{
+			"sex || diagnosis", "patients p JOIN visits v ON v.patient_id = p.id",
+			"rows whose diagnosis is none of the 3 values that the policy declares",
+		},
+	} {
+		sql := fmt.Sprintf("SELECT %s, count(*) FROM %s GROUP BY 1", c.key, c.from)
+		p := planWith(t, conn, cat, sql, func(s *planner.Settings) { s.Contribution = planner.FixedContribution })
+		if got := strings.Join(p.Outside(make([][]*planner.Released, len(p.Blocks))), "; "); got != c.said {
+			t.Errorf("%s: outside is %q, want %q", sql, got, c.said)
+		}
+	}
+}
