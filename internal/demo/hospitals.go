@@ -21,7 +21,7 @@ func hospitalTable() Table {
 	return Table{
 		Name:    "hospitals",
 		Columns: []Column{{"id", "int NOT NULL"}, {"name", "text NOT NULL"}, {"region", "text NOT NULL"}},
-		Keys:    []string{"PRIMARY KEY (id)"},
+		Keys:    []string{"PRIMARY KEY (id)", oneOf("region", regions)},
 		Total:   hospitalCount,
 		Rows:    withoutError(hospitalRows()),
 	}

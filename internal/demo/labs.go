@@ -17,7 +17,7 @@ func (g *Generator) labTable() Table {
 			{"test", "text NOT NULL"},
 			{"value", "double precision"},
 		},
-		Keys:    []string{"PRIMARY KEY (id)", "FOREIGN KEY (visit_id) REFERENCES visits"},
+		Keys:    []string{"PRIMARY KEY (id)", "FOREIGN KEY (visit_id) REFERENCES visits", oneOf("test", tests)},
 		Indexed: []string{"visit_id"},
 		Total:   int64(g.size.Labs),
 		Rows:    withoutError(g.labRows()),

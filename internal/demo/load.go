@@ -32,6 +32,11 @@ type Table struct {
 // A Column is a column's name and its SQL type, NOT NULL included.
 type Column struct{ Name, Type string }
 
+// oneOf is a CHECK that lists the values of a column.
+func oneOf(column string, values []string) string {
+	return fmt.Sprintf("CHECK (%s IN ('%s'))", column, strings.Join(values, "', '"))
+}
+
 // KeysAndIndexes is the name under which Load reports the work after the last row.
 const KeysAndIndexes = "keys and indexes"
 

@@ -41,7 +41,7 @@ func expectFinishedTables(t *testing.T, query func(sql string) []string) {
 	t.Helper()
 	for sql, want := range map[string][]string{
 		`SELECT conrelid::regclass || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
-		 WHERE connamespace = 'public'::regnamespace ORDER BY 1`: {
+		 WHERE connamespace = 'public'::regnamespace AND contype IN ('p', 'f') ORDER BY 1`: {
 			"hospitals PRIMARY KEY (id)",
 			"labs FOREIGN KEY (visit_id) REFERENCES visits(id)",
 			"labs PRIMARY KEY (id)",
@@ -49,6 +49,11 @@ func expectFinishedTables(t *testing.T, query func(sql string) []string) {
 			"visits FOREIGN KEY (hospital_id) REFERENCES hospitals(id)",
 			"visits FOREIGN KEY (patient_id) REFERENCES patients(id)",
 			"visits PRIMARY KEY (id)",
+		},
+		`SELECT attrelid::regclass || '.' || attname FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = ANY (conkey)
+		 WHERE connamespace = 'public'::regnamespace AND contype = 'c' ORDER BY 1`: {
+			"hospitals.region", "labs.test", "patients.birth_year", "patients.region", "patients.sex", "visits.cost", "visits.day",
+			"visits.diagnosis",
 		},
 		`SELECT indexname::text FROM pg_indexes WHERE schemaname = 'public' AND indexname NOT LIKE '%pkey' ORDER BY 1`: {
 			"labs_visit_id_idx", "visits_patient_id_idx",

@@ -51,7 +51,12 @@ func (g *Generator) patientTable() Table {
 			{"region", "text NOT NULL"},
 			{"smoker", "boolean"},
 		},
-		Keys:  []string{"PRIMARY KEY (id)"},
+		Keys: []string{
+			"PRIMARY KEY (id)",
+			oneOf("sex", []string{"f", "m", "x"}),
+			"CHECK (birth_year BETWEEN 1920 AND 2010)",
+			oneOf("region", regions),
+		},
 		Total: int64(g.size.Patients),
 		Rows:  withoutError(g.patientRows()),
 	}

@@ -44,6 +44,14 @@ var diagnoses = []diagnosis{
 	{"copd", 3, 0.45, 5.0, 620, 0.8},
 }
 
+func diagnosisNames() []string {
+	names := make([]string, len(diagnoses))
+	for i, k := range diagnoses {
+		names[i] = k.name
+	}
+	return names
+}
+
 // recurrence is how much likelier a patient's main diagnosis is than for others.
 const recurrence = 5
 
@@ -71,6 +79,9 @@ func (g *Generator) visitTable() Table {
 			"PRIMARY KEY (id)",
 			"FOREIGN KEY (patient_id) REFERENCES patients",
 			"FOREIGN KEY (hospital_id) REFERENCES hospitals",
+			"CHECK (day BETWEEN '2020-01-01' AND '2024-12-31')",
+			oneOf("diagnosis", diagnosisNames()),
+			"CHECK (cost >= 0)",
 		},
 		Indexed: []string{"patient_id"},
 		Total:   int64(g.size.Visits),
