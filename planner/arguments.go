@@ -80,7 +80,18 @@ func (a arguments) clampedTerm(x scalar.Expr) (term, error) {
 	if err != nil {
 		return term{}, tooWide(x.Pos())
 	}
-	return term{arg: x, values: l}, nil
+	return term{arg: x, values: l, inside: a.inside(x)}, nil
+}
+
+// inside reports whether an argument is a column of which no value in a row that counts is beyond its bounds: constraints of the database
+// or conditions of the statement leave none.
+func (a arguments) inside(x scalar.Expr) bool {
+	c, plain := scalar.PlainColumn(x)
+	if !plain {
+		return false
+	}
+	u := scalar.Use{Column: c.Base(), Brought: true}
+	return proved(u) || scalar.Confined(a.env, u, a.conjuncts)
 }
 
 // nullable reports whether an argument can be NULL in a row that counts.

@@ -87,7 +87,7 @@ func (b *BlockPlan) explain(w *tree, unit string, hidden bool) {
 		of = "; where it is NULL the row, which is no " + unit
 	}
 	w.line(2, "privacy unit: %s%s", src.UnitPath(), of)
-	for _, s := range leftOutOf(b, unit) {
+	for _, s := range slices.Concat(leftOutOf(b, unit), movedOf(b, unit)) {
 		w.line(2, "%s", s)
 	}
 	for _, u := range src.United() {

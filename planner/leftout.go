@@ -8,11 +8,17 @@ import (
 	"dpproxy/planner/source"
 )
 
-// LeftOut says which rows are left out, or changed, before anything is measured: no error that is measured has a part for them.
-func (p *Plan) LeftOut() []string {
+// LeftOut says which rows are left out before anything is measured: no error that is measured has a part for them.
+func (p *Plan) LeftOut() []string { return p.eachOnce(leftOutOf) }
+
+// Moved says which rows count as others, likewise.
+func (p *Plan) Moved() []string { return p.eachOnce(movedOf) }
+
+// eachOnce lists the remarks on all blocks.
+func (p *Plan) eachOnce(of func(b *BlockPlan, unit string) []string) []string {
 	var all []string
 	for _, b := range p.Blocks {
-		for _, s := range leftOutOf(b, p.unit) {
+		for _, s := range of(b, p.unit) {
 			if !slices.Contains(all, s) {
 				all = append(all, s)
 			}
@@ -21,14 +27,25 @@ func (p *Plan) LeftOut() []string {
 	return all
 }
 
-// leftOutOf lists them for one block.
 func leftOutOf(b *BlockPlan, unit string) []string {
 	var all []string
 	for _, c := range cutsOf(b.block) {
 		all = append(all, leftOut(c, unit))
 	}
 	for _, s := range straysOf(b) {
-		all = append(all, s.String())
+		if s.as != atTheEnd {
+			all = append(all, s.String())
+		}
+	}
+	return all
+}
+
+func movedOf(b *BlockPlan, _ string) []string {
+	var all []string
+	for _, s := range straysOf(b) {
+		if s.as == atTheEnd {
+			all = append(all, s.String())
+		}
 	}
 	return all
 }
@@ -47,9 +64,9 @@ func leftOut(c source.Cut, unit string) string {
 }
 
 // Outside names, each in a few words, everything that the answer leaves out and its stated errors do not contain, in this order:
-// rows that are cut before anything is measured, rows that no group has as they are, values that are clamped, values whose limits move
-// them further than is stated, and groups that are not shown. A notice begins with it. Released has the relations of each block, by whose
-// limits the fourth is known.
+// rows that are cut before anything is measured, rows that no group or condition has as they are, values that are clamped, values whose
+// limits move them further than is stated, and groups that are not shown. A notice begins with it. Released has the relations of each
+// block, by whose limits the fourth is known.
 func (p *Plan) Outside(released [][]*Released) []string {
 	var all []string
 	say := func(s string) {
@@ -62,13 +79,17 @@ func (p *Plan) Outside(released [][]*Released) []string {
 			say(cutShort(c, p.unit))
 		}
 	}
+	said := map[string]bool{} // the bounds beyond which rows are named, by the column
 	for _, b := range p.Blocks {
 		for _, s := range straysOf(b) {
 			say(s.which())
+			said[s.beyond()] = true
 		}
 	}
 	for _, t := range p.clampedTerms() {
-		say(describe(t.arg) + " beyond " + t.bounds())
+		if s := describe(t.arg) + " beyond " + t.bounds(); !said[s] {
+			say(s)
+		}
 	}
 	for i, b := range p.Blocks {
 		for _, labels := range movedUnstated(b, released[i]) {

@@ -114,7 +114,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 		return nil, err
 	}
 	sp := newSpecializer(b, env)
-	bp := &BlockPlan{block: b, alpha: s.Alpha}
+	bp := &BlockPlan{block: b, alpha: s.Alpha, strays: sp.ofConditions()}
 	n, err := b.evalCost(env)
 	if err != nil {
 		return nil, err

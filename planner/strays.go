@@ -7,8 +7,8 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// A stray says which rows no group has as they are, since a column that a key is computed of has another value there than the policy
-// declares. It follows from the statement, the policy and the schema: nothing tells whether there are such rows.
+// A stray says which rows an answer does not have as they are, since a column that a key or a condition is computed of has another value
+// there than the policy declares. It follows from the statement, the policy and the schema: nothing tells whether there are such rows.
 type stray struct {
 	use scalar.Use
 	as  strayAs
@@ -38,6 +38,15 @@ func (s stray) which() string {
 	return fmt.Sprintf("rows whose %s is outside [%s, %s]", c.Shown(), c.Bounds.LowText, c.Bounds.HighText)
 }
 
+// beyond names values of the rows as those of a column are named that are clamped.
+func (s stray) beyond() string {
+	c := s.use.Column
+	if c == nil || c.Bounds == nil || c.Values != nil && !s.use.Brought {
+		return ""
+	}
+	return fmt.Sprintf("%s beyond [%s, %s]", c.Shown(), c.Bounds.LowText, c.Bounds.HighText)
+}
+
 // String says where they are.
 func (s stray) String() string {
 	switch s.as {
@@ -58,7 +67,7 @@ func straysOf(b *BlockPlan) (all []stray) {
 	for _, g := range b.Sets {
 		all = withStrays(all, g.strays)
 	}
-	return all
+	return withStrays(all, b.strays)
 }
 
 // withStrays adds strays. Of the same rows the first place in an answer counts: rows that are in no group by one key are in none by any.
@@ -79,6 +88,30 @@ func (sp *specializer) strays(set []int, lists []*list) (all []stray) {
 	for _, i := range set {
 		if e := sp.b.keys[i].expr; !every(e.Columns(), sp.b.source.ShowsPublic) {
 			all = withStrays(all, sp.ofKey(e, i, lists))
+		}
+	}
+	return all
+}
+
+// ofConditions returns those of all conditions of the block, of joins and filters too, and of all else that decides which rows count.
+func (sp *specializer) ofConditions() (all []stray) {
+	where := sp.b.source.AllConjuncts()
+	look := func(list ...scalar.Expr) {
+		for _, e := range list {
+			if e == nil {
+				continue
+			}
+			for _, u := range scalar.Uses(sp.env, e) {
+				if u.Brought && !proved(u) && !sp.confined(u, where) {
+					all = withStrays(all, []stray{{u, atTheEnd}})
+				}
+			}
+		}
+	}
+	sp.b.source.Computed(look, func(*scalar.Column) {})
+	for _, a := range sp.b.aggregates {
+		for _, e := range a.form.overRows() {
+			look(scalar.Conditions(e)...)
 		}
 	}
 	return all

@@ -2,6 +2,7 @@ package planner_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,6 +83,12 @@ var strayKeys = []struct{ key, from, said string }{
 	{"birth_year / 10", "patients WHERE birth_year / 10 > 199", ofYear + atTheEnd},
 	{"extract(year FROM day)", "visits WHERE day >= '2021-01-01' AND day < '2024-01-01'", ""},
 	{"extract(month FROM day)", "visits WHERE extract(year FROM day) = 2024", ofDay + atTheEnd},
+	{"smoker", "patients WHERE birth_year > 1950", ""},
+	{"smoker", "patients WHERE birth_year / 10 > 195", ofYear + atTheEnd},
+	{"smoker", "patients WHERE birth_year / 10 > 195 AND birth_year BETWEEN 1920 AND 2000", ""},
+	{"smoker", "patients p JOIN visits v ON v.patient_id = p.id AND extract(year FROM v.day) = 2024", ofDay + atTheEnd},
+	{"smoker", "patients p WHERE EXISTS (SELECT FROM visits v WHERE v.patient_id = p.id AND v.day - 5 > '2024-12-01')", ofDay + atTheEnd},
+	{"patient_id > 5", "(SELECT patient_id FROM visits GROUP BY 1 HAVING max(day) >= '2024-12-31') q", ofDay + atTheEnd},
 }
 
 // TestStraysAreSaid: rows that Postgres has in a group, and an answer in none or in another one, are said, with what becomes of them.
@@ -93,7 +100,7 @@ func TestStraysAreSaid(t *testing.T) {
 		sql := fmt.Sprintf("SELECT %s, count(*) FROM %s GROUP BY 1", c.key, c.from)
 		p := planWith(t, conn, clinic(t), sql, func(s *planner.Settings) { s.Contribution = planner.FixedContribution })
 		var strays []string
-		for _, s := range p.LeftOut() {
+		for _, s := range slices.Concat(p.LeftOut(), p.Moved()) {
 			if strings.HasPrefix(s, "rows whose ") {
 				strays = append(strays, s)
 			}
@@ -149,6 +156,51 @@ func (p specialized) groups(t *testing.T, conn *pgconn.PgConn) map[string]string
 	return groups
 }
 
+// TestProvedArguments: values of a column that constraints keep within its bounds are not clamped.
+func TestProvedArguments(t *testing.T) {
+	s := plannertest.ClinicSchema()
+	s.Tables[name("visits")].Checks = []catalog.Check{{Expr: "((cost >= (0)::numeric) AND (cost <= (20000)::numeric))"}}
+	cat := plannertest.CheckedBy(t, plannertest.ClinicPolicy(), s)
+	for sql, said := range map[string]string{
+		"SELECT avg(cost) FROM visits":                                            "",
+		"SELECT avg(steps) FROM visits":                                           "steps beyond [0, 100000]",
+		"SELECT sum(cost) FROM (SELECT cost FROM visits) q":                       "",
+		"SELECT count(*) FROM visits WHERE cost * 2 > 300":                        "",
+		"SELECT width_bucket(cost, 0, 20000, 5), count(*) FROM visits GROUP BY 1": "",
+	} {
+		p := planWith(t, connect(t), cat, sql, func(s *planner.Settings) { s.Contribution = planner.FixedContribution })
+		if got := strings.Join(p.Outside(make([][]*planner.Released, 1)), "; "); got != said {
+			t.Errorf("%s: outside is %q", sql, got)
+		}
+	}
+}
+
+// TestStraysInArguments: conditions in arguments of aggregates and their filters are said as others are, and of one column either the rows
+// or the values that are clamped.
+func TestStraysInArguments(t *testing.T) {
+	const (
+		ofDay    = "rows whose day is outside [2020-01-01, 2024-12-31]"
+		ofCost   = "rows whose cost is outside [0, 20000]"
+		ofValues = "cost beyond [0, 20000]"
+	)
+	conn := connect(t)
+	for _, c := range []struct{ sql, said string }{
+		{"SELECT count(*) FILTER (WHERE extract(year FROM day) = 2024) FROM visits", ofDay},
+		{"SELECT count(*) FILTER (WHERE day > '2024-01-01') FROM visits", ""},
+		{"SELECT sum(CASE WHEN extract(year FROM day) = 2024 THEN cost END) FROM visits", ofDay + "; an expression beyond [0, 20000]"},
+		{"SELECT sum(x) FROM (SELECT CASE WHEN cost * 2 > 100 THEN cost END AS x FROM visits) q", ofCost + "; x beyond [0, 20000]"},
+		{"SELECT avg(cost) FROM visits WHERE cost + 1 > 50", ofCost},
+		{"SELECT avg(cost) FROM visits WHERE cost > 50 AND cost < 15000", ""},
+		{"SELECT sum(cost), avg(day - '2020-01-01') FROM visits", ofValues + "; an expression beyond [0, 1826]"},
+		{"SELECT bool_or(extract(year FROM day) > 2023) FROM visits", ofDay},
+	} {
+		p := planWith(t, conn, clinic(t), c.sql, func(s *planner.Settings) { s.Contribution = planner.FixedContribution })
+		if got := strings.Join(p.Outside(make([][]*planner.Released, len(p.Blocks))), "; "); got != c.said {
+			t.Errorf("%s: outside is %q, want %q", c.sql, got, c.said)
+		}
+	}
+}
+
 // TestStraysOfNumbers: a condition on a number within its bounds does not say which values a column has as it is.
 func TestStraysOfNumbers(t *testing.T) {
 	const said = "rows whose birth_year is none of the 3 values that the policy declares"
@@ -159,7 +211,8 @@ func TestStraysOfNumbers(t *testing.T) {
 	cat := plannertest.CheckedBy(t, p, plannertest.ClinicSchema())
 	conn := connect(t)
 	for where, said := range map[string]string{
-		"true": said, "birth_year + 1 = 1953": said, "birth_year = 1952": "", "birth_year IN (1950, 1951)": "", "birth_year > 1950": said,
+		"birth_year + 1 = 1953": said + "; rows whose birth_year is outside [1950, 1952]", "true": said, "birth_year = 1952": "",
+		"birth_year IN (1950, 1951)": "", "birth_year > 1950": said,
 		"birth_year BETWEEN 1950 AND 1952": "", "birth_year BETWEEN 1949 AND 1952": said, "birth_year = ANY ('{1950,1952}')": "",
 		"birth_year <> 1950": said, "birth_year < 1951 AND birth_year > 1949": "",
 	} {
@@ -192,6 +245,7 @@ func TestStraysProvedAway(t *testing.T) {
 		{"birth_year", "patients", "rows whose birth_year is outside [1920, 2010]"},
 		{"birth_year", "patients WHERE birth_year > 1930", "rows whose birth_year is outside [1920, 2010]"},
 		{"extract(year FROM day)", "visits", ""},
+		{"place IS NULL", "visits WHERE extract(year FROM day) = 2024", ""},
 		{"diagnosis", "visits", "rows whose diagnosis is none of the 3 values that the policy declares"},
 		{
 			"sex || diagnosis", "patients p JOIN visits v ON v.patient_id = p.id",

@@ -18,6 +18,7 @@ type term struct {
 	arg    scalar.Expr
 	values lattice
 	wide   bool // a number that is computed of the integers needs int8
+	inside bool // no value is beyond the bounds
 }
 
 // equal reports whether two terms are the same values within the same bounds.
@@ -70,9 +71,10 @@ func describe(e scalar.Expr) string {
 	return "an expression"
 }
 
-// everyValue says that there is no value beyond the bounds, by the type, NaN aside, or by the expression, so that none is clamped.
+// everyValue says that there is no value beyond the bounds, by the type, NaN aside, by the expression, or by constraints and conditions,
+// so that none is clamped.
 func (t term) everyValue() bool {
-	if scalar.Unclamped(t.arg) {
+	if t.inside || scalar.Unclamped(t.arg) {
 		return true
 	}
 	const least = 12 // digits of 2^unboundedBits that are below it

@@ -40,6 +40,9 @@ func leftOut(plan *planner.Plan, released [][]*planner.Released) []string {
 	for _, s := range plan.LeftOut() {
 		said = append(said, strings.ToUpper(s[:1])+s[1:]+". The error does not include what that leaves out.")
 	}
+	for _, s := range plan.Moved() {
+		said = append(said, strings.ToUpper(s[:1])+s[1:]+". The error does not include what that moves.")
+	}
 	for _, s := range plan.UnitsCompared() {
 		said = append(said, strings.ToUpper(s[:1])+s[1:]+".")
 	}

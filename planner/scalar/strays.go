@@ -41,6 +41,32 @@ func Uses(env *Env, key Expr) (all []Use) {
 	return all
 }
 
+// Conditions returns those in an expression, also below derived tables: the values that are true or false.
+func Conditions(e Expr) (all []Expr) {
+	seen := map[*Column]bool{}
+	var visit func(Expr)
+	visit = func(e Expr) {
+		if e == nil {
+			return
+		}
+		if e.Type().OID == pgtype.Bool {
+			all = append(all, e)
+			return
+		}
+		if ref, ok := e.(*Ref); ok && !seen[ref.Column.Base()] {
+			seen[ref.Column.Base()] = true
+			for _, of := range ref.Column.Base().Of {
+				visit(of)
+			}
+		}
+		for _, o := range operands(e) {
+			visit(o)
+		}
+	}
+	visit(e)
+	return all
+}
+
 // unread tells rows apart in SQL that nobody reads.
 type unread struct{}
 
