@@ -18,7 +18,7 @@ func BenchmarkFold(b *testing.B) {
 		Number: Number{Kind: DecimalNumber, High: 2_000_000, Decimals: 2}, Divisors: []int64{1}, Fraction: 20,
 		Grid: Grid{Cuts: []int64{2142, 4284, 8568, 17136, 34272, 68544, 137088, 274176}, Each: 1071},
 	}
-	keys := []Key{{Column{Kind: Plain}, Decimal}}
+	keys := []Key{{Column: Column{Kind: Plain}, Shown: Decimal}}
 	none, no := func(Sum) error { return nil }, func(int, int64) error { return nil }
 	for name, spec := range map[string]*Spec{
 		"buckets":          {Unit: Column{Kind: Plain}, Norm: limits, Buckets: buckets},

@@ -29,13 +29,14 @@ type Fold struct {
 	// full says that there are too many rows to keep.
 	full bool
 
+	lists                 []*lookup
 	units, groups, values *table
 	rows                  pieces[row]
 	lastUnit              []byte // the identity of the unit of the last row
 	unitNumber            uint32
 	lastGroup             []byte
 	groupNumber           uint32
-	scratch               []byte
+	scratch, identity     []byte
 	message               []byte   // of an order
 	picked                []uint32 // things in it
 	own                   []entry  // of the unit whose rows come, or are finished
@@ -54,6 +55,9 @@ type row struct{ unit, group, value uint32 }
 func New(spec *Spec, secret []byte, most int) *Fold {
 	f := &Fold{spec: spec, norm: newNorm(&spec.Norm), order: newOrder(secret), most: most, groups: newTable(manyParts)}
 	f.levels = make([]int64, len(spec.Norm.Limits)+1)
+	for i := range spec.Lists {
+		f.lists = append(f.lists, newLookup(&spec.Lists[i]))
+	}
 	switch {
 	case spec.Sums != nil:
 		f.adds = newSumming(spec.Sums)
@@ -74,11 +78,12 @@ func (f *Fold) begin(byUnit bool) {
 		f.units, f.values = newTable(manyParts), newTable(manyParts)
 	}
 	if f.adds != nil {
-		f.adds.begin(byUnit)
+		f.adds.begin(byUnit, f.most)
 	}
 }
 
-// Take takes a row, whose bytes may change afterwards. Its error has the same text for all rows.
+// Take takes a row, whose bytes may change afterwards. Its error has the same text for all rows. Of a row that does not count nothing is
+// kept, nor of its unit.
 func (f *Fold) Take(values [][]byte) (err error) {
 	defer guard(&err)
 	if f.full {
@@ -87,37 +92,63 @@ func (f *Fold) Take(values [][]byte) (err error) {
 	if len(values) == 0 {
 		return errRow
 	}
-	unit, err := f.spec.Unit.AppendIdentity(f.scratch[:0], values[0])
-	if err != nil {
-		return err
-	}
-	f.scratch = unit
-	if f.lastUnit == nil || !bytes.Equal(unit, f.lastUnit) {
-		f.nextUnit(unit)
-	}
-	rest, err := f.group(values[1:])
-	if err != nil {
+	rest, counts, err := f.group(values[1:])
+	if err != nil || !counts {
 		return err
 	}
 	if f.adds != nil {
-		return f.addRow(rest)
+		again, err := f.unit(values[0])
+		if err != nil {
+			return err
+		}
+		return f.addRow(rest, again)
 	}
 	if len(rest) != 1 || rest[0] == nil {
 		return errRow
 	}
-	value, err := f.value(rest[0])
-	if err != nil {
+	return f.takeValue(values[0], rest[0])
+}
+
+// takeValue takes the value of a row of the last group.
+func (f *Fold) takeValue(unit, value []byte) error {
+	if f.buckets == nil {
+		if _, err := f.unit(unit); err != nil {
+			return err
+		}
+		number, err := f.different(value)
+		if err == nil {
+			f.keep(number)
+		}
 		return err
 	}
-	f.keep(value)
-	return nil
+	number, counts, err := f.bucket(value)
+	if err != nil || !counts {
+		return err
+	}
+	if _, err = f.unit(unit); err == nil {
+		f.keep(number)
+	}
+	return err
+}
+
+// unit goes on to that of a row; again says that it is that of the row before.
+func (f *Fold) unit(value []byte) (again bool, err error) {
+	if f.identity, err = f.spec.Unit.AppendIdentity(f.identity[:0], value); err != nil {
+		return false, err
+	}
+	if again = f.lastUnit != nil && bytes.Equal(f.identity, f.lastUnit); !again {
+		f.nextUnit(f.identity)
+	}
+	return again, nil
 }
 
 // nextUnit goes on to the unit of a row.
 func (f *Fold) nextUnit(unit []byte) {
 	switch {
-	case f.byUnit && f.adds != nil:
-		f.finishLast()
+	case f.adds != nil:
+		if f.byUnit && f.lastUnit != nil {
+			f.finishLast()
+		}
 	case f.byUnit:
 		f.finishOwn()
 		if f.values != nil {
@@ -130,19 +161,29 @@ func (f *Fold) nextUnit(unit []byte) {
 	f.lastUnit = append(f.lastUnit[:0], unit...)
 }
 
-// group finds that of a row, and returns the columns behind its keys.
-func (f *Fold) group(values [][]byte) (rest [][]byte, err error) {
+// group finds that of a row, and returns the columns behind its keys. A row does not count where a key is in no list.
+func (f *Fold) group(values [][]byte) (rest [][]byte, counts bool, err error) {
 	if len(f.spec.Keys) == 0 {
-		return values, nil
+		return values, true, nil
 	}
 	key := f.scratch[:0]
 	for i := range f.spec.Keys {
 		k := &f.spec.Keys[i]
+		if len(values) == 0 {
+			return nil, false, errRow
+		}
+		if k.Shown == Numbered {
+			if key, counts, err = f.appendNumbered(key, k, values[0]); err != nil || !counts {
+				return nil, false, err
+			}
+			values = values[1:]
+			continue
+		}
 		if key, values, err = appendPart(key, k.Column, values); err == nil && k.Shown == Behind {
 			key, values, err = appendPart(key, Column{Kind: Text}, values)
 		}
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	f.scratch = key
@@ -150,17 +191,28 @@ func (f *Fold) group(values [][]byte) (rest [][]byte, err error) {
 		f.groupNumber = f.groups.number(key)
 		f.lastGroup = append(f.lastGroup[:0], key...)
 	}
-	return values, nil
+	return values, true, nil
 }
 
-// value numbers the value of a row: its bucket, or which of different ones it is.
-func (f *Fold) value(value []byte) (uint32, error) {
-	if f.buckets != nil {
-		x, err := f.spec.Buckets.Number.steps(value)
-		return uint32(f.spec.Buckets.Grid.number(x)), err
+// bucket numbers that of a value. It does not count where it is in no list.
+func (f *Fold) bucket(value []byte) (number uint32, counts bool, err error) {
+	of := f.spec.Buckets
+	if of.Number.Kind != Position {
+		x, err := of.Number.steps(value)
+		return uint32(of.Grid.number(x)), true, err
 	}
-	identity, err := f.spec.Value.AppendIdentity(f.scratch[:0], value)
-	f.scratch = identity
+	l := f.lists[len(f.lists)-1]
+	if f.identity, err = l.of.AppendIdentity(f.identity[:0], value); err != nil {
+		return 0, false, err
+	}
+	position, counts := l.find(f.identity)
+	return uint32(of.Grid.number(int64(position) - 1)), counts, nil
+}
+
+// different numbers a value among different ones.
+func (f *Fold) different(value []byte) (uint32, error) {
+	identity, err := f.spec.Value.AppendIdentity(f.identity[:0], value)
+	f.identity = identity
 	if err != nil {
 		return 0, err
 	}
@@ -280,6 +332,9 @@ func (f *Fold) Drop() {
 			t.drop()
 		}
 	}
+	for _, l := range f.lists {
+		l.drop()
+	}
 	if f.kinds != nil {
 		f.kinds.drop()
 	}
@@ -289,7 +344,7 @@ func (f *Fold) Drop() {
 	f.order.drop()
 	clear(f.own[:cap(f.own)])
 	f.own, f.merged = nil, 0
-	for _, b := range [][]byte{f.lastUnit, f.lastGroup, f.scratch, f.message} {
+	for _, b := range [][]byte{f.lastUnit, f.lastGroup, f.scratch, f.identity, f.message} {
 		clear(b[:cap(b)])
 	}
 }

@@ -95,7 +95,7 @@ func TestOneUnitOfManyRows(t *testing.T) {
 // TestErrorsTellNothing holds that all rows that cannot be taken have one text, and defects another.
 func TestErrorsTellNothing(t *testing.T) {
 	spec := counting()
-	spec.Keys = []Key{{Column{Kind: Numeric}, Decimal}}
+	spec.Keys = []Key{{Column: Column{Kind: Numeric}, Shown: Decimal}}
 	for name, row := range map[string][][]byte{
 		"nothing": {}, "too short": {number(1), numericOf(0, 0)}, "too long": {number(1), numericOf(0, 0), number(1), number(1)},
 		"a numeric that is none": {number(1), {1, 2}, number(1)}, "a value that is none": {number(1), numericOf(0, 0), {1, 2, 3}},
@@ -195,7 +195,8 @@ func TestTablesGrowInParts(t *testing.T) {
 func TestLinesSayAll(t *testing.T) {
 	spec := func() *Spec {
 		s := counting()
-		s.Keys, s.Groups = []Key{{Column{Kind: Text}, Same}}, 2
+		s.Keys, s.Groups = []Key{{Column: Column{Kind: Text}, Shown: Same}, {Column: Column{Kind: Plain}, Shown: Numbered, List: 1}}, 2
+		s.Lists = []List{{Column: Column{Kind: Text}}, {Column: Column{Kind: Plain}}}
 		s.Buckets.Grid = Grid{Low: 1, Cuts: []int64{4, 8}, Each: 2, First: 0, Below: 0}
 		s.Buckets.Divisors = []int64{2, 1}
 		s.Buckets.Number = Number{Kind: DecimalNumber, Low: 1, High: 9, Decimals: 2}
@@ -205,6 +206,11 @@ func TestLinesSayAll(t *testing.T) {
 	for name, change := range map[string]func(*Spec){
 		"Unit": func(s *Spec) { s.Unit.Kind = Padded }, "Hashed": func(s *Spec) { s.Unit.Hashed = true },
 		"Keys": func(s *Spec) { s.Keys = nil }, "Key.Kind": func(s *Spec) { s.Keys[0].Kind = Numeric },
+		"Key.List": func(s *Spec) { s.Keys[1].List = 0 }, "List.Null": func(s *Spec) { s.Lists[1].Null = true },
+		"List.Column": func(s *Spec) {
+			s.Buckets.Number.Kind = Position
+			s.Lists[1].Kind = Numeric
+		},
 		"Key.Shown": func(s *Spec) { s.Keys[0].Shown = Behind }, "Groups": func(s *Spec) { s.Groups++ },
 		"Norm.Squared": func(s *Spec) { s.Norm.Squared = true }, "Norm.Limits": func(s *Spec) { s.Norm.Limits = s.Norm.Limits[1:] },
 		"Buckets": func(s *Spec) { s.Buckets = nil }, "Number.Kind": func(s *Spec) { s.Buckets.Number.Kind = Days },
@@ -226,7 +232,8 @@ func TestLinesSayAll(t *testing.T) {
 		}
 	}
 	if n := reflect.TypeFor[Spec]().NumField() + reflect.TypeFor[Buckets]().NumField() + reflect.TypeFor[Grid]().NumField() +
-		reflect.TypeFor[Number]().NumField() + reflect.TypeFor[Norm]().NumField() + reflect.TypeFor[Column]().NumField(); n != 27 {
+		reflect.TypeFor[Number]().NumField() + reflect.TypeFor[Norm]().NumField() + reflect.TypeFor[Column]().NumField() +
+		reflect.TypeFor[Key]().NumField() + reflect.TypeFor[List]().NumField(); n != 33 {
 		t.Errorf("%d fields: is one of them new, it is to be said in words", n)
 	}
 }

@@ -179,7 +179,7 @@ func (k Key) text(identity []byte) ([]byte, error) {
 	switch k.Shown {
 	case Same, Behind:
 		return value, nil
-	case Decimal:
+	case Decimal, Numbered:
 		n, ok := readWhole(value)
 		if !ok {
 			return nil, errRow

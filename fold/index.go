@@ -30,9 +30,6 @@ func (x *index) size() int { return x.keys.size }
 // key returns that of a number.
 func (x *index) key(number int) uint64 { return *x.keys.at(number) }
 
-// bytes is about how much memory the index takes.
-func (x *index) bytes() int { return 16*x.slots + 8*pieceSize*len(x.keys.list) }
-
 // number returns that of a key, which it gets at its first appearance.
 func (x *index) number(key uint64) int {
 	h := maphash.Comparable(x.seed, key)
@@ -74,31 +71,6 @@ func (x *index) grow(p *indexPart, number int) {
 	x.slots += len(p.slots) - len(old)
 }
 
-// keptSlots is how many slots of a part are cleared for the keys of another unit; more are not kept.
-const keptSlots = 1 << 10
-
-// reset forgets the keys, and is ready for those of another unit.
-func (x *index) reset() {
-	for i := range x.parts {
-		clear(x.parts[i].slots)
-		if x.parts[i].used = 0; len(x.parts[i].slots) > keptSlots {
-			x.slots -= len(x.parts[i].slots)
-			x.parts[i] = indexPart{}
-		}
-	}
-	x.keys.reset()
-}
-
-// drop forgets the keys.
-func (x *index) drop() {
-	for i := range x.parts {
-		clear(x.parts[i].slots)
-	}
-	clear(x.parts)
-	x.keys.drop()
-	x.slots = 0
-}
-
 // sumsSize is about how many sums a piece of them has.
 const sumsSize = 1 << 12
 
@@ -118,22 +90,4 @@ func (a *addends) of(number int) []amount {
 	}
 	from := number % a.piece * a.each
 	return a.list[number/a.piece][from : from+a.each : from+a.each]
-}
-
-func (a *addends) bytes() int { return 16 * a.piece * a.each * len(a.list) }
-
-// reset forgets the sums of the first numbers, which are all that were asked for.
-func (a *addends) reset(numbers int) {
-	for i, piece := range a.list {
-		clear(piece[:min(max(numbers-i*a.piece, 0), a.piece)*a.each])
-	}
-	a.list = a.list[:min(1, len(a.list))]
-}
-
-// drop forgets the sums.
-func (a *addends) drop() {
-	for _, piece := range a.list {
-		clear(piece)
-	}
-	a.list = nil
 }

@@ -30,6 +30,7 @@ func (n *Number) steps(value []byte) (int64, error) {
 		if len(value) == 1 {
 			return int64(value[0]), nil
 		}
+	case Position: // is looked up
 	}
 	return 0, errRow
 }

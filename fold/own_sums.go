@@ -2,10 +2,11 @@ package fold
 
 import "context"
 
-// addRow adds a row of the last unit and group. Where rows do not come unit by unit all of them are kept, or none.
-func (f *Fold) addRow(values [][]byte) error {
-	first, err := f.adds.take(f.unitNumber, f.groupNumber, values)
-	if err == nil && first && !f.byUnit && f.adds.pairs.size()%weighedEvery == 0 && f.adds.bytes()+f.units.bytes() > f.most {
+// addRow adds a row of the last unit and group; again says that the row before was of the same unit. Where rows do not
+// come unit by unit all of them are kept, or none.
+func (f *Fold) addRow(values [][]byte, again bool) error {
+	err := f.adds.take(f.lastUnit, again, f.groupNumber, values)
+	if err == nil && !f.byUnit && f.adds.had.size > f.most {
 		f.full = true
 		f.Drop()
 	}
@@ -16,52 +17,39 @@ func (f *Fold) addRow(values [][]byte) error {
 func (f *Fold) Totals(ctx context.Context, give func(Total) error) (again bool, err error) {
 	defer guard(&err)
 	defer f.Drop()
-	if again, err = f.ended(ctx, f.finishLast, f.finishPairs); again || err != nil {
+	if again, err = f.ended(ctx, f.finishLast, f.finishShares); again || err != nil {
 		return again, err
 	}
 	return false, f.adds.give(f.remembered(), give)
 }
 
-// finishPairs finishes the units of all pairs.
-func (f *Fold) finishPairs(ctx context.Context) error {
-	at := func(i int) (unit, pair uint32) { return uint32(f.adds.pairs.key(i) >> 32), uint32(i) }
-	return eachUnit(ctx, f, f.adds.pairs.size(), at, func(own []uint32) {
-		f.finishUnit(func(pair func(number int)) {
-			for _, p := range own {
-				pair(int(p))
-			}
-		})
-	})
+// finishShares finishes the units of all shares.
+func (f *Fold) finishShares(ctx context.Context) error {
+	for i := range f.adds.had.parts {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f.adds.had.finish(i, f.finishUnit)
+	}
+	return nil
 }
 
 // finishLast adds the unit whose rows came last, where they come unit by unit.
-func (f *Fold) finishLast() {
-	s := f.adds
-	if s.pairs.size() == 0 {
-		return
-	}
-	f.finishUnit(func(pair func(number int)) {
-		for i := range s.pairs.size() {
-			pair(i)
-		}
-	})
-	s.had.reset(s.pairs.size())
-	s.pairs.reset()
-}
+func (f *Fold) finishLast() { f.adds.had.finish(0, f.finishUnit) }
 
-// finishUnit adds the last unit, of which there are these pairs.
-func (f *Fold) finishUnit(each func(pair func(number int))) {
+// finishUnit adds a unit with its sums in groups.
+func (f *Fold) finishUnit(name []byte, groups []uint32, sums []amount) {
 	s := f.adds
 	s.own.begin(len(s.spec.Summands))
-	f.picked = f.picked[:0]
-	each(func(pair int) { f.picked = append(f.picked, uint32(s.pairs.key(pair))) })
-	kept := f.kept()
-	each(func(pair int) {
-		if group := uint32(s.pairs.key(pair)); kept == nil || kept[group] {
+	f.lastUnit = append(f.lastUnit[:0], name...)
+	f.picked = append(f.picked[:0], groups...)
+	kept, each := f.kept(), len(s.spec.Additions)
+	for i, group := range groups {
+		if kept == nil || kept[group] {
 			s.own.groups = append(s.own.groups, group)
-			s.bring(s.had.of(pair))
+			s.bring(sums[i*each : (i+1)*each])
 		}
-	})
+	}
 	for i := range s.bounds {
 		s.bounds[i].measure(s, f.groups)
 	}

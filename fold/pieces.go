@@ -20,14 +20,6 @@ func (p *pieces[T]) add(x T) {
 
 func (p *pieces[T]) at(i int) *T { return &p.list[i/pieceSize][i%pieceSize] }
 
-// reset forgets the elements, and keeps a piece for others.
-func (p *pieces[T]) reset() {
-	for i, piece := range p.list {
-		clear(piece[:min(max(p.size-i*pieceSize, 0), pieceSize)])
-	}
-	p.list, p.size = p.list[:min(1, len(p.list))], 0
-}
-
 // drop forgets the elements.
 func (p *pieces[T]) drop() {
 	for _, piece := range p.list {

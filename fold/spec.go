@@ -10,6 +10,8 @@ import (
 type Spec struct {
 	Unit Column
 	Keys []Key
+	// Lists are those whose values have numbers.
+	Lists []List
 	// ByUnit says that the rows come unit by unit.
 	ByUnit bool
 	// Groups is how many groups of a unit count: those that come first in an order that only the secret knows. 0: all.
@@ -69,6 +71,16 @@ func (c Column) String() string {
 type Key struct {
 	Column
 	Shown Shown
+	// List is the place of the list of a key that is shown as a number.
+	List int
+}
+
+// A List has the values that a column can have, which are given before the rows ([Fold.List]), each with a number, from 1 on. A row with
+// another value does not count.
+type List struct {
+	Column
+	// Null says that NULL is one of them, which has the number 0.
+	Null bool
 }
 
 // Shown is how a key is written in a [Sum].
@@ -85,6 +97,8 @@ const (
 	Hex
 	// Behind is the text in the next column.
 	Behind
+	// Numbered is the number of the value in a list.
+	Numbered
 )
 
 // A Norm is that of the rows, or values, that a unit has in all of its groups: their number, or the root of the sum of the squares of
@@ -133,6 +147,8 @@ const (
 	Moments
 	// Truth is 1 where a condition holds.
 	Truth
+	// Position is where a value is in the last list, from 0 on.
+	Position
 )
 
 // A Grid numbers whole numbers from 0 on: (x − Low)/Width of x, or, where Width is 0,
@@ -170,11 +186,16 @@ func (s *Spec) Lines() []string {
 	lines := []string{"column 1: the unit, told apart " + s.Unit.String()}
 	at := 2
 	for _, k := range s.Keys {
-		lines = append(lines, fmt.Sprintf("column %d: a key, told apart %v", at, k.Column))
-		if at++; k.Shown == Behind {
-			lines[len(lines)-1] += fmt.Sprintf(", shown as column %d", at)
+		line := fmt.Sprintf("column %d: a key, told apart %v", at, k.Column)
+		switch at++; k.Shown {
+		case Behind:
+			line += fmt.Sprintf(", shown as column %d", at)
 			at++
+		case Numbered:
+			line += ", the number of its value in " + s.listed(k.List)
+		case Same, Decimal, Word, Hex:
 		}
+		lines = append(lines, line)
 	}
 	if s.Groups > 0 {
 		lines = append(lines, fmt.Sprintf("%d groups of a unit count, the first by HMAC-SHA-256 of unit and keys", s.Groups))
@@ -183,11 +204,25 @@ func (s *Spec) Lines() []string {
 		return append(lines, s.Sums.lines(at)...)
 	}
 	if s.Buckets != nil {
-		lines = append(lines, fmt.Sprintf("column %d: the value, %v, in one of %s", at, s.Buckets.Number, s.Buckets.describe()))
+		number := s.Buckets.Number.String()
+		if s.Buckets.Number.Kind == Position {
+			last := len(s.Lists) - 1
+			number = fmt.Sprintf("told apart %v, its place from 0 on in %s", s.Lists[last].Column, s.listed(last))
+		}
+		lines = append(lines, fmt.Sprintf("column %d: the value, %s, in one of %s", at, number, s.Buckets.describe()))
 	} else {
 		lines = append(lines, fmt.Sprintf("column %d: the value, told apart %v", at, s.Value))
 	}
 	return append(lines, s.Norm.lines(s)...)
+}
+
+// listed says what is counted of values in a list.
+func (s *Spec) listed(list int) string {
+	out := fmt.Sprintf("list %d", list+1)
+	if s.Lists[list].Null {
+		out += ", 0 for NULL"
+	}
+	return out + "; rows with others do not count"
 }
 
 // lines says how units are bounded, and which sums are read.
@@ -235,7 +270,7 @@ func (n Number) String() string {
 		step = "in microseconds since 2000"
 	case Truth:
 		return "whether it is true"
-	case Whole:
+	case Whole, Position:
 	}
 	return fmt.Sprintf("%s, clamped to [%d, %d]", step, n.Low, n.High)
 }

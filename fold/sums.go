@@ -18,9 +18,10 @@ type summing struct {
 	most   []amount // of summands
 
 	row tuple
-	// pairs numbers units with groups, and had has the sums of each. Where rows come unit by unit they are those of one unit.
-	pairs *index
-	had   *addends
+	// added are the parts of the row in the additions.
+	added []int64
+	// had has what units have in groups. Where rows come unit by unit they are those of one unit.
+	had *shares
 
 	cells  *index
 	totals *addends
@@ -37,6 +38,7 @@ type weight struct{ of, pairs int64 }
 func newSumming(spec *Sums) *summing {
 	s := &summing{spec: spec, units: map[uint64]int64{}, cells: newIndex(manyParts)}
 	s.row = tuple{make([]int64, len(spec.Columns)), make([]bool, len(spec.Columns))}
+	s.added = make([]int64, len(spec.Additions))
 	widest := 0
 	for _, v := range spec.Vectors {
 		widest = max(widest, 2*len(v.Summands))
@@ -51,40 +53,33 @@ func newSumming(spec *Sums) *summing {
 	return s
 }
 
-// begin prepares for rows.
-func (s *summing) begin(byUnit bool) {
+// begin prepares for rows, which are to take about most bytes.
+func (s *summing) begin(byUnit bool, most int) {
 	parts := manyParts
 	if byUnit {
 		parts = 1
 	}
-	s.pairs, s.had = newIndex(parts), newAddends(len(s.spec.Additions))
+	s.had = newShares(len(s.spec.Additions), parts, most)
 }
 
-// bytes is about how much memory the rows take, and take when the pairs of each unit are brought together.
-func (s *summing) bytes() int { return s.pairs.bytes() + s.had.bytes() + 8*s.pairs.size() }
-
-// take adds a row, and says whether it is the first of its unit and group.
-func (s *summing) take(unit, group uint32, values [][]byte) (first bool, err error) {
+// take adds a row of a unit; again says that the row before was one of it.
+func (s *summing) take(unit []byte, again bool, group uint32, values [][]byte) (err error) {
 	if len(values) != len(s.spec.Columns) {
-		return false, errRow
+		return errRow
 	}
 	for i, v := range values {
 		if s.row.absent[i] = v == nil; v == nil {
 			continue
 		}
 		if s.row.of[i], err = s.spec.Columns[i].steps(v); err != nil {
-			return false, err
+			return err
 		}
 	}
-	before := s.pairs.size()
-	pair := s.pairs.number(uint64(unit)<<32 | uint64(group))
-	had := s.had.of(pair)
 	for i := range s.spec.Additions {
-		if x, counts := s.spec.Additions[i].of(s.row); counts {
-			had[i] = had[i].plus(amountOf(x))
-		}
+		s.added[i], _ = s.spec.Additions[i].of(s.row)
 	}
-	return s.pairs.size() > before, nil
+	s.had.add(unit, again, group, s.added)
+	return nil
 }
 
 // of returns the part of a row.
@@ -169,10 +164,10 @@ func spreadWeight(groups int) int64 { return int64(wide{0, 1 << 40 / uint64(grou
 
 // drop leaves nothing of rows.
 func (s *summing) drop() {
-	if s.pairs != nil {
-		s.pairs.drop()
+	if s.had != nil {
 		s.had.drop()
 	}
 	clear(s.row.of)
+	clear(s.added)
 	s.own.drop()
 }

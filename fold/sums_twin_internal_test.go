@@ -313,7 +313,7 @@ func drawSums(t *rapid.T) *Spec {
 		{Kind: Truth}, {Kind: Whole, Low: math.MinInt64, High: math.MaxInt64}, {Kind: Whole, Low: math.MinInt64, High: math.MaxInt64},
 	}}}
 	for range rapid.SampledFrom([]int{1, 2, 2}).Draw(t, "keys") {
-		spec.Keys = append(spec.Keys, Key{Column{Kind: Text}, Same})
+		spec.Keys = append(spec.Keys, Key{Column: Column{Kind: Text}, Shown: Same})
 	}
 	spec.Groups = rapid.IntRange(0, 4).Draw(t, "groups")
 	s := spec.Sums

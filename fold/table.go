@@ -65,6 +65,22 @@ func (t *table) number(key []byte) uint32 {
 	}
 }
 
+// find returns the number of a byte string that has one.
+func (t *table) find(key []byte) (number uint32, found bool) {
+	h := maphash.Bytes(t.seed, key)
+	p := &t.parts[int(h>>32)&(len(t.parts)-1)]
+	if p.slots == nil {
+		return 0, false
+	}
+	half, mask := h<<32, uint64(len(p.slots)-1)
+	for at := half >> 32 & mask; p.slots[at] != 0; at = (at + 1) & mask {
+		if slot := p.slots[at]; slot>>32 == half>>32 && bytes.Equal(t.key(uint32(slot)-1), key) {
+			return uint32(slot) - 1, true
+		}
+	}
+	return 0, false
+}
+
 // drawn is how many of so many slots a part uses before it grows, half of them to three quarters: nobody knows the seed.
 func drawn(seed maphash.Seed, part, slots int) int {
 	return slots/2 + int(maphash.Comparable(seed, [2]int{part, slots})%uint64(slots/4))

@@ -223,7 +223,7 @@ func (w *twin) different(unit, group string, values map[string]int64, size *big.
 func drawSpec(t *rapid.T) Spec {
 	spec := Spec{Unit: Column{Kind: Text}, Value: Column{Kind: Text}, Norm: Norm{Squared: rapid.Bool().Draw(t, "squared")}}
 	if rapid.Bool().Draw(t, "keys") {
-		spec.Keys = []Key{{Column{Kind: Text}, Same}}
+		spec.Keys = []Key{{Column: Column{Kind: Text}, Shown: Same}}
 		spec.Groups = rapid.IntRange(0, 3).Draw(t, "groups")
 	}
 	for limit := int64(0); limit < 50_000; limit = 2*limit + 1 + rapid.Int64Range(0, 3).Draw(t, "limit") {

@@ -15,8 +15,9 @@ func (p *Plan) Bytes() int {
 		for _, set := range b.Sets {
 			n += headerBytes * (len(set.statisticsOf) + len(set.releasedOf))
 			for _, r := range set.Reads {
-				n += len(r.SQL)
-				n += entryBytes * len(r.Params)
+				for _, st := range r.statements() {
+					n += len(st.SQL) + entryBytes*len(st.Params)
+				}
 			}
 			for _, l := range set.lists {
 				if !counted[l] {

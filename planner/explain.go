@@ -176,6 +176,9 @@ func (r *Read) explain(w *tree, depth int, b *block) {
 	for line := range strings.SplitSeq(sqltext.Lines(sqltext.Shorten(b.source.RedactHidden(r.SQL))), "\n") {
 		w.line(depth+1, "%s", line)
 	}
+	if r.Lists != nil {
+		w.line(depth, "lists, a column for each, before the rows: %s", sqltext.Shorten(r.Lists.SQL))
+	}
 	if r.Fold != nil {
 		w.line(depth, "folded in dpproxy, unit by unit")
 		for _, line := range r.Fold.Lines() {

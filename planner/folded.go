@@ -22,20 +22,14 @@ func (s *stages) folded() (*sqltext.Select, error) {
 	if s.set.Private() && !s.set.alone() {
 		spec.Groups = int(s.set.bounds.groups)
 	}
-	numbers, from, where, err := s.numbered(sqltext.Rows, &sqltext.Query{Select: rows, As: sqltext.Rows})
-	if err != nil {
-		return nil, err
-	}
-	cols := sqltext.Columns(sqltext.Rows, sqltext.Unit)
-	for n := range numbers {
-		key, written, err := s.foldKey(n, numbers[n])
-		if err != nil {
+	q := &sqltext.Select{Columns: sqltext.Columns(sqltext.Rows, sqltext.Unit), From: &sqltext.Query{Select: rows, As: sqltext.Rows}}
+	for n := range s.set.keys {
+		if err := s.addKey(n, q, spec); err != nil {
 			return nil, err
 		}
-		spec.Keys, cols = append(spec.Keys, key), append(cols, written...)
 	}
-	q := &sqltext.Select{Columns: cols, From: from, Where: where}
 	if s.own == nil {
+		var cols []sqltext.Column
 		cols, err = s.addSums(spec)
 		q.Columns = append(q.Columns, cols...)
 	} else {
@@ -74,17 +68,41 @@ func (s *stages) foldNorm(m *Measure) fold.Norm {
 	return fold.Norm{Limits: m.Norms[0].Grid.Integers()}
 }
 
-// foldKey writes the columns of a key: a public one is the number of its value, a private one itself, or bytes and the text that shows it.
-func (s *stages) foldKey(n int, sql string) (fold.Key, []sqltext.Column, error) {
-	cols := []sqltext.Column{{SQL: sql, As: sqltext.Key(n)}}
-	if !s.set.Private() {
-		return fold.Key{Column: fold.Column{Kind: fold.Plain}, Shown: fold.Decimal}, cols, nil
-	}
+// addKey writes a key of a row, and says how it is read.
+func (s *stages) addKey(n int, q *sqltext.Select, spec *fold.Spec) error {
+	var cols []sqltext.Column
+	var key fold.Key
 	_, t, err := s.w.Key(s.sp.b.keys[s.set.keys[n]].expr)
 	if err != nil {
-		return fold.Key{}, nil, err
+		return err
 	}
-	key := fold.Key{Column: columnOf(t)}
+	of := sqltext.Of(sqltext.Rows, sqltext.Key(n))
+	if s.set.Private() {
+		key, cols, err = privateKey(n, of, t)
+	} else {
+		key, cols = s.publicKey(n, of, t, q, spec)
+	}
+	spec.Keys, q.Columns = append(spec.Keys, key), append(q.Columns, cols...)
+	return err
+}
+
+// publicKey writes a public key as it is, whose number package fold finds, or the number, where the database alone knows
+// which values are equal.
+func (s *stages) publicKey(n int, of string, t pgtype.Type, q *sqltext.Select, spec *fold.Spec) (fold.Key, []sqltext.Column) {
+	l, at := s.listWith(s.set.keys[n])
+	if c := columnOf(t); c.Kind != 0 {
+		spec.Lists = append(spec.Lists, fold.List{Column: c, Null: l.null[at]})
+		s.arrays = append(s.arrays, s.array(l, at, t))
+		return fold.Key{Column: c, Shown: fold.Numbered, List: len(spec.Lists) - 1}, []sqltext.Column{{SQL: of, As: sqltext.Key(n)}}
+	}
+	number, from, where := s.numberedKey(n, of, q.From, t)
+	q.From, q.Where = from, append(q.Where, where)
+	return fold.Key{Column: fold.Column{Kind: fold.Plain}, Shown: fold.Decimal}, []sqltext.Column{{SQL: number, As: sqltext.Key(n)}}
+}
+
+// privateKey writes a private key itself, or bytes and the text that shows it.
+func privateKey(n int, of string, t pgtype.Type) (key fold.Key, cols []sqltext.Column, err error) {
+	cols, key = []sqltext.Column{{SQL: of, As: sqltext.Key(n)}}, fold.Key{Column: columnOf(t)}
 	switch t.Family() { //nolint:exhaustive // the others are written by the database
 	case pgtype.IntFamily:
 		key.Shown = fold.Decimal
@@ -95,10 +113,10 @@ func (s *stages) foldKey(n int, sql string) (fold.Key, []sqltext.Column, error) 
 	case pgtype.UUIDFamily:
 		key.Shown = fold.Hex
 	}
-	text, err := scalar.KeyText(t, sql)
+	text, err := scalar.KeyText(t, of)
 	if key.Shown == 0 {
 		key = fold.Key{Column: fold.Column{Kind: fold.Written}, Shown: fold.Behind}
-		cols = []sqltext.Column{{SQL: scalar.Canonical(t, sql), As: sqltext.Key(n)}, {SQL: text, As: sqltext.Text(n)}}
+		cols = []sqltext.Column{{SQL: scalar.Canonical(t, of), As: sqltext.Key(n)}, {SQL: text, As: sqltext.Text(n)}}
 	}
 	return key, cols, err
 }
@@ -187,9 +205,15 @@ func (f modes) foldValue(s *stages, from sqltext.Item, spec *fold.Spec) (string,
 	if err != nil {
 		return "", nil, err
 	}
-	number, from := f.numberedValue(s.reader, sqltext.Rows, s.column(f.arg), from, t)
-	spec.Buckets = f.foldBuckets(fold.Number{Kind: fold.Whole, High: int64(f.tree.Buckets() - 1)}, s.read.statistics[0])
-	return number, from, nil
+	number, value := fold.Number{Kind: fold.Whole, High: int64(f.tree.Buckets() - 1)}, sqltext.Of(sqltext.Rows, s.column(f.arg))
+	if c := columnOf(t); c.Kind != 0 {
+		number.Kind = fold.Position
+		spec.Lists, s.arrays = append(spec.Lists, fold.List{Column: c}), append(s.arrays, s.array(f.list, 0, t))
+	} else {
+		value, from = f.numberedValue(s.reader, sqltext.Rows, s.column(f.arg), from, t)
+	}
+	spec.Buckets = f.foldBuckets(number, s.read.statistics[0])
+	return value, from, nil
 }
 
 // ByUnit returns the statement of the same rows in the order of units, for a read that is folded.

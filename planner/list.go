@@ -56,9 +56,9 @@ func (l *list) number(i int, cell *string) int {
 
 func ordinals(numbers []int) string { return fmt.Sprint(numbers) }
 
-// maxListBytes bounds the lists of public values by which the reads of a statement number keys and modes. Postgres makes a hash
-// table of each list for the first group that comes, so that their size is work that begins with a row (docs/decisions/0016): of
-// 8 MB it is about 10 ms. A read by two keys has two lists, and each read has its own.
+// maxListBytes bounds the lists of public values by which the reads of a statement number keys and modes. Where the database
+// numbers them it makes a hash table of each list for the first group that comes, so that their size is work that begins with
+// a row (docs/decisions/0016): of 8 MB it is about 10 ms. A read by two keys has two lists, and each read has its own.
 const maxListBytes = 8 << 20
 
 // listedBytes are those of a value in a list beside its text.

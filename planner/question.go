@@ -39,12 +39,14 @@ func (b *BlockPlan) reading(values []scalar.Value) [][]byte {
 			parts = append(parts, []byte(p.Top.question()))
 		}
 		for _, r := range p.Reads {
-			parts = append(parts, []byte(strings.TrimSuffix(r.SQL, ", "+sqltext.Unsortable))) // which means nothing
 			if r.Fold != nil {
 				parts = append(parts, []byte(strings.Join(r.Fold.Lines(), "\n")))
 			}
-			for _, param := range r.Params {
-				parts = append(parts, param.question(values)...)
+			for _, st := range r.statements() {
+				parts = append(parts, []byte(strings.TrimSuffix(st.SQL, ", "+sqltext.Unsortable))) // which means nothing
+				for _, param := range st.Params {
+					parts = append(parts, param.question(values)...)
+				}
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package planner
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"dpproxy/fold"
 	"dpproxy/pgerr"
@@ -15,8 +16,9 @@ import (
 // keys (public ones as the number of their value, private ones as canonical text, or
 // NULL), then, of a histogram, the level and the node, then integers.
 type Read struct {
-	SQL    string
-	Params []Param
+	Statement
+	// Lists are the values of the lists of Fold, a column for each, which comes before the rows; nil where it has none.
+	Lists *Statement
 	// Ordered says that an index has the rows unit by unit, so that they are aggregated as
 	// they come rather than in a hash table: the statement is for enable_hashagg = off.
 	Ordered bool
@@ -31,6 +33,20 @@ type Read struct {
 	units      bool // it has what the selection of partitions is tried on
 	levels     []levelColumn
 	sums       []sumColumn
+}
+
+// A Statement is SQL for DATA with its parameters.
+type Statement struct {
+	SQL    string
+	Params []Param
+}
+
+// statements are those that are executed for the read.
+func (r *Read) statements() []*Statement {
+	if r.Lists == nil {
+		return []*Statement{&r.Statement}
+	}
+	return []*Statement{r.Lists, &r.Statement}
 }
 
 // reader writes the statements of one grouping set. Where there are keys these return the rows r, which package fold adds up.
@@ -53,6 +69,8 @@ type reader struct {
 	// statistics are those of the read.
 	statistics []*statistic
 	listed     int // as of a [Read]
+	// arrays are the lists of values that package fold numbers.
+	arrays []string
 }
 
 // read writes the statements of a grouping set.
@@ -80,6 +98,10 @@ func (sp *specializer) read(a *aggregation) (reads []*Read, err error) {
 			return nil, err
 		}
 		read.SQL, read.Params = r.finish(sql)
+		if lists := r.listing(); lists != "" {
+			read.Lists = &Statement{}
+			read.Lists.SQL, read.Lists.Params = r.finish(lists)
+		}
 		reads = append(reads, read)
 	}
 	return reads, nil
@@ -252,23 +274,30 @@ func (r *reader) numbered(alias string, from sqltext.Item) (cols []string, _ sql
 			cols = append(cols, k)
 			continue
 		}
-		l, at := r.listWith(i)
 		_, t, err := r.w.Key(r.sp.b.keys[i].expr)
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		d := sqltext.List(n)
-		from = &sqltext.Listed{
-			Item: from, On: sqltext.Of(d, sqltext.Element) + " = " + k,
-			List: &sqltext.Table{SQL: "pg_catalog.unnest(" + r.array(l, at, t) + ") WITH ORDINALITY", As: d + "(x, o)"},
-		}
-		number := "CAST(" + sqltext.Of(d, sqltext.Order) + " AS pg_catalog.int4)"
-		if l.null[at] {
-			number = "CASE WHEN " + k + " IS NULL THEN 0 ELSE " + number + " END"
-		}
-		cols, where = append(cols, number), append(where, number+" IS NOT NULL")
+		var number, cond string
+		number, from, cond = r.numberedKey(n, k, from, t)
+		cols, where = append(cols, number), append(where, cond)
 	}
 	return cols, from, where, nil
+}
+
+// numberedKey writes the number of a public key, from an item that it joins with the values, and the condition that it has one.
+func (r *reader) numberedKey(n int, k string, from sqltext.Item, t pgtype.Type) (number string, _ sqltext.Item, cond string) {
+	l, at := r.listWith(r.set.keys[n])
+	d := sqltext.List(n)
+	from = &sqltext.Listed{
+		Item: from, On: sqltext.Of(d, sqltext.Element) + " = " + k,
+		List: &sqltext.Table{SQL: "pg_catalog.unnest(" + r.array(l, at, t) + ") WITH ORDINALITY", As: d + "(x, o)"},
+	}
+	number = "CAST(" + sqltext.Of(d, sqltext.Order) + " AS pg_catalog.int4)"
+	if l.null[at] {
+		number = "CASE WHEN " + k + " IS NULL THEN 0 ELSE " + number + " END"
+	}
+	return number, from, number + " IS NOT NULL"
 }
 
 // array writes the values of a key of a list, without NULL, as an array of its type.
@@ -276,6 +305,19 @@ func (r *reader) array(l *list, at int, t pgtype.Type) string {
 	array := t.SQL() + "[]"
 	r.listed += l.size(at)
 	return "CAST(" + r.add(Param{Kind: TextParam, Text: l.arrays[at], Type: array}) + " AS " + array + ")"
+}
+
+// listing selects the values of all arrays, one beside the other.
+func (r *reader) listing() string {
+	if len(r.arrays) == 0 {
+		return ""
+	}
+	var columns, lists []string
+	for i, array := range r.arrays {
+		columns, lists = append(columns, sqltext.Key(i)), append(lists, "pg_catalog.unnest("+array+")")
+	}
+	names := strings.Join(columns, ", ")
+	return "SELECT " + names + " FROM ROWS FROM (" + strings.Join(lists, ", ") + ") AS " + sqltext.List(0) + "(" + names + ")"
 }
 
 // listWith returns the list that has the key, and its place there.

@@ -210,7 +210,7 @@ func (p specialized) explained(t *testing.T, conn *pgconn.PgConn) (lines []strin
 			before, _ := reader.SettingsOf(r)
 			run(t, conn, "SAVEPOINT read; "+strings.Join(before, "; "))
 			res := conn.ExecParams(t.Context(), "EXPLAIN (ANALYZE, COSTS "+
-				"OFF, TIMING OFF) "+r.SQL, p.params(r), nil, p.formats(r), nil).Read()
+				"OFF, TIMING OFF) "+r.SQL, p.params(r.Statement), nil, p.formats(r.Statement), nil).Read()
 			if res.Err != nil {
 				t.Fatal(res.Err)
 			}

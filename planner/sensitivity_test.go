@@ -342,11 +342,11 @@ func (p specialized) read(t *testing.T, conn *pgconn.PgConn) reading {
 	for i, set := range p.Blocks[0].Sets {
 		e := out[i]
 		for _, r := range set.Reads {
-			res := conn.ExecParams(t.Context(), r.SQL, p.params(r), nil, p.formats(r), plantest.Formats(r)).Read()
-			if res.Err != nil {
-				t.Fatalf("%v\n%s", res.Err, r.SQL)
-			}
-			if err := e.AddAll(r, res.Rows); err != nil {
+			err := e.AddAll(r, func(st planner.Statement, formats []int16) ([][][]byte, error) {
+				res := conn.ExecParams(t.Context(), st.SQL, p.params(st), nil, p.formats(st), formats).Read()
+				return res.Rows, res.Err
+			})
+			if err != nil {
 				t.Fatalf("%v\n%s", err, r.SQL)
 			}
 		}
@@ -354,7 +354,7 @@ func (p specialized) read(t *testing.T, conn *pgconn.PgConn) reading {
 	return out
 }
 
-func (p specialized) params(r *planner.Read) [][]byte {
+func (p specialized) params(r planner.Statement) [][]byte {
 	inner, outer := plantest.Pads()
 	var params [][]byte
 	for _, prm := range r.Params {
@@ -373,7 +373,7 @@ func (p specialized) params(r *planner.Read) [][]byte {
 	return params
 }
 
-func (p specialized) formats(r *planner.Read) []int16 {
+func (p specialized) formats(r planner.Statement) []int16 {
 	var formats []int16
 	for _, prm := range r.Params {
 		format := int16(1)

@@ -43,8 +43,8 @@ func TestNoStepInTime(t *testing.T) {
 
 // A part of a plan that is only executed for units with more than so many rows is a step, and is seen.
 func TestStepIsSeen(t *testing.T) {
-	read := &planner.Read{SQL: "SELECT count(*) FROM visits WHERE patient_id IN " +
-		"(SELECT patient_id FROM visits GROUP BY 1 HAVING count(*) > 4096)"}
+	read := &planner.Read{Statement: planner.Statement{SQL: "SELECT count(*) FROM visits WHERE patient_id IN " +
+		"(SELECT patient_id FROM visits GROUP BY 1 HAVING count(*) > 4096)"}}
 	found := strings.Join(specialized{}.steps(t, connect(t), []*planner.Read{read}), "\n")
 	if !strings.Contains(found, "200 further rows: 0 rows, then 42") {
 		t.Errorf("rows of a unit with more than 4096 are no step: %q", found)
@@ -141,8 +141,8 @@ func (p specialized) nodes(t *testing.T, conn *pgconn.PgConn, i int, r *planner.
 // literals writes the parameters of a read.
 func (p specialized) literals(r *planner.Read) string {
 	var out []string
-	formats := p.formats(r)
-	for i, value := range p.params(r) {
+	formats := p.formats(r.Statement)
+	for i, value := range p.params(r.Statement) {
 		if formats[i] == 1 {
 			value = append([]byte(`\x`), hex.EncodeToString(value)...)
 		}

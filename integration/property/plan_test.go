@@ -138,12 +138,12 @@ func (p *planned) exact() (reading, error) {
 		for i, set := range b.Sets {
 			e := sets[i]
 			for _, read := range set.Reads {
-				params, formats := p.params(read.Params)
-				res := p.w.conn.PgConn().ExecParams(context.Background(), read.SQL, params, nil, formats, plantest.Formats(read)).Read()
-				if res.Err != nil {
-					return nil, fmt.Errorf("%w\n%s", res.Err, read.SQL)
-				}
-				if err := e.AddAll(read, res.Rows); err != nil {
+				err := e.AddAll(read, func(st planner.Statement, results []int16) ([][][]byte, error) {
+					params, formats := p.params(st.Params)
+					res := p.w.conn.PgConn().ExecParams(context.Background(), st.SQL, params, nil, formats, results).Read()
+					return res.Rows, res.Err
+				})
+				if err != nil {
 					return nil, fmt.Errorf("%w\n%s", err, read.SQL)
 				}
 			}

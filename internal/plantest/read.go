@@ -23,8 +23,8 @@ func Pads() (inner, outer []byte) {
 	return inner, outer
 }
 
-// Formats are those in which a read returns its columns.
-func Formats(read *planner.Read) []int16 {
+// formats are those in which a read returns its columns.
+func formats(read *planner.Read) []int16 {
 	if read.Fold == nil {
 		return nil
 	}
@@ -34,8 +34,12 @@ func Formats(read *planner.Read) []int16 {
 // ample is more memory than rows of tests take.
 const ample = 1 << 30
 
-// AddAll adds all rows of a read of the grouping set.
-func (e *Exact) AddAll(read *planner.Read, rows [][][]byte) error {
+// AddAll adds all rows of a read of the grouping set. Ask executes a statement, whose columns come in such formats.
+func (e *Exact) AddAll(read *planner.Read, ask func(st planner.Statement, formats []int16) ([][][]byte, error)) error {
+	rows, err := ask(read.Statement, formats(read))
+	if err != nil {
+		return err
+	}
 	if read.Fold == nil {
 		for _, row := range rows {
 			if err := e.Add(read, row); err != nil {
@@ -45,6 +49,17 @@ func (e *Exact) AddAll(read *planner.Read, rows [][][]byte) error {
 		return nil
 	}
 	f := fold.New(read.Fold, Secret, ample)
+	if read.Lists != nil {
+		lists, err := ask(*read.Lists, []int16{1})
+		if err != nil {
+			return err
+		}
+		for _, row := range lists {
+			if err := f.List(row); err != nil {
+				return err
+			}
+		}
+	}
 	for _, row := range rows {
 		if err := f.Take(row); err != nil {
 			return err
@@ -54,7 +69,7 @@ func (e *Exact) AddAll(read *planner.Read, rows [][][]byte) error {
 		_, err := f.Totals(context.Background(), func(t fold.Total) error { return e.take(read.Totalled(t)) })
 		return err
 	}
-	_, err := f.Finish(context.Background(), func(s fold.Sum) error { return e.take(read.Folded(s)) },
+	_, err = f.Finish(context.Background(), func(s fold.Sum) error { return e.take(read.Folded(s)) },
 		func(level int, n int64) error { return e.take(read.FoldedUnits(level, n)) })
 	return err
 }

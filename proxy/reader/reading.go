@@ -73,8 +73,11 @@ func (r *Reading) reads() []*planner.Read {
 
 func portal(i int) string { return "r" + strconv.Itoa(i) }
 
-func (r *Reading) params(read *planner.Read) (params [][]byte, formats []int16) {
-	for _, p := range read.Params {
+// listsPortal is that of the lists of a read.
+func listsPortal(i int) string { return "l" + strconv.Itoa(i) }
+
+func (r *Reading) params(st planner.Statement) (params [][]byte, formats []int16) {
+	for _, p := range st.Params {
 		value, format := []byte(p.Text), int16(0)
 		switch p.Kind {
 		case planner.FoldParam:
@@ -187,6 +190,9 @@ func (r *Reading) planning() (*requests, *prepared) {
 	run("SET LOCAL plan_cache_mode = force_custom_plan")
 	run(someMemory)
 	for i, read := range r.reads() {
+		if read.Lists != nil {
+			r.binds(q, listsPortal(i), has.name(q, planned{sql: read.Lists.SQL}), *read.Lists, true)
+		}
 		r.plans(q, has, portal(i), read, read.SQL)
 	}
 	r.settledAt = q.executions()
@@ -202,15 +208,20 @@ func (r *Reading) plans(q *requests, has *prepared, portal string, read *planner
 	for _, sql := range before {
 		q.runPrepared(has.name(q, planned{sql: sql}))
 	}
-	params, formats := r.params(read)
-	var results []int16
-	if read.Fold != nil {
-		results = []int16{1}
-	}
-	q.bind(portal, name, params, formats, results)
+	r.binds(q, portal, name, read.Statement, read.Fold != nil)
 	for _, sql := range after {
 		q.runPrepared(has.name(q, planned{sql: sql}))
 	}
+}
+
+// binds has a prepared statement bound to a portal, whose results come in the form of package fold, or as texts.
+func (r *Reading) binds(q *requests, portal, name string, st planner.Statement, folded bool) {
+	params, formats := r.params(st)
+	var results []int16
+	if folded {
+		results = []int16{1}
+	}
+	q.bind(portal, name, params, formats, results)
 }
 
 // passing reports whether an error is of the state of the database: it lacks something, a lock
@@ -275,16 +286,22 @@ func (r *Reading) collect(ctx context.Context, sets []*Collector) error {
 	q := &requests{}
 	var takes []taker
 	var folds []*folding
+	n := 0
 	for _, c := range sets {
 		for i, read := range c.set.Reads {
-			q.execute(portal(len(takes)))
 			if read.Fold == nil {
 				takes = append(takes, taker{take: func(row [][]byte) error { return c.parse(i, row) }})
-				continue
+			} else {
+				f := newFolding(read, r.c.data.secret, r.memory, func(row planner.Row) error { return c.Take(i, row) })
+				defer f.Drop() // also of a read that is given up
+				if read.Lists != nil {
+					q.execute(listsPortal(n))
+					takes = append(takes, taker{take: f.List})
+				}
+				takes, folds = append(takes, f.taker(ctx)), append(folds, f)
 			}
-			f := newFolding(read, r.c.data.secret, r.memory, func(row planner.Row) error { return c.Take(i, row) })
-			defer f.Drop() // also of a read that is given up
-			takes, folds = append(takes, f.taker(ctx)), append(folds, f)
+			q.execute(portal(n))
+			n++
 		}
 	}
 	if folds == nil {

@@ -1,0 +1,81 @@
+package fold
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// lookup are the values of a [List] by their identities.
+type lookup struct {
+	of     *List
+	values *table
+	// numbers are those of values, from 1 on, in the order of the table; size counts the values that were given.
+	numbers pieces[uint32]
+	size    uint32
+	// last is the identity that was looked for last, and its number.
+	last    []byte
+	number  uint32
+	present bool
+}
+
+func newLookup(of *List) *lookup { return &lookup{of: of, values: newTable(manyParts)} }
+
+// add gives a value the next number. Where it is there already it keeps the one that it has.
+func (l *lookup) add(identity []byte) {
+	l.size++
+	if int(l.values.number(identity)) == l.numbers.size {
+		l.numbers.add(l.size)
+	}
+}
+
+// find returns the number of a value; present is false where it is not in the list.
+func (l *lookup) find(identity []byte) (number uint32, present bool) {
+	if l.last != nil && bytes.Equal(identity, l.last) {
+		return l.number, l.present
+	}
+	l.number, l.present = 0, l.of.Null
+	if identity[0] != 0 {
+		var at uint32
+		if at, l.present = l.values.find(identity); l.present {
+			l.number = *l.numbers.at(int(at))
+		}
+	}
+	l.last = append(l.last[:0], identity...)
+	return l.number, l.present
+}
+
+// drop forgets the value that was looked for.
+func (l *lookup) drop() {
+	clear(l.last[:cap(l.last)])
+	l.last = nil
+}
+
+// List takes the next value of each list that has one, in the order of the lists; nil of one that has no more.
+func (f *Fold) List(values [][]byte) (err error) {
+	defer guard(&err)
+	if len(values) != len(f.lists) {
+		return errRow
+	}
+	for i, v := range values {
+		if v == nil {
+			continue
+		}
+		if f.scratch, err = f.lists[i].of.AppendIdentity(f.scratch[:0], v); err != nil {
+			return err
+		}
+		f.lists[i].add(f.scratch)
+	}
+	return nil
+}
+
+// appendNumbered adds the number of a value in a list, behind its length as an identity. It adds nothing where the value has none.
+func (f *Fold) appendNumbered(to []byte, k *Key, value []byte) (_ []byte, counts bool, err error) {
+	if f.identity, err = k.AppendIdentity(f.identity[:0], value); err != nil {
+		return to, false, err
+	}
+	number, counts := f.lists[k.List].find(f.identity)
+	if counts {
+		to = binary.BigEndian.AppendUint32(append(to, 0, 0, 0, 5, 1), number)
+	}
+	return to, counts, nil
+}

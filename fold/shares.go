@@ -1,0 +1,225 @@
+package fold
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"slices"
+)
+
+// shares have what units add up in groups. Each share has a part of the units, by a hash that nobody can choose for, and
+// writes rows down as they come; from time to time, at a size that is drawn for it, it brings them together: unit by unit,
+// and group by group. So rows of all units in any order are work in little memory at a time, and nothing grows as a whole.
+type shares struct {
+	each  int // sums
+	least int // bytes of rows that are not yet brought together
+	seed  maphash.Seed
+	parts []share
+	last  int // the part of the last row
+	size  int // bytes
+
+	// These are used for one share after the other.
+	came   came
+	ends   []uint32 // of each unit among the places
+	places []uint64 // a group, and the number of a row
+}
+
+// A share is a part of the units.
+type share struct {
+	units names
+	// rows have those that are not yet brought together: the identity of the unit behind its length, which is 0 where it is that of the row
+	// before; the group; and the numbers that are added up.
+	rows [][]byte
+	used int // bytes in rows
+	most int
+
+	of pairs
+}
+
+// pairs are units with groups, in the order of units.
+type pairs struct {
+	ends   []uint32 // of each unit
+	groups []uint32
+	sums   []amount
+}
+
+// came are rows that are brought together.
+type came struct {
+	units, groups []uint32
+	sums          []amount
+}
+
+const (
+	// leastRows is how many bytes of rows a share brings together, unless there is little memory.
+	leastRows = 1 << 16
+	// rowsSize is how many bytes of rows are in one piece, unless a unit has a longer name.
+	rowsSize = 1 << 12
+)
+
+// newShares returns those of so many parts, of which all together are to take about most bytes.
+func newShares(each, parts, most int) *shares {
+	return &shares{each: each, least: min(leastRows, most/(4*parts)), seed: maphash.MakeSeed(), parts: make([]share, parts)}
+}
+
+// add adds a row of a unit; again says that the row before was one of it.
+func (s *shares) add(unit []byte, again bool, group uint32, x []int64) {
+	if !again {
+		s.last = int(maphash.Bytes(s.seed, unit)>>32) & (len(s.parts) - 1)
+	}
+	p := &s.parts[s.last]
+	if p.used >= p.most {
+		s.gather(s.last)
+	}
+	if again && p.used > 0 {
+		unit = nil
+	}
+	n := len(p.rows) - 1
+	if most := binary.MaxVarintLen32 + len(unit) + 4 + 8*len(x); n < 0 || cap(p.rows[n])-len(p.rows[n]) < most {
+		size := max(rowsSize, most)
+		p.rows, n, s.size = append(p.rows, make([]byte, 0, size)), n+1, s.size+size
+	}
+	b := binary.AppendUvarint(p.rows[n], uint64(len(unit)))
+	b = binary.LittleEndian.AppendUint32(append(b, unit...), group)
+	for _, x := range x {
+		b = binary.LittleEndian.AppendUint64(b, uint64(x))
+	}
+	p.used += len(b) - len(p.rows[n])
+	p.rows[n] = b
+}
+
+// gather brings the rows of a share together.
+func (s *shares) gather(at int) {
+	p := &s.parts[at]
+	s.size -= p.bytes()
+	s.read(at)
+	s.place(p)
+	s.join(p)
+	p.rows, p.used = emptied(p.rows), 0
+	p.most = max(s.least, 16*len(p.of.sums))
+	p.most -= int(maphash.Comparable(s.seed, [2]int{at, p.most}) % uint64(p.most/4+1))
+	s.size += p.bytes()
+}
+
+// bytes is how much memory a share takes.
+func (p *share) bytes() (n int) {
+	for _, b := range p.rows {
+		n += cap(b)
+	}
+	return n + p.units.bytes() + 4*cap(p.of.ends) + 4*cap(p.of.groups) + 16*cap(p.of.sums)
+}
+
+// read reads the rows of a share, behind its pairs.
+func (s *shares) read(at int) {
+	p, c := &s.parts[at], &s.came
+	c.units, c.groups, c.sums = c.units[:0], append(c.groups[:0], p.of.groups...), append(c.sums[:0], p.of.sums...)
+	from := uint32(0)
+	for unit, end := range p.of.ends {
+		for ; from < end; from++ {
+			c.units = append(c.units, uint32(unit))
+		}
+	}
+	unit := uint32(0)
+	for _, b := range p.rows {
+		for len(b) > 0 {
+			n, width := binary.Uvarint(b)
+			b = b[width:]
+			if n > 0 {
+				unit = p.units.number(s.seed, at, b[:n])
+			}
+			c.units, c.groups = append(c.units, unit), append(c.groups, binary.LittleEndian.Uint32(b[n:]))
+			b = b[n+4:]
+			for range s.each {
+				c.sums, b = append(c.sums, amountOf(int64(binary.LittleEndian.Uint64(b)))), b[8:]
+			}
+		}
+	}
+}
+
+// place orders the rows by their units.
+func (s *shares) place(p *share) {
+	s.ends = append(s.ends[:0], make([]uint32, p.units.size()+1)...) // one place further: where the unit before it ends
+	for _, u := range s.came.units {
+		s.ends[u+1]++
+	}
+	for u := range p.units.size() {
+		s.ends[u+1] += s.ends[u]
+	}
+	s.places = slices.Grow(s.places[:0], len(s.came.units))[:len(s.came.units)]
+	for i, u := range s.came.units {
+		s.places[s.ends[u]] = uint64(s.came.groups[i])<<32 | uint64(i)
+		s.ends[u]++
+	}
+}
+
+// join makes one pair of the rows of a unit and group.
+func (s *shares) join(p *share) {
+	p.of.ends, p.of.groups, p.of.sums = p.of.ends[:0], p.of.groups[:0], p.of.sums[:0]
+	from := uint32(0)
+	for u := range p.units.size() {
+		own := s.places[from:s.ends[u]]
+		slices.Sort(own)
+		for i, at := range own {
+			row := s.came.sums[int(uint32(at))*s.each:][:s.each]
+			if group := uint32(at >> 32); i == 0 || uint32(own[i-1]>>32) != group {
+				p.of.groups, p.of.sums = append(p.of.groups, group), append(p.of.sums, row...)
+				continue
+			}
+			sums := p.of.sums[len(p.of.sums)-s.each:]
+			for k := range sums {
+				sums[k] = sums[k].plus(row[k])
+			}
+		}
+		from = s.ends[u]
+		p.of.ends = append(p.of.ends, uint32(len(p.of.groups)))
+	}
+	clear(s.places)
+	clear(s.came.sums)
+	clear(s.came.units)
+	clear(s.came.groups)
+}
+
+// finish brings the rows of a share together, and calls unit for each of its units, in some order. It has nothing left.
+func (s *shares) finish(at int, unit func(name []byte, groups []uint32, sums []amount)) {
+	s.gather(at)
+	p, from := &s.parts[at], uint32(0)
+	for u, end := range p.of.ends {
+		unit(p.units.key(u), p.of.groups[from:end], p.of.sums[int(from)*s.each:int(end)*s.each])
+		from = end
+	}
+	s.size -= p.bytes()
+	p.drop()
+	s.size += p.bytes()
+}
+
+// drop forgets what the share has, and keeps a little room for other units.
+func (p *share) drop() {
+	p.units.drop()
+	clear(p.of.groups[:cap(p.of.groups)])
+	clear(p.of.sums[:cap(p.of.sums)])
+	kept := share{units: p.units, rows: emptied(p.rows), most: p.most}
+	if cap(p.of.groups) <= keptGroups {
+		kept.of = pairs{p.of.ends[:0], p.of.groups[:0], p.of.sums[:0]}
+	}
+	*p = kept
+}
+
+// emptied clears pieces of rows, and leaves the first one.
+func emptied(rows [][]byte) [][]byte {
+	for i, b := range rows {
+		clear(b)
+		rows[i] = b[:0]
+	}
+	if len(rows) < 2 {
+		return rows
+	}
+	clear(rows[1:])
+	return rows[:1]
+}
+
+// drop forgets all.
+func (s *shares) drop() {
+	for i := range s.parts {
+		s.parts[i].drop()
+	}
+	clear(s.parts)
+	s.came, s.ends, s.places, s.size = came{}, nil, nil, 0
+}

@@ -1,0 +1,66 @@
+package fold
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestSharesGrowInParts holds that no row is work for more than a small part of what there is, and that all rows are there in the end.
+func TestSharesGrowInParts(t *testing.T) {
+	const units, groups = 1 << 15, 1 << 3
+	s, worst, last := newShares(1, manyParts, 1<<30), 0, 0
+	for i := range units * groups {
+		s.add(number(i*7919%units), false, uint32(i/units), []int64{int64(i)})
+		worst, last = max(worst, s.size-last, last-s.size), s.size
+	}
+	if most := 8 * s.size / manyParts; worst > most {
+		t.Errorf("a row made or freed %d bytes, more than %d", worst, most)
+	}
+	pairs, sum := 0, amount{}
+	for i := range s.parts {
+		s.finish(i, func(name []byte, groups []uint32, sums []amount) {
+			if !slices.IsSorted(groups) || len(slices.Compact(slices.Clone(groups))) != len(sums) || len(name) == 0 {
+				t.Fatalf("%q has groups %v and %d sums", name, groups, len(sums))
+			}
+			for _, x := range sums {
+				sum = sum.plus(x)
+			}
+			pairs += len(groups)
+		})
+	}
+	if all := int64(units * groups); pairs != units*groups || sum != amountOf(all*(all-1)/2) {
+		t.Errorf("%d pairs, which are %v together", pairs, sum.big())
+	}
+}
+
+// TestSharesOfOneUnit holds that the rows of a unit that has most of them take no more memory than its groups do.
+func TestSharesOfOneUnit(t *testing.T) {
+	s := newShares(1, 1, 1<<30)
+	s.add([]byte("another one"), false, 7, []int64{1})
+	for i := range 1 << 20 {
+		s.add([]byte("the unit"), i > 0, uint32(i%1000), []int64{1})
+	}
+	if most := 8 * leastRows; s.size > most {
+		t.Errorf("%d bytes, more than %d", s.size, most)
+	}
+	s.finish(0, func(name []byte, groups []uint32, sums []amount) {
+		if string(name) == "the unit" && (len(groups) != 1000 || sums[999] != amountOf(1<<20/1000)) || name[0] == 'a' && len(groups) != 1 {
+			t.Errorf("%s: %d groups, the last of %v rows", name, len(groups), sums[len(sums)-1].big())
+		}
+	})
+}
+
+// TestUnitByUnit holds that where rows come unit by unit those of the last unit alone are kept.
+func TestUnitByUnit(t *testing.T) {
+	spec := adding()
+	spec.ByUnit = true
+	f := New(spec, secret, 1<<30)
+	for i := range 20_000 {
+		if err := f.Take([][]byte{number(i), whole(int64(i % 3)), nil, nil}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := f.adds.had.size; n > 2*rowsSize {
+		t.Errorf("%d bytes of one unit", n)
+	}
+}
