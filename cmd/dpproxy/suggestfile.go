@@ -53,7 +53,7 @@ func (f *policyFile) propose(text string) error {
 		return nil
 	}
 	_, err = fmt.Print(diff)
-	fmt.Fprintf(os.Stderr, "Read it; patch -p0 takes it over, then dpproxy check --explain, dpproxy sync\n")
+	fmt.Fprintf(os.Stderr, "Read it; patch %s takes it over, then dpproxy check --explain, dpproxy sync\n", f.path)
 	return err
 }
 
