@@ -51,7 +51,7 @@ func (e ErrorBar) or(f ErrorBar, first bool) ErrorBar {
 // String writes the error as "count(*) ± 20" or "avg(cost) ± 2.5 to 31".
 func (e ErrorBar) String() string {
 	if e.Hidden {
-		return e.Label + " of too few rows"
+		return e.Label + " of too few rows for its noise"
 	}
 	if e.Unanswered {
 		return e.Label + " not answered"

@@ -327,7 +327,7 @@ func (p *Plan) Remarks() []string {
 	for _, g := range p.sets() {
 		switch {
 		case g.Private():
-			say("Groups that few units (%s) have are not shown.", p.unit)
+			say("Groups that few units (%s) have are not shown. A larger dp.epsilon shows smaller ones.", p.unit)
 		case g.whyNot != "" && p.settings.Top == topOn:
 			say("All groups were measured in spite of dp.top = on: %s.", g.whyNot)
 		case g.whyNot != "" && g.size >= manyGroups:

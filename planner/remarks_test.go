@@ -11,10 +11,10 @@ import (
 func TestRemarks(t *testing.T) {
 	for _, c := range []struct{ sql, top, want string }{
 		{"SELECT diagnosis, count(*) FROM visits GROUP BY 1", "on", ""},
-		{"SELECT hospital_id, count(*) FROM visits GROUP BY 1", "auto", "Groups that few units (patient) have are not shown."},
+		{"SELECT hospital_id, count(*) FROM visits GROUP BY 1", "auto", "Groups that few units (patient) have are not shown. A larger dp.epsilon shows smaller ones."},
 		{
 			"SELECT hospital_id, count(*) FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 1", "on",
-			"Groups that few units (patient) have are not shown.",
+			"Groups that few units (patient) have are not shown. A larger dp.epsilon shows smaller ones.",
 		},
 		{
 			"SELECT diagnosis, count(*) FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 2", "on",

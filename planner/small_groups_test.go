@@ -130,7 +130,7 @@ func TestErrorsOfSmallGroups(t *testing.T) {
 		t.Errorf("beside a small group the error is %v, else %v", one, both)
 	}
 	none := b.Errors(groupsOf(set, 1))[0]
-	if got, want := none.String(), "avg(height) of too few rows"; got != want {
+	if got, want := none.String(), "avg(height) of too few rows for its noise"; got != want {
 		t.Errorf("the error of small groups is %q, want %q", got, want)
 	}
 }
