@@ -109,6 +109,11 @@ func united(u source.United, unit string) string {
 			"theirs",
 			u.From, u.Columns, unit, u.To)
 	}
+	if u.Shared != "" {
+		return fmt.Sprintf("%s and %s, which refer to the same row of %s by %s.%s, are joined only where both are of one %s: rows of "+
+			"different %ss have no match",
+			u.From, u.To, u.Shared, u.From, u.Columns, unit, unit)
+	}
 	return fmt.Sprintf("%s and %s are joined by %s.%s only where both rows are of one %s: a row that refers to another %s's has no match",
 		u.From, u.To, u.From, u.Columns, unit, unit)
 }

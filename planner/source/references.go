@@ -10,9 +10,11 @@ import (
 
 // A United is a join to which dpproxy has added the equality of units, or a grouping to which it has added the unit.
 type United struct {
-	// From and To name the tables, Columns those that refer.
+	// From and To name the tables, Columns those of From that refer.
 	From, To string
 	Columns  string
+	// Shared names the table to a row of which both rows refer; it is empty where rows of From refer to rows of To.
+	Shared string
 	// Said says that the policy knows that both rows are of one unit.
 	Said bool
 	// Grouped says that rows are grouped by the columns, and not joined.
@@ -46,20 +48,23 @@ func (r *reference) condition() (condition, error) {
 	return condition{x: x}, err
 }
 
-// referring returns a reference by which rows of one relation are joined with those of another, as the equalities say; nil if there is
-// none. Units of which one can be of no person are not compared.
+// referring returns a reference by which rows of one relation are joined with those of another, or with others that refer to the same
+// rows, as the equalities say; nil if there is none. Units of which one can be of no person are not compared.
 func referring(c *classes, at *resolved, a, b *relation) *reference {
-	m, view := at.model, at.view
 	if !a.protected() || !b.protected() || a.tagged != b.tagged {
 		return nil
 	}
-	for _, two := range [][2]*relation{{a, b}, {b, a}} {
-		from, to := two[0], two[1]
-		for _, f := range protectedTables(from, view) {
-			for _, t := range protectedTables(to, view) {
-				if ref := refersAlong(c, m, f.relation, t.relation); ref != nil {
-					said := United{From: f.name(m), To: t.name(m), Columns: f.columns(ref.From), Said: ref.Said}
-					return &reference{from, to, said}
+	ways := []func(*classes, *policy.Model, tableBelow, tableBelow) *United{refersAlong}
+	if hasUnit(a) && hasUnit(b) {
+		ways = append(ways, shareAlong)
+	}
+	for _, along := range ways {
+		for _, two := range [][2]*relation{{a, b}, {b, a}} {
+			for _, f := range protectedTables(two[0], at.view) {
+				for _, t := range protectedTables(two[1], at.view) {
+					if said := along(c, at.model, f, t); said != nil {
+						return &reference{two[0], two[1], *said}
+					}
 				}
 			}
 		}
@@ -68,15 +73,41 @@ func referring(c *classes, at *resolved, a, b *relation) *reference {
 }
 
 // refersAlong returns the reference of the first table to the second whose columns are all equal to those of the key.
-func refersAlong(c *classes, m *policy.Model, from, to *relation) *policy.Reference {
-	refs := m.Whole(from.table).References
-	i := slices.IndexFunc(refs, func(r policy.Reference) bool {
-		return m.Whole(to.table) == r.To && allEqual(c, r.From, r.Key, from.column, to.column)
-	})
-	if i < 0 {
-		return nil
+func refersAlong(c *classes, m *policy.Model, f, t tableBelow) *United {
+	for _, ref := range m.Whole(f.relation.table).References {
+		if m.Whole(t.relation.table) == ref.To && allEqual(c, ref.From, ref.Key, f.relation.column, t.relation.column) {
+			return &United{From: f.name(m), To: t.name(m), Columns: f.columns(ref.From), Said: ref.Said}
+		}
 	}
-	return &refs[i]
+	return nil
+}
+
+// hasUnit reports whether the unit is among the columns of a relation, so that the database joins rows by it.
+func hasUnit(r *relation) bool { return slices.Contains(r.columns, r.unit) }
+
+// shareAlong returns a reference of the first table to a row of a third one to which the second refers as well, by columns that are all
+// equal: both rows are taken for ones of that row's unit. Any number of rows can refer to one, of anybody: that one has many matches of
+// other units would show in the time, so that the units have to be among the columns by which rows are joined.
+func shareAlong(c *classes, m *policy.Model, f, t tableBelow) *United {
+	for _, ref := range m.Whole(f.relation.table).References {
+		for _, other := range leads(m.Whole(t.relation.table)) {
+			if ref.To == other.To && slices.Equal(ref.Key, other.Key) && allEqual(c, ref.From, other.From, f.relation.column, t.relation.column) {
+				return &United{
+					From: f.name(m), To: t.name(m), Columns: f.columns(ref.From), Shared: t.shown(ref.To.Name.Name), Said: ref.Said && other.Said,
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// leads lists how a table refers to rows of people: along its way to the unit, which is known to lead to one's own, and beside it.
+func leads(t *policy.Table) []policy.Reference {
+	all := t.References
+	if steps := t.Unit.Steps; len(steps) > 0 {
+		all = append(slices.Clip(all), policy.Reference{From: steps[0].From, To: steps[0].To, Key: steps[0].Key, Said: true})
+	}
+	return all
 }
 
 // allEqual reports whether each column that refers is equal to the one that it refers to. A column can refer to several.

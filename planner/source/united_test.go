@@ -122,6 +122,16 @@ func TestUnitsAreAdded(t *testing.T) {
 			"o.customer_id = p.customer_id */)",
 		"SELECT count(p.amount) FROM payments p WHERE p.order_id NOT IN (SELECT id FROM orders o WHERE total > 2 /* AND " +
 			"o.customer_id = p.customer_id */)",
+		"SELECT count(p.amount), count(q.amount) FROM payments p JOIN payments q ON q.order_id = p.order_id /* AND q.customer_id = " +
+			"p.customer_id */",
+		"SELECT count(p.amount), count(q.amount) FROM payments p LEFT JOIN payments q ON q.order_id = p.order_id AND q.amount > 2 " +
+			"/* AND q.customer_id = p.customer_id */",
+		"SELECT count(p.amount) FROM payments p WHERE EXISTS (SELECT 1 FROM payments q WHERE q.order_id = p.order_id AND q.amount > 2 " +
+			"/* AND q.customer_id = p.customer_id */)",
+		"SELECT count(p.amount) FROM payments p WHERE NOT EXISTS (SELECT 1 FROM payments q WHERE q.order_id = p.order_id AND " +
+			"q.amount > 2 /* AND q.customer_id = p.customer_id */)",
+		"SELECT count(p.amount) FROM payments p WHERE p.order_id NOT IN (SELECT order_id FROM payments q WHERE amount > 2 /* AND " +
+			"q.customer_id = p.customer_id */)",
 	} {
 		written := strings.NewReplacer("/*", "", "*/", "").Replace(sql)
 		a, valuesA, err := readShop(t, conn, cat, sql)
