@@ -28,6 +28,8 @@ func referring(from, text string) (joined, cond string) {
 			" LEFT JOIN events q9 ON q9.priorid = e.id",
 			" JOIN events q9 ON q9.id = e.priorid JOIN people o9 ON o9.uid = e.uid",
 			" LEFT JOIN (SELECT priorid AS i, max(n) AS m FROM events GROUP BY priorid, uid) q9 ON q9.i = e.id",
+			" JOIN events q9 ON q9.priorid = e.priorid",
+			" LEFT JOIN events q9 ON q9.priorid = e.priorid AND q9.n > 1",
 			" LEFT JOIN LATERAL (SELECT s9.kind, s9.day FROM events s9 WHERE s9.id = e.priorid) q9 ON true",
 		), ""
 	}
@@ -40,6 +42,8 @@ func referring(from, text string) (joined, cond string) {
 		"(SELECT s9.kind FROM events s9 WHERE s9.id = e.priorid) = 'a'",
 		"(SELECT s9.kind FROM events s9 WHERE s9.id = e.priorid) IS NULL",
 		"e.n > (SELECT max(s9.n) FROM events s9 WHERE s9.priorid = e.id)",
+		"EXISTS (SELECT 1 FROM events s9 WHERE s9.priorid = e.priorid AND s9.kind = 'b')",
+		"NOT EXISTS (SELECT 1 FROM events s9 WHERE s9.priorid = e.priorid AND s9.n > 1)",
 		"EXISTS (SELECT 1 FROM parts x9 JOIN events s9 ON s9.id = x9.event WHERE s9.priorid = e.id AND x9.qty > 1)",
 	)
 }
