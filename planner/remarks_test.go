@@ -9,13 +9,11 @@ import (
 
 // TestRemarks: private groups, and a top that is asked for and cannot be chosen, are told with the answer.
 func TestRemarks(t *testing.T) {
+	const few = "Groups that few units (patient) have are not shown. A larger dp.epsilon shows smaller ones."
 	for _, c := range []struct{ sql, top, want string }{
 		{"SELECT diagnosis, count(*) FROM visits GROUP BY 1", "on", ""},
-		{"SELECT hospital_id, count(*) FROM visits GROUP BY 1", "auto", "Groups that few units (patient) have are not shown. A larger dp.epsilon shows smaller ones."},
-		{
-			"SELECT hospital_id, count(*) FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 1", "on",
-			"Groups that few units (patient) have are not shown. A larger dp.epsilon shows smaller ones.",
-		},
+		{"SELECT hospital_id, count(*) FROM visits GROUP BY 1", "auto", few},
+		{"SELECT hospital_id, count(*) FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 1", "on", few},
 		{
 			"SELECT diagnosis, count(*) FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 2", "on",
 			"All groups were measured in spite of dp.top = on: LIMIT is more than half of the groups.",

@@ -91,9 +91,11 @@ func hasUnit(r *relation) bool { return slices.Contains(r.columns, r.unit) }
 func shareAlong(c *classes, m *policy.Model, f, t tableBelow) *United {
 	for _, ref := range m.Whole(f.relation.table).References {
 		for _, other := range leads(m.Whole(t.relation.table)) {
-			if ref.To == other.To && slices.Equal(ref.Key, other.Key) && allEqual(c, ref.From, other.From, f.relation.column, t.relation.column) {
+			same := ref.To == other.To && slices.Equal(ref.Key, other.Key)
+			if same && allEqual(c, ref.From, other.From, f.relation.column, t.relation.column) {
 				return &United{
-					From: f.name(m), To: t.name(m), Columns: f.columns(ref.From), Shared: t.shown(ref.To.Name.Name), Said: ref.Said && other.Said,
+					From: f.name(m), To: t.name(m), Columns: f.columns(ref.From), Shared: t.shown(ref.To.Name.Name),
+					Said: ref.Said && other.Said,
 				}
 			}
 		}
