@@ -17,7 +17,7 @@
 //   - bounded: the relations that are cut before they are joined (cut.go).
 //   - written: SQL (write.go, linking.go), once the expressions over the rows are resolved as well:
 //     the cut and the bytes of a row cover every column that is mentioned. Sub-selects of conditions become sides of the
-//     joins (sides.go), unless an index finds their rows (lookup.go).
+//     joins (sides.go), unless an index finds their rows (subselect_by_index.go).
 //
 // Levels are nested: one in FROM or in a condition is proved and bounded before the level around it
 // is. The argument below needs the files of these two phases alone.
@@ -30,10 +30,10 @@
 //   - Rows of two protected relations are joined only on their units: by equalities that hold on
 //     every row (classes.go, ownership.go). A unit that is equal is the same unit, by the equality
 //     that joins and GROUP BY use as well.
-//   - Where rows are joined along a reference and the statement does not compare their units, that is added (references.go, united.go):
-//     the statement is then one that compares them.
+//   - Where rows are joined along a reference and the statement does not compare their units, that is added
+//     (references_to_people.go, united.go): the statement is then one that compares them.
 //   - A row of a reference table is of the row that looks it up by its whole key, whose columns refer to it: the relation follows that
-//     one (lookedup.go). It is one row at most, and the same whoever is removed.
+//     one (reference_tables.go). It is one row at most, and the same whoever is removed.
 //   - A derived table keeps the unit in a hidden column. Its groups and its different rows have the
 //     unit among their keys, and all branches of a UNION ALL have one (derived.go).
 //   - Window functions and DISTINCT ON stand over rows of one unit, in an order that depends on these

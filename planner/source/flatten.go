@@ -13,7 +13,7 @@ import (
 //
 //	EXISTS (SELECT 1 FROM visits v WHERE v.cost > 5 AND v.patient_id = p.id AND v.cost * 2 < 90)
 //
-// So an index may find its rows as it finds those of the table (lookup.go). Only whether there is a row matters there: DISTINCT
+// So an index may find its rows as it finds those of the table (subselect_by_index.go). Only whether there is a row matters there: DISTINCT
 // changes nothing, if rows that are equal look the same.
 
 // projection returns a projection of one table, and its query; nil if the item is none. plain says that all of its columns must be
@@ -145,7 +145,7 @@ func projected(sc scope, sel *ast.Select) (fields []field, err error) {
 //
 //	p.id IN (SELECT v.patient_id FROM visits v WHERE v.cost > 5) AND NOT EXISTS (SELECT 1 FROM bills b WHERE b.patient_id = p.id)
 //
-// INTERSECT and EXCEPT of tables are such sub-selects (package parser). An index may find the rows of each (lookup.go).
+// INTERSECT and EXCEPT of tables are such sub-selects (package parser). An index may find the rows of each (subselect_by_index.go).
 
 // takenOut are conditions that have been taken out of a sub-select, and what they ask for.
 type takenOut struct {

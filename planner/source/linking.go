@@ -9,7 +9,7 @@ import (
 )
 
 // How long a statement takes must not tell whether any row meets a condition. [sqltext.Even] sees to
-// that. This file notes for it which conditions link the sides of a join; lookup.go notes which
+// that. This file notes for it which conditions link the sides of a join; subselect_by_index.go notes which
 // sub-selects are looked up.
 
 // annotate notes how the sides of a join hang together. links are conditions on its rows, or, of an

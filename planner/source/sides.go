@@ -16,7 +16,7 @@ import (
 //	WHERE p.smoker AND j1.k1 IS NOT NULL
 //
 // A sub-select without such an equality has the constant one as its key. IN that can be NULL has a second side, which says
-// whether there is a NULL among the values. The exception is a look-up (lookup.go).
+// whether there is a NULL among the values. The exception is a look-up (subselect_by_index.go).
 
 // A side is such a sub-select.
 type side struct {
@@ -202,7 +202,7 @@ func (s *side) values(p *sourceWriter) (*sqltext.Select, error) {
 // joinSides joins sub-selects with the item that is written of a node.
 func (p *sourceWriter) joinSides(n node, from sqltext.Item, asked []int) (_ sqltext.Item, err error) {
 	for _, i := range asked {
-		if p.level.looksUp(p.level.semijoinsOf()[i]) {
+		if p.level.byIndex(p.level.semijoinsOf()[i]) {
 			continue
 		}
 		if from, err = sideOf(p.level, i).join(p, n, from); err != nil {

@@ -120,14 +120,14 @@ func sentServer(t *testing.T) *pgx.Conn {
 func TestSourcesOfLookups(t *testing.T) {
 	s := shopSchema()
 	s.PublicRows = map[catalog.Name]int64{name("parts"): 2000}
-	drawSources(t, sentShop(t, s), "testdata/lookedup")
+	drawSources(t, sentShop(t, s), "testdata/reference_tables")
 }
 
 // TestOwnershipOfLookups is TestOwnership of statements over reference tables: without a customer, and without the rows that only he refers
 // to, the rows of all others stay as they are.
 func TestOwnershipOfLookups(t *testing.T) {
 	conn := sentServer(t)
-	golden := goldenSources(t, "testdata/lookedup")
+	golden := goldenSources(t, "testdata/reference_tables")
 	units := map[string]string{}
 	for _, id := range []string{"1", "2", "3", "7", "8", "13"} {
 		units[id] = removalOfSent(id)
@@ -236,7 +236,7 @@ func TestMeaningOfLookups(t *testing.T) {
 	run(t, conn.PgConn(), tidyRows+`DELETE FROM deliveries WHERE customer_id IS NULL OR customer_id > 12;
 		DELETE FROM parcels WHERE delivery_id NOT IN (SELECT id FROM deliveries) OR size = 0 OR id > 40`)
 	cat := sentShop(t, filledSchema(t, conn))
-	statements := slices.DeleteFunc(slices.Concat(goldenSources(t, "testdata/lookedup"), lookingUp(300)), func(sql string) bool {
+	statements := slices.DeleteFunc(slices.Concat(goldenSources(t, "testdata/reference_tables"), lookingUp(300)), func(sql string) bool {
 		return strings.HasSuffix(sql, "GROUP BY 1")
 	})
 	sourceMeaning(t, conn, cat, statements, 80)

@@ -16,7 +16,7 @@ import (
 func (l *level) WriteQuery(w *scalar.Writer, q *scalar.Query) (string, error) {
 	i := slices.IndexFunc(l.semijoinsOf(), func(j *semijoin) bool { return j.query == q })
 	j := l.semijoinsOf()[i]
-	if !l.looksUp(j) {
+	if !l.byIndex(j) {
 		return sideOf(l, i).condition(w)
 	}
 	look, err := l.look(w, j)
@@ -26,8 +26,8 @@ func (l *level) WriteQuery(w *scalar.Writer, q *scalar.Query) (string, error) {
 	return look.SQL(), nil
 }
 
-// looksUp reports whether a sub-select is looked up.
-func (l *level) looksUp(j *semijoin) bool {
+// byIndex reports whether a sub-select is a look-up.
+func (l *level) byIndex(j *semijoin) bool {
 	in := j.inner
 	r, table := in.root.(*relation)
 	return table && r.rows == nil && !r.listed && !in.unmatched && len(in.follows.hops(r)) == 0 && len(in.semijoinsOf()) == 0 &&
@@ -111,7 +111,7 @@ func (l *level) look(w *scalar.Writer, j *semijoin) (*sqltext.Look, error) {
 // looks are the sub-selects of the level that are looked up.
 func (p *sourceWriter) looks() (list []*sqltext.Look, err error) {
 	for _, j := range p.level.semijoinsOf() {
-		if !p.level.looksUp(j) {
+		if !p.level.byIndex(j) {
 			continue
 		}
 		look, err := p.level.look(p.w, j)
