@@ -485,7 +485,7 @@ var limitKeys = []key[Limits]{
 	},
 	{
 		"failed_logins", "", count(maxFailedLogins, func(l *Limits, n int) { l.FailedLogins = n }), "`20`",
-		"Log-ins of one name from one address within a minute with a wrong password, or with none behind the challenge, %s; " +
+		"Log-ins of one name from one address within a minute with a wrong password, or with none after the challenge, %s; " +
 			"after these that name must wait there, others need not.",
 	},
 	{
