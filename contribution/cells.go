@@ -33,16 +33,16 @@ type cell struct {
 	large           *[2]big.Int // in place of both, where one is no int64; else nil
 }
 
-// maxNorms is how many norms there are that bound a unit, at most.
-const maxNorms = 2
+// MaxNorms is how many norms there are that bound a unit, at most.
+const MaxNorms = 3
 
 // levels has that of each norm, and noLevel beyond the last one.
-type levels [maxNorms]int16
+type levels [MaxNorms]int16
 
 const noLevel = math.MinInt16
 
 func levelsOf(of []int) levels {
-	out := levels{noLevel, noLevel}
+	out := levels{noLevel, noLevel, noLevel}
 	for i, l := range of {
 		out[i] = int16(l)
 	}
@@ -129,7 +129,7 @@ func (c *Cells) total(of func(*big.Int, cell)) mechanisms.Private {
 
 // where returns the sum of the cells of which a condition holds.
 func (c *Cells) where(holds func(levels []int) bool) mechanisms.Private {
-	var all [maxNorms]int
+	var all [MaxNorms]int
 	return c.total(func(part *big.Int, x cell) {
 		if x.setSum(part); !holds(x.levels.ints(all[:0])) {
 			part.SetInt64(0)
@@ -157,7 +157,7 @@ func (c *Cells) Clipped(g Grid, j int, fraction uint) mechanisms.Private {
 // lᵢ the unit's level of norm i: then each of its norms is at most C(jᵢ), since norm i is at most
 // C(lᵢ). A unit above all limits of a grid does not count. It is in lattice units of 2^−f.
 func (c *Cells) Weighted(grids []Grid, chosen []int, fraction uint) mechanisms.Private {
-	var all [maxNorms]int
+	var all [MaxNorms]int
 	return c.total(func(part *big.Int, x cell) {
 		least := big.NewInt(1 << fraction)
 		for i, l := range x.levels.ints(all[:0]) {

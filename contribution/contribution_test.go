@@ -965,3 +965,97 @@ func TestNumbersBeyondInt8(t *testing.T) {
 		t.Error("two sums of the same level are taken for sums of two")
 	}
 }
+
+// A rowed unit has rows in groups, each with two distances.
+type rowed struct{ n, sum, product, squaresX, squaresY unit }
+
+// hostileRows are those of a unit: few or many, near and far, of one sign and of both.
+func hostileRows(src *rand.Rand, groups int) rowed {
+	u := rowed{make(unit, groups), make(unit, groups), make(unit, groups), make(unit, groups), make(unit, groups)}
+	far := []int64{1, 9, 200, 1 << 11}[src.IntN(4)]
+	one := src.Int64N(2*far+1) - far
+	for g := range groups {
+		for range src.IntN(1 + []int{1, 30}[src.IntN(2)]) {
+			x, y := src.Int64N(2*far+1)-far, src.Int64N(2*far+1)-far
+			switch src.IntN(3) {
+			case 0: // as Cauchy and Schwarz like it
+				x, y = one, one
+			case 1:
+				y = -x
+			}
+			u.n[g], u.sum[g], u.product[g] = u.n[g]+1, u.sum[g]+x, u.product[g]+x*y
+			u.squaresX[g], u.squaresY[g] = u.squaresX[g]+x*x, u.squaresY[g]+y*y
+		}
+	}
+	return u
+}
+
+// TestBetween adds units with one weight by the norms of their rows and of two sums of squares. Sums of distances and of products move by
+// no more than the root of two limits, and by nearly as much; by the weight of the first two norms alone products move by more.
+func TestBetween(t *testing.T) {
+	src := rand.New(rand.NewChaCha8([32]byte{19}))
+	grids := []contribution.Grid{grid(t, 1<<10), grid(t, 1<<42), grid(t, 1<<42)}
+	reached, outside := [2]float64{}, false
+	for run := range 400 {
+		if grids[0] = grid(t, 1<<10); run%3 == 0 {
+			grids[0] = fixed(t, 1+src.Int64N(50), 2+src.Int64N(6)).Extend(1 << 20)
+		}
+		u := hostileRows(src, 1+src.IntN(8))
+		levels := []int{u.n.level(grids[0]), u.squaresX.level(grids[1]), u.squaresY.level(grids[2])}
+		for range 30 {
+			chosen := []int{src.IntN(min(levels[0]+2, grids[0].Len())), src.IntN(max(levels[1], 0) + 2), src.IntN(max(levels[2], 0) + 2)}
+			for i, of := range [][2]int{{0, 1}, {1, 2}} {
+				most, err := contribution.Between(grids, of, chosen, big.NewRat(1, 1), fraction)
+				if err != nil {
+					t.Fatal(err)
+				}
+				moved := weighted(t, []unit{u.sum, u.product}[i], grids, levels, chosen, fraction)
+				s := share(moved, most)
+				if reached[i] = max(reached[i], s); s > 1 {
+					t.Fatalf("%v of levels %v moves sum %d by %g of the bound at %v", u, levels, i, s, chosen)
+				}
+				outside = outside || share(weighted(t, u.product, grids[:2], levels[:2], chosen[:2], fraction), most) > 1
+			}
+		}
+	}
+	if min(reached[0], reached[1]) < 0.6 { // weights are of levels, two in each octave
+		t.Errorf("no unit moves a sum by more than %v of the bound", reached)
+	}
+	if !outside {
+		t.Error("two norms keep products as well: the test cannot fail")
+	}
+}
+
+// TestBetweenIsTight compares the bound with its square, and refuses one that does not fit.
+func TestBetweenIsTight(t *testing.T) {
+	g := grid(t, 1<<42)
+	src := rand.New(rand.NewChaCha8([32]byte{23}))
+	for range 1000 {
+		i, j := src.IntN(g.Len()), src.IntN(g.Len())
+		square := big.NewRat(1+src.Int64N(100), 1+src.Int64N(100))
+		s, err := contribution.Between([]contribution.Grid{g, g}, [2]int{0, 1}, []int{i, j}, square, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		most := new(big.Rat).Mul(square, big.NewRat(limits(g)[i], 1))
+		most.Mul(most, big.NewRat(64*limits(g)[j], 1))
+		of := func(n int64) *big.Rat { return new(big.Rat).SetInt(new(big.Int).Mul(big.NewInt(n), big.NewInt(n))) }
+		if of(s.LInf).Cmp(most) < 0 || of(s.LInf-1).Cmp(most) >= 0 {
+			t.Errorf("√(%v·%d·%d)·8 is %d", square, limits(g)[i], limits(g)[j], s.LInf)
+		}
+	}
+	last := []int{g.Len() - 1, g.Len() - 1}
+	if s, err := contribution.Between([]contribution.Grid{g, g}, [2]int{0, 1}, last, big.NewRat(1, 1), 40); err == nil {
+		t.Errorf("2^82 is %v", s)
+	}
+}
+
+// TestUnder leaves the limits below one, but one at least.
+func TestUnder(t *testing.T) {
+	g := grid(t, 16)
+	for most, want := range map[int64]int{0: 1, 1: 1, 2: 1, 3: 2, 12: 6, 13: 7, 16: 7, 17: 8, 1 << 60: 8} {
+		if got := g.Under(most); got.Len() != want || most > 1 && int64(got.Limit(got.Len()-1)) >= most {
+			t.Errorf("under %d are %v, want %d", most, limits(got), want)
+		}
+	}
+}

@@ -128,6 +128,12 @@ func (g Grid) Extend(reach int64) Grid {
 	return out
 }
 
+// Under returns the grid without the limits from one on, but with the first.
+func (g Grid) Under(most int64) Grid {
+	n := sort.Search(len(g.limits)-1, func(i int) bool { return g.limits[1+i]>>g.bits >= most })
+	return g.First(1 + n)
+}
+
 // Len returns the number of limits.
 func (g Grid) Len() int { return len(g.limits) }
 
@@ -203,6 +209,27 @@ func (g Grid) Wider(j int, square int64, fraction uint) (dp.Sensitivity, error) 
 	if square < 1 || root.BitLen() > 63 {
 		return dp.Sensitivity{}, fmt.Errorf("%w: √%d times a limit of %v with %d fraction bits", dp.ErrContribution, square,
 			g.Limit(j), fraction)
+	}
+	return dp.Sensitivity{L0: 1, LInf: root.Int64()}, nil
+}
+
+// Between is [Grid.Sensitivity] of a sum that is at most √(square·M·N) for a unit whose norms in two of the grids are M and N, in
+// lattice units of 2^−fraction: with one weight both are within the limits of their levels, and the sum within the root of the product
+// of these.
+func Between(grids []Grid, of [2]int, levels []int, square *big.Rat, fraction uint) (dp.Sensitivity, error) {
+	most := new(big.Rat).Set(square)
+	for _, i := range of {
+		most.Mul(most, new(big.Rat).SetFrac(big.NewInt(grids[i].limits[levels[i]]), new(big.Int).Lsh(big.NewInt(1), grids[i].bits)))
+	}
+	most.Mul(most, new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), 2*fraction)))
+	floor := new(big.Int).Quo(most.Num(), most.Denom())
+	root := floor.Sqrt(floor)
+	if new(big.Rat).SetInt(new(big.Int).Mul(root, root)).Cmp(most) < 0 {
+		root.Add(root, big.NewInt(1))
+	}
+	if square.Sign() <= 0 || root.BitLen() > 63 {
+		return dp.Sensitivity{}, fmt.Errorf("%w: a limit between %v and %v", dp.ErrContribution, grids[of[0]].Limit(levels[of[0]]),
+			grids[of[1]].Limit(levels[of[1]]))
 	}
 	return dp.Sensitivity{L0: 1, LInf: root.Int64()}, nil
 }

@@ -12,7 +12,7 @@ type Values struct {
 	// Low and High are the bounds of the values; [Average] takes values that have none, nil.
 	Low, High *big.Rat
 	// Centre is any number; nil is the middle of the bounds, (Low + High)/2, the only centre of
-	// [Variance] and [Pairs].
+	// [Variance] whose squares are not whole.
 	Centre *big.Rat
 	Unit   *big.Rat // > 0, the value of one in S
 	// One is what a row adds to the count of an [Average], nil for 1: more on a finer lattice, where
@@ -31,12 +31,12 @@ func (v Values) check() error {
 	return nil
 }
 
-// checkMiddle refuses all values but those within bounds about their middle.
-func (v Values) checkMiddle() error {
+// checkMoments refuses all values but those within bounds, about their middle unless squares are whole.
+func (v Values) checkMoments(whole bool) error {
 	if err := v.check(); err != nil {
 		return err
 	}
-	if v.Low == nil || v.Centre != nil || v.One != nil {
+	if v.Low == nil || v.Centre != nil && !whole || v.One != nil {
 		return fmt.Errorf("%w: second moments about %v, not the middle of bounds", ErrParameter, v.Centre)
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 
 // Products are the public facts about the sum of centred products,
 //
-//	P = Σ(x − m₀)(y − n₀)/Unit with m₀ and n₀ the middles of the bounds of x and y.
+//	P = Σ(x − m₀)(y − n₀)/Unit with m₀ and n₀ the centres of x and y.
 type Products struct {
 	Unit *big.Rat // > 0, the value of one in P
 	// Rounding is the most by which rounding to Unit changed one term.
@@ -61,7 +61,7 @@ func NewPairs(v PairValues, noise PairNoise, alpha float64) (Pairs, error) {
 		return Pairs{}, fmt.Errorf("%w: products in units of %v rounded by %v", ErrParameter, p.Unit, p.Rounding)
 	}
 	for _, values := range []Values{v.X, v.Y} {
-		if err := values.checkMiddle(); err != nil {
+		if err := values.checkMoments(true); err != nil {
 			return Pairs{}, err
 		}
 	}
@@ -89,6 +89,34 @@ func NewPairs(v PairValues, noise PairNoise, alpha float64) (Pairs, error) {
 	most := new(big.Rat).Mul(v.X.half(), v.Y.half())
 	out.bounds = Interval{new(big.Rat).Neg(most), most}
 	return out, nil
+}
+
+// PairCut is how much limits may have cut off the sums of [PairMoments]: X and Y have the same Count.
+type PairCut struct {
+	X, Y     Cut
+	Products *big.Rat
+}
+
+// Of returns the estimator whose intervals hold for the pairs without limits that cut so much.
+func (c PairCut) Of(p Pairs) Pairs {
+	p.meanX, p.meanY = c.X.ofMean(p.meanX), c.Y.ofMean(p.meanY)
+	if p.varianceX != nil {
+		v := c.X.Of(*p.varianceX)
+		p.varianceX = &v
+	}
+	if p.varianceY != nil {
+		v := c.Y.Of(*p.varianceY)
+		p.varianceY = &v
+	}
+	p.count = new(big.Rat).Add(p.count, c.X.Count)
+	p.products = new(big.Rat).Add(p.products, c.Products)
+	return p
+}
+
+func (c Cut) ofMean(a Average) Average {
+	a.countError = new(big.Rat).Add(a.countError, c.Count)
+	a.sumError = new(big.Rat).Add(a.sumError, c.Sum)
+	return a
 }
 
 // sums is how many sums were released.
@@ -123,7 +151,7 @@ func (p Pairs) Covariance(m PairMoments) *big.Rat {
 	return p.bounds.nearest(x.Sub(x, new(big.Rat).Mul(p.meanX.distance(m.SumX, m.Count), p.meanY.distance(m.SumY, m.Count))))
 }
 
-// distance returns the estimate of the mean's distance from the middle of the bounds.
+// distance returns the estimate of the mean's distance from the centre.
 func (a Average) distance(sum, count *big.Int) *big.Rat {
 	v := a.Value(sum, count)
 	return v.Sub(v, a.centre)
@@ -159,7 +187,7 @@ func (p Pairs) over(m PairMoments, n Interval) Interval {
 	return products.Plus(rounded).Minus(p.meanX.distances(m.SumX, m.Count).Times(p.meanY.distances(m.SumY, m.Count))).clamp(p.bounds)
 }
 
-// distances returns the interval of the mean's distance from the middle of the bounds.
+// distances returns the interval of the mean's distance from the centre.
 func (a Average) distances(sum, count *big.Int) Interval {
 	return a.within(sum, count).Minus(point(a.centre))
 }

@@ -13,6 +13,8 @@ import (
 // much coarser than the square of the values' own.
 type Squares struct {
 	Unit *big.Rat // > 0, the value of one in Q
+	// Whole says that Q is of the squares themselves, without that half, about whatever centre.
+	Whole bool
 	// Rounding is the most by which rounding to Unit changed one term, 0 if the
 	// terms are multiples of Unit. Rounding to the nearest changes Unit/2.
 	Rounding *big.Rat
@@ -39,17 +41,29 @@ type Moments struct{ Count, Sum, Squares *big.Int }
 // of a smaller order than its standard deviation and is not corrected.
 type Variance struct {
 	bounds       Interval // of the population's variance
-	half         *big.Rat // h²/2
+	half         *big.Rat // h²/2, or 0 of whole squares
 	unit, square *big.Rat
 	rounding     *big.Rat
 
 	countError, sumError, squareError *big.Rat
+	squaresCut                        *big.Rat // by how much more Q may be since limits cut it
+}
+
+// Cut is how much limits may have cut off the sums of [Moments], in their units: Count and Squares are missing, Sum on either side.
+type Cut struct{ Count, Sum, Squares *big.Rat }
+
+// Of returns the estimator whose intervals hold for the values without limits that cut so much.
+func (c Cut) Of(v Variance) Variance {
+	v.countError = new(big.Rat).Add(v.countError, c.Count)
+	v.sumError = new(big.Rat).Add(v.sumError, c.Sum)
+	v.squaresCut = c.Squares
+	return v
 }
 
 // NewVariance returns the estimator for sums with the given noise, whose
 // intervals fail with probability at most alpha, above 0 and below 1.
 func NewVariance(v Values, s Squares, noise MomentNoise, alpha float64) (Variance, error) {
-	if err := v.checkMiddle(); err != nil {
+	if err := v.checkMoments(s.Whole); err != nil {
 		return Variance{}, err
 	}
 	if s.Unit == nil || s.Rounding == nil || s.Unit.Sign() <= 0 || s.Rounding.Sign() < 0 {
@@ -65,15 +79,20 @@ func NewVariance(v Values, s Squares, noise MomentNoise, alpha float64) (Varianc
 	h := new(big.Rat).Sub(v.High, v.Low)
 	h.Mul(h, big.NewRat(1, 2))
 	h.Mul(h, h)
+	half := new(big.Rat).Mul(h, big.NewRat(1, 2))
+	if s.Whole {
+		half.SetInt64(0)
+	}
 	return Variance{
 		bounds:      Interval{new(big.Rat), h},
-		half:        new(big.Rat).Mul(h, big.NewRat(1, 2)),
+		half:        half,
 		unit:        new(big.Rat).Set(v.Unit),
 		square:      new(big.Rat).Set(s.Unit),
 		rounding:    new(big.Rat).Set(s.Rounding),
 		countError:  c[0],
 		sumError:    c[1],
 		squareError: c[2],
+		squaresCut:  new(big.Rat),
 	}, nil
 }
 
@@ -117,7 +136,9 @@ func (v Variance) SampleInterval(m Moments) Interval {
 func (v Variance) over(m Moments, n Interval) Interval {
 	unit, square := Interval{v.unit, v.unit}, Interval{v.square, v.square}
 	s := around(m.Sum, v.sumError).Times(unit)
-	q := around(m.Squares, v.squareError).Times(square)
+	q := around(m.Squares, v.squareError)
+	q.Upper.Add(q.Upper, v.squaresCut)
+	q = q.Times(square)
 	far := most(new(big.Rat).Abs(s.Lower), new(big.Rat).Abs(s.Upper))
 	near := new(big.Rat)
 	if s.Lower.Sign()*s.Upper.Sign() > 0 {

@@ -207,3 +207,85 @@ func TestVarianceIsAccurate(t *testing.T) {
 		t.Errorf("RMSE %v, want %v", got, want)
 	}
 }
+
+// wholly are percents about a centre, in steps of 1/2, with whole squares in units of a quarter.
+func wholly(centre int64) (estimate.Values, estimate.Squares) {
+	return estimate.Values{Low: percent.Low, High: percent.High, Centre: rat(centre, 1), Unit: rat(1, 2)},
+		estimate.Squares{Unit: rat(1, 4), Rounding: rat(0, 1), Whole: true}
+}
+
+// TestWholeSquares has the same variance, and covariance, about whatever centre.
+func TestWholeSquares(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := rapid.Int64Range(-50, 150).Draw(t, "centre"), rapid.Int64Range(-50, 150).Draw(t, "other centre")
+		x, squares := wholly(a)
+		y, _ := wholly(b)
+		quiet := estimate.MomentNoise{Count: silent{}, Sum: silent{}, Squares: silent{}}
+		v := must(estimate.NewVariance(x, squares, quiet, alpha))
+		pairs := must(estimate.NewPairs(estimate.PairValues{
+			X: x, Y: y, SquaresX: &squares, SquaresY: &squares,
+			Products: estimate.Products{Unit: rat(1, 4), Rounding: rat(0, 1)},
+		}, quietPairs, alpha))
+		var p points
+		m := estimate.PairMoments{
+			Count: new(big.Int), SumX: new(big.Int), SumY: new(big.Int), Products: new(big.Int),
+			SquaresX: new(big.Int), SquaresY: new(big.Int),
+		}
+		plus := func(to *big.Int, n int64) { to.Add(to, big.NewInt(n)) }
+		for range rapid.IntRange(2, 30).Draw(t, "pairs") {
+			p.x, p.y = append(p.x, rapid.Int64Range(0, 100).Draw(t, "x")), append(p.y, rapid.Int64Range(0, 100).Draw(t, "y"))
+			d, e := 2*(p.x[len(p.x)-1]-a), 2*(p.y[len(p.y)-1]-b)
+			plus(m.Count, 1)
+			plus(m.SumX, d)
+			plus(m.SumY, e)
+			plus(m.Products, d*e)
+			plus(m.SquaresX, d*d)
+			plus(m.SquaresY, e*e)
+		}
+		want := variance(p.x, 0)
+		of := estimate.Moments{Count: m.Count, Sum: m.SumX, Squares: m.SquaresX}
+		if got, in := v.Population(of), v.PopulationInterval(of); got.Cmp(want) != 0 || in.Lower.Cmp(want) != 0 || in.Upper.Cmp(want) != 0 {
+			t.Fatalf("VAR_POP %v in %v, want %v", got, in, want)
+		}
+		if got, in := pairs.Covariance(m), pairs.CovarianceInterval(m); got.Cmp(p.covariance(0)) != 0 || !in.Contains(got) {
+			t.Fatalf("COVAR_POP %v in %v, want %v", got, in, p.covariance(0))
+		}
+	})
+}
+
+// TestCutMoments weighs values down, and looks for what they were in the interval that has what is missing.
+func TestCutMoments(t *testing.T) {
+	missed := false
+	rapid.Check(t, func(t *rapid.T) {
+		x, squares := wholly(rapid.Int64Range(0, 100).Draw(t, "centre"))
+		const one = 16 // a row that is not cut
+		x.Unit, squares.Unit = rat(1, 2), rat(1, 4)
+		v := must(estimate.NewVariance(x, squares, estimate.MomentNoise{Count: silent{}, Sum: silent{}, Squares: silent{}}, alpha))
+		var values []int64
+		var n, s, q, cutN, cutS, cutQ int64
+		for range rapid.IntRange(2, 30).Draw(t, "values") {
+			of := rapid.Int64Range(0, 100).Draw(t, "x")
+			w := rapid.SampledFrom([]int64{one, one, 5, 0}).Draw(t, "weight")
+			centre, _ := x.Centre.Float64()
+			d := 2 * (of - int64(centre))
+			values = append(values, of)
+			n, s, q = n+w, s+w*d, q+w*d*d
+			cutN, cutS, cutQ = cutN+one-w, cutS+(one-w)*d, cutQ+(one-w)*d*d
+		}
+		m := estimate.Moments{Count: big.NewInt(n), Sum: big.NewInt(s), Squares: big.NewInt(q)}
+		if n < one {
+			return
+		}
+		cut := estimate.Cut{Count: rat(cutN, 1), Sum: new(big.Rat).Abs(rat(cutS, 1)), Squares: rat(cutQ, 1)}
+		want := variance(values, 0)
+		if in := cut.Of(v).PopulationInterval(m); !in.Contains(want) {
+			t.Fatalf("%v is not in %v", want, in)
+		}
+		if in := v.PopulationInterval(m); !in.Contains(want) {
+			missed = true
+		}
+	})
+	if !missed {
+		t.Error("what is missing moves nothing: the test cannot fail")
+	}
+}

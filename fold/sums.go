@@ -23,6 +23,8 @@ type summing struct {
 	// had has what units have in groups. Where rows come unit by unit they are those of one unit.
 	had *shares
 
+	// places has how many places there are in a group before those of each vector.
+	places []uint64
 	cells  *index
 	totals *addends
 	// units counts those of a vector and its levels.
@@ -36,7 +38,7 @@ type summing struct {
 type weight struct{ of, pairs int64 }
 
 func newSumming(spec *Sums) *summing {
-	s := &summing{spec: spec, units: map[uint64]int64{}, cells: newIndex(manyParts)}
+	s := &summing{spec: spec, units: map[uint64]int64{}, cells: newIndex(manyParts), places: places(spec)}
 	s.row = tuple{make([]int64, len(spec.Columns)), make([]bool, len(spec.Columns))}
 	s.added = make([]int64, len(spec.Additions))
 	widest := 0

@@ -1,5 +1,10 @@
 package fold
 
+import (
+	"slices"
+	"sort"
+)
+
 // own has the groups of the unit that is finished, and of each of them the summands.
 type own struct {
 	each   int
@@ -113,35 +118,49 @@ func withRoom(length uint64, groups int) uint64 {
 	return long.low + 1
 }
 
-// Bits of the place of a cell: a group, a vector and two levels.
-const (
-	levelBits  = 10
-	vectorBits = 12
-)
+// placeBits are those of the place of a cell in a group: numbers of a vector and of its levels together.
+const placeBits = 32
 
-func placeIn(vector int, levels []int) uint64 {
-	at := uint64(vector)
-	for i := range maxNorms {
-		at <<= levelBits
-		if i < len(levels) {
-			at |= uint64(levels[i])
+// places has, of each vector, how many places there are before its own.
+func places(spec *Sums) []uint64 {
+	before := make([]uint64, len(spec.Vectors)+1)
+	for v, vector := range spec.Vectors {
+		n := uint64(1)
+		for _, norm := range vector.Norms {
+			n *= levelsOf(&spec.Norms[norm])
 		}
+		before[v+1] = before[v] + n
 	}
-	return at
+	return before
+}
+
+// levelsOf is how many levels a norm has.
+func levelsOf(b *Bound) uint64 { return uint64(max(len(b.Limits), b.Level) + 1) }
+
+func (s *summing) placeIn(vector int, levels []int) uint64 {
+	at := uint64(0)
+	for i, n := range s.spec.Vectors[vector].Norms {
+		at = at*levelsOf(&s.spec.Norms[n]) + uint64(levels[i])
+	}
+	return s.places[vector] + at
 }
 
 // levelsAt returns the vector and the levels of a place in a group.
 func (s *summing) levelsAt(at uint64) (vector int, levels []int) {
-	at &= 1<<(vectorBits+maxNorms*levelBits) - 1
-	vector = int(at >> (maxNorms * levelBits))
-	for i := range s.spec.Vectors[vector].Norms {
-		levels = append(levels, int(at>>(levelBits*(maxNorms-1-i))&(1<<levelBits-1)))
+	at &= 1<<placeBits - 1
+	vector = sort.Search(len(s.places), func(v int) bool { return s.places[v] > at }) - 1
+	at -= s.places[vector]
+	norms := s.spec.Vectors[vector].Norms
+	levels = make([]int, len(norms))
+	for i, n := range slices.Backward(norms) {
+		levels[i] = int(at % levelsOf(&s.spec.Norms[n]))
+		at /= levelsOf(&s.spec.Norms[n])
 	}
 	return vector, levels
 }
 
 // maxNorms is how many norms a vector has, at most.
-const maxNorms = 2
+const maxNorms = 3
 
 // add adds the unit to its cells.
 func (s *summing) add() {
@@ -158,17 +177,17 @@ func (s *summing) add() {
 				levels = append(levels, b.level)
 				sizes[i] = b.size
 			}
-			at := placeIn(v, levels)
+			at := s.placeIn(v, levels)
 			if g == 0 || above(sizes, largestOf) {
 				largestOf, placed = sizes, at
 			}
-			s.addTo(s.totals.of(s.cells.number(uint64(group)<<32|at)), vector, g)
+			s.addTo(s.totals.of(s.cells.number(uint64(group)<<placeBits|at)), vector, g)
 		}
 		s.units[placed]++
 	}
 }
 
-// above orders two groups of a unit: by the first norm, and then by the second.
+// above orders two groups of a unit: by the first norm, then by the next one.
 func above(a, b [maxNorms]wide) bool {
 	for i := range a {
 		if a[i] != b[i] {
@@ -218,7 +237,7 @@ func (s *summing) give(keys func(group uint32) ([][]byte, error), give func(Tota
 	}
 	for i := range s.cells.size() {
 		place := s.cells.key(i)
-		of, err := keys(uint32(place >> 32))
+		of, err := keys(uint32(place >> placeBits))
 		if err != nil {
 			return err
 		}

@@ -84,7 +84,7 @@ type Coarser struct {
 	Keys   []int
 }
 
-// A Vector is some of the summands, with the norms by which units have levels in it: one or two, the last of which is its own.
+// A Vector is some of the summands, with the norms by which units have levels in it: up to three, the last of which is its own.
 type Vector struct{ Norms, Summands []int }
 
 // Weights are those by which groups of private keys are selected.

@@ -333,7 +333,7 @@ func drawSums(t *rapid.T) *Spec {
 	most := big.NewInt(rapid.SampledFrom([]int64{5, 1000, 1 << 42}).Draw(t, "most"))
 	count := Summand{Most: big.NewInt(rapid.SampledFrom([]int64{3, 1_000_000}).Draw(t, "rows")), Norm: -1}
 	s.Summands = []Summand{count}
-	switch form := rapid.SampledFrom([]string{"alone", "by count", "about", "several"}).Draw(t, "form"); form {
+	switch form := rapid.SampledFrom([]string{"alone", "by count", "about", "moments", "several"}).Draw(t, "form"); form {
 	case "by count":
 		s.Norms, s.Vectors = []Bound{drawBound(t, spec, 0)}, []Vector{{[]int{0}, []int{0, 1, 2}}}
 		each := rapid.SampledFrom([]int64{1, 9, 1 << 40}).Draw(t, "each")
@@ -354,6 +354,13 @@ func drawSums(t *rapid.T) *Spec {
 			s.Norms = append(s.Norms, drawBound(t, spec, 1+i))
 			s.Vectors = append(s.Vectors, Vector{[]int{0, 1 + i}, []int{0, 1 + i}})
 		}
+	case "moments":
+		s.Norms, s.Vectors = []Bound{drawBound(t, spec, 0), drawBound(t, spec, 1), drawBound(t, spec, 2)},
+			[]Vector{{[]int{0, 1, 2}, []int{0, 1, 2}}, {[]int{0}, []int{0}}}
+		for i := range s.Norms {
+			s.Norms[i].Coarser, s.Norms[i].Signed = nil, false
+		}
+		s.Summands = append(s.Summands, Summand{Addition: 1, Most: most, Norm: -1}, Summand{Addition: 2, Most: most, Norm: -1})
 	default:
 		s.Summands = append(s.Summands, Summand{Addition: 1, Most: most, Norm: 1}, Summand{Addition: 2, Most: most, Norm: 2})
 		for i := range s.Summands {

@@ -68,6 +68,9 @@ func (averageOf) reports() reports { return allReports }
 
 func (f averageOf) specialize(c *collector) (estimator, error) {
 	x, err := c.summedTerm(f.arg, false)
+	if err == nil && !c.bounds.unique {
+		x, err = c.coarse(x)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +115,7 @@ func (a *averaged) aboutMiddle(c *collector, f overRow) error {
 // that the quotient is a weighted mean.
 func (a *averaged) aboutCentres(c *collector, f overRow) error {
 	sum := newOffsetSum(a.of, c.Private())
-	m := c.weighted(byCountAndSum, f.arg, f.filter)
+	m := c.weighted(byCountAndSum, f.filter, f.arg, nil)
 	m.Vectors = len(sum.centres)
 	a.chosen = true
 	var err error

@@ -181,9 +181,15 @@ func (f pairOf) specialize(c *collector) (estimator, error) {
 	if err != nil {
 		return nil, err
 	}
+	t, _ := f.resultType()
+	if out, ok, err := f.aboutCentres(c, y, x); ok || err != nil {
+		return movedEstimator{estimated{out, t, 0}, out}, err
+	}
 	y.centreOnLattice()
 	x.centreOnLattice()
-	out := association{function: f.of, productSum: newProductSum(y, x)}
+	products := newProductSum(y, x)
+	out := f.associated(products.terms(), estimate.PairValues{X: x.centred(), Y: y.centred(), Products: products.public()},
+		newSquareSum(x).squares(), newSquareSum(y).squares())
 	ofY, ofX := f.filters(c)
 	m, count, err := c.countedBy(f.y, ofY, f.at)
 	out.count, out.all = count, []int{count}
@@ -193,7 +199,7 @@ func (f pairOf) specialize(c *collector) (estimator, error) {
 			out.all = append(out.all, *to)
 		}
 	}
-	add(&out.products, out.productSum, f.filter)
+	add(&out.products, products, f.filter)
 	if f.of.squaresX {
 		add(&out.squaresX, newSquareSum(x), ofX)
 	}
@@ -202,13 +208,59 @@ func (f pairOf) specialize(c *collector) (estimator, error) {
 	}
 	add(&out.sumX, centredSum{summation{term: x}}, ofX)
 	add(&out.sumY, centredSum{summation{term: y}}, ofY)
-	t, _ := f.resultType()
 	return estimated{out, t, 0}, err
+}
+
+// aboutCentres has the limits of the squares of both chosen, if one of the two is loose.
+func (f pairOf) aboutCentres(c *collector, y, x term) (out association, ok bool, err error) {
+	dy, okY, err := c.distance(y, 1)
+	if err != nil {
+		return out, false, err
+	}
+	dx, okX, err := c.distance(x, 2)
+	if ok = okY && okX && (dy.loose || dx.loose); !ok || err != nil {
+		return out, false, err
+	}
+	ofY, ofX := f.filters(c)
+	of := []squared{{dy, ofY}, {dx, ofX}}
+	if dy.equal(dx.term) {
+		dx.norm, of = 1, of[:1]
+	}
+	m, statistics, err := c.moments(c.countOf(f.y), ofY, f.at, of...)
+	if err != nil {
+		return out, true, err
+	}
+	products := newProduct(dy, dx)
+	out = f.associated(products.terms(), estimate.PairValues{X: dx.public(), Y: dy.public(), Products: products.public()},
+		dx.squares(), dy.squares())
+	out.count, out.squaresY, out.squaresX, out.all = statistics[0], statistics[1], statistics[len(statistics)-1], statistics
+	add := func(to *int, form statisticForm, filter scalar.Expr) {
+		if err == nil {
+			*to, err = c.addTo(m, form, filter, f.at)
+			out.all = append(out.all, *to)
+		}
+	}
+	add(&out.products, products, f.filter)
+	add(&out.sumX, distanceFrom{distanceOf: dx}, ofX)
+	add(&out.sumY, distanceFrom{distanceOf: dy}, ofY)
+	return out, true, err
+}
+
+// associated is the quantity of two terms, with the squares that its function needs.
+func (f pairOf) associated(of []term, v estimate.PairValues, squaresX, squaresY estimate.Squares) association {
+	if f.of.squaresX {
+		v.SquaresX = &squaresX
+	}
+	if f.of.squaresY {
+		v.SquaresY = &squaresY
+	}
+	return association{function: f.of, of: of, values: v}
 }
 
 // An association is the quantity of a pairOf.
 type association struct {
-	productSum
+	of                                              []term
+	values                                          estimate.PairValues
 	function                                        pairFunction
 	count, sumX, sumY, products, squaresX, squaresY int
 	all                                             []int
@@ -218,7 +270,7 @@ func (a association) statistics() []int { return a.all }
 
 func (a association) countedBy() (statistic int, fewest int64) { return a.count, a.function.fewest }
 
-func (a association) clamped() []term { return a.terms() }
+func (a association) clamped() []term { return a.of }
 
 func (a association) moments(r observation) estimate.PairMoments {
 	m := estimate.PairMoments{Count: r.integer(a.count), SumX: r.integer(a.sumX), SumY: r.integer(a.sumY), Products: r.integer(a.products)}
@@ -232,17 +284,14 @@ func (a association) moments(r observation) estimate.PairMoments {
 }
 
 func (a association) estimator(r observation) estimate.Pairs {
-	v := estimate.PairValues{X: a.x.centred(), Y: a.y.centred(), Products: a.public()}
 	noise := estimate.PairNoise{Count: r.noise(a.count), SumX: r.noise(a.sumX), SumY: r.noise(a.sumY), Products: r.noise(a.products)}
 	if a.function.squaresX {
-		squares := newSquareSum(a.x).squares()
-		v.SquaresX, noise.SquaresX = &squares, r.noise(a.squaresX)
+		noise.SquaresX = r.noise(a.squaresX)
 	}
 	if a.function.squaresY {
-		squares := newSquareSum(a.y).squares()
-		v.SquaresY, noise.SquaresY = &squares, r.noise(a.squaresY)
+		noise.SquaresY = r.noise(a.squaresY)
 	}
-	return must(estimate.NewPairs(v, noise, r.alpha))
+	return must(estimate.NewPairs(a.values, noise, r.alpha))
 }
 
 func (a association) value(r observation) *big.Rat {
@@ -254,4 +303,17 @@ func (a association) value(r observation) *big.Rat {
 
 func (a association) interval(r observation) (estimate.Interval, bool) {
 	return a.function.interval(a.estimator(r), a.moments(r))
+}
+
+// uncut implements cutQuantity.
+func (a association) uncut(r observation) (estimate.Interval, bool) {
+	x, okX := r.cutMoments(a.count, a.squaresX)
+	y, okY := r.cutMoments(a.count, a.squaresY)
+	if !okX || !okY {
+		return estimate.Interval{}, false
+	}
+	form := r.statistics[a.products].statisticForm.(productFrom) //nolint:forcetypeassert // units are cut by the norms of this form alone
+	_, square := form.within()
+	cut := estimate.PairCut{X: x, Y: y, Products: between(square, x.Squares, y.Squares)}
+	return a.function.interval(cut.Of(a.estimator(r)), a.moments(r))
 }

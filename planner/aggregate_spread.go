@@ -33,27 +33,50 @@ func (f spreadOf) specialize(c *collector) (estimator, error) {
 	if err != nil {
 		return nil, err
 	}
+	t, _ := f.resultType()
+	d, ok, err := c.distance(x, 1)
+	if err != nil {
+		return nil, err
+	}
+	if ok && d.loose {
+		out, err := f.aboutCentre(c, d)
+		return movedEstimator{estimated{out, t, 2*x.values.digits + 6}, out}, err
+	}
 	x.centreOnLattice()
-	out := dispersion{spreadOf: f, of: newSquareSum(x)}
+	squares := newSquareSum(x)
+	out := dispersion{spreadOf: f, of: squares.terms(), values: squares.centred(), inSquares: squares.squares()}
 	m, count, err := c.countedBy(f.arg, f.filter, f.at)
 	if err != nil {
 		return nil, err
 	}
 	out.count = count
-	if out.squares, err = c.addTo(m, out.of, f.filter, f.at); err != nil {
+	if out.squares, err = c.addTo(m, squares, f.filter, f.at); err != nil {
 		return nil, err
 	}
 	if out.sum, err = c.addTo(m, centredSum{summation{term: x}}, f.filter, f.at); err != nil {
 		return nil, err
 	}
-	t, _ := f.resultType()
 	return estimated{out, t, 2*x.values.digits + 6}, nil
+}
+
+// aboutCentre has the limit of the squares chosen.
+func (f spreadOf) aboutCentre(c *collector, d distanceOf) (dispersion, error) {
+	out := dispersion{spreadOf: f, of: []term{d.term}, values: d.public(), inSquares: d.squares()}
+	m, statistics, err := c.moments(c.countOf(f.arg), f.filter, f.at, squared{d, f.filter})
+	if err != nil {
+		return out, err
+	}
+	out.count, out.squares = statistics[0], statistics[1]
+	out.sum, err = c.addTo(m, distanceFrom{distanceOf: d}, f.filter, f.at)
+	return out, err
 }
 
 // A dispersion is the quantity of a spread.
 type dispersion struct {
 	spreadOf
-	of                  squareSum
+	of                  []term
+	values              estimate.Values
+	inSquares           estimate.Squares
 	squares, sum, count int
 }
 
@@ -66,7 +89,7 @@ func (d dispersion) countedBy() (statistic int, fewest int64) {
 	return d.count, 1
 }
 
-func (d dispersion) clamped() []term { return d.of.terms() }
+func (d dispersion) clamped() []term { return d.of }
 
 func (d dispersion) moments(r observation) estimate.Moments {
 	return estimate.Moments{Squares: r.integer(d.squares), Sum: r.integer(d.sum), Count: r.integer(d.count)}
@@ -74,7 +97,7 @@ func (d dispersion) moments(r observation) estimate.Moments {
 
 func (d dispersion) estimator(r observation) estimate.Variance {
 	noise := estimate.MomentNoise{Squares: r.noise(d.squares), Sum: r.noise(d.sum), Count: r.noise(d.count)}
-	return must(estimate.NewVariance(d.of.centred(), d.of.squares(), noise, r.alpha))
+	return must(estimate.NewVariance(d.values, d.inSquares, noise, r.alpha))
 }
 
 func (d dispersion) value(r observation) *big.Rat {
@@ -93,13 +116,27 @@ func (d dispersion) value(r observation) *big.Rat {
 }
 
 func (d dispersion) interval(r observation) (estimate.Interval, bool) {
-	v, m := d.estimator(r), d.moments(r)
+	return d.within(r, d.estimator(r)), true
+}
+
+// uncut implements cutQuantity.
+func (d dispersion) uncut(r observation) (estimate.Interval, bool) {
+	cut, ok := r.cutMoments(d.count, d.squares)
+	if !ok {
+		return estimate.Interval{}, false
+	}
+	return d.within(r, cut.Of(d.estimator(r))), true
+}
+
+// within is the interval by an estimator.
+func (d dispersion) within(r observation, v estimate.Variance) estimate.Interval {
+	m := d.moments(r)
 	in := v.PopulationInterval(m)
 	if d.sample {
 		in = v.SampleInterval(m)
 	}
 	if d.root {
-		return in.Sqrt(), true
+		return in.Sqrt()
 	}
-	return in, true
+	return in
 }

@@ -94,6 +94,21 @@ func (a arguments) inside(x scalar.Expr) bool {
 	return proved(u) || scalar.Confined(a.env, u, a.conjuncts)
 }
 
+// coarse takes decimals of a number that is computed off its lattice until it has few enough steps, as intervals between times that are
+// counted in microseconds: neither a mean nor a moment of it needs them.
+func (a arguments) coarse(t term) (term, error) {
+	l := &t.values
+	if !scalar.Arithmetic(t.arg) || l.family != pgtype.NumericFamily || l.technical {
+		return t, nil
+	}
+	in, err := a.interval(t.arg)
+	for err == nil && l.digits > 0 && l.high-l.low > maxOffset {
+		*l, err = latticeOf(t.arg, l.digits-1, true, in)
+		l.rounds = true
+	}
+	return t, err
+}
+
 // nullable reports whether an argument can be NULL in a row that counts.
 func (a arguments) nullable(x scalar.Expr) bool {
 	return a.env.Narrowed(x, a.conjuncts).Null

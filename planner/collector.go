@@ -53,13 +53,13 @@ func (c *collector) join(m *Measure) {
 	}
 }
 
-// weighted returns the measure of the values of an argument that a filter keeps, nil in a set where
+// weighted returns the measure of the values of an argument, and of another one beside it, that a filter keeps, nil in a set where
 // a unit has one row.
-func (c *collector) weighted(w weighting, arg, filter scalar.Expr) *Measure {
+func (c *collector) weighted(w weighting, filter, arg, beside scalar.Expr) *Measure {
 	if c.bounds.unique {
 		return nil
 	}
-	m := &Measure{weighting: w, arg: arg, filter: filter, Vectors: 1}
+	m := &Measure{weighting: w, arg: arg, beside: beside, filter: filter, Vectors: 1}
 	if i := slices.IndexFunc(c.Measures, m.sameWeights); i >= 0 {
 		return c.Measures[i]
 	}
@@ -74,7 +74,7 @@ func (c *collector) countedBy(x, filter scalar.Expr, at int) (*Measure, int, err
 	if of := form.terms(); of != nil {
 		arg = x
 	}
-	m := c.weighted(byCount, arg, filter)
+	m := c.weighted(byCount, filter, arg, nil)
 	i, err := c.addTo(m, form, filter, at)
 	return m, i, err
 }

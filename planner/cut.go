@@ -234,6 +234,8 @@ func unitOf(s *statistic) (scale float64, name string) {
 		return float(f.values.step), ""
 	case offsetSum:
 		return float(f.centred().Unit), ""
+	case squareFrom:
+		return float(f.squares().Unit), ""
 	case unitCount:
 		return 1, ""
 	case differentCount:

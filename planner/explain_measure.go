@@ -67,6 +67,9 @@ func (g *GroupingSet) reach(m *Measure, n Norm) string {
 		"%s times as large or a limit is stated", units, most, times)
 }
 
+// An apartForm says of what its norms are.
+type apartForm interface{ apart(chosen bool) string }
+
 // describe writes the limit of a norm, or those that it is chosen of.
 func (m *Measure) describe(norm int, g *GroupingSet) string {
 	n, s := m.Norms[norm], g.statistics[m.statistics[norm]]
@@ -74,7 +77,7 @@ func (m *Measure) describe(norm int, g *GroupingSet) string {
 	if m.Shared {
 		return describeShared(m, g, scale, of)
 	}
-	if sum, ok := s.statisticForm.(offsetSum); ok {
+	if sum, ok := s.statisticForm.(apartForm); ok {
 		of = sum.apart(n.Choice != nil)
 	}
 	limit := func(level int) string { return Number(n.Grid.Limit(level) * scale) }

@@ -15,7 +15,7 @@ import (
 // every unit counts with one weight: such that each of its norms is within a limit
 // ([contribution]).
 type Measure struct {
-	// Norms are those that bound the weight: one, or of an average two.
+	// Norms are those that bound the weight: one, or of an average two, of second moments two or three.
 	Norms []Norm
 	// Vectors is how many vectors there are to choose from: one, or of an average one for each
 	// centre. The last norm is of each of them, the others are of all.
@@ -28,7 +28,9 @@ type Measure struct {
 
 	weighting weighting
 	filter    scalar.Expr // of its statistics
-	arg       scalar.Expr // of an average
+	arg       scalar.Expr // of an average, or of moments
+	beside    scalar.Expr // the other one of moments of two
+	squares   int         // how many norms are of squares
 	at        int         // among the measures of the set
 	// statistics are the indices of those of the set. Norms are of the first ones.
 	statistics []int
@@ -55,6 +57,9 @@ const (
 	byCount
 	// byCountAndSum: the norms of its count and of a sum of distances from a centre.
 	byCountAndSum
+	// byMoments: the norms of its count and of the squares of distances from centres; every other sum is within the root of the
+	// product of two of them.
+	byMoments
 )
 
 // A Norm is a norm with the limits that it can have.
@@ -133,8 +138,12 @@ func (m *Measure) sameWeights(o *Measure) bool {
 	if m == nil || o == nil || m == o {
 		return m == o
 	}
-	return m.weighting == o.weighting && m.Vectors == o.Vectors && sameExpr(m.arg, o.arg) && sameExpr(m.filter, o.filter)
+	return m.weighting == o.weighting && m.Vectors == o.Vectors && sameExpr(m.arg, o.arg) && sameExpr(m.beside, o.beside) &&
+		sameExpr(m.filter, o.filter)
 }
+
+// byLevels reports whether the weight of a unit is by its levels alone, of several norms.
+func (w weighting) byLevels() bool { return w == byCountAndSum || w == byMoments }
 
 // grids lists those of the norms.
 func (m *Measure) grids() []contribution.Grid {

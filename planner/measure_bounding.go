@@ -44,12 +44,25 @@ func (m *Measure) bound(set *aggregation, laplace bool) error {
 		if n.Choices > 0 {
 			n.beginAt(s.ofOneRow())
 		}
-		if m.weighting == byCountAndSum {
+		if m.weighting.byLevels() {
 			n.Grid = n.Grid.Extend(root(reach))
+		}
+		if m.weighting == byMoments {
+			n.dropSaturated(s, c)
 		}
 		m.Norms = append(m.Norms, n)
 	}
 	return nil
+}
+
+// dropSaturated leaves out the limits that a unit can be within whose part of a group is saturated: of such units other sums are not
+// bounded by this one, and they do not count.
+func (n *Norm) dropSaturated(s *statistic, c unitBounds) {
+	if saturates := s.statisticForm.(normForm).adds(c.rows).Cmp(big.NewInt(n.saturation)) > 0 || s.counts() && !c.proven; !saturates {
+		return
+	}
+	n.Grid = n.Grid.Under(n.saturation)
+	n.Choices, n.Fixed, n.cuts = min(n.Choices, n.Grid.Len()), min(n.Fixed, n.Grid.Len()-1), true
 }
 
 // sumAbout has the sum of an average choose of other centres.
@@ -93,16 +106,23 @@ func root(square *big.Int) int64 {
 
 // norms is how many norms bound the weight.
 func (m *Measure) norms() int {
-	if m.weighting == byCountAndSum {
+	switch m.weighting {
+	case byCountAndSum:
 		return 2
+	case byMoments:
+		return 1 + m.squares
+	case alone, byCount:
 	}
 	return 1
 }
 
 // normOf returns which of the norms a statistic is bounded by.
 func (m *Measure) normOf(s *statistic) int {
-	if m.weighting == byCountAndSum && !s.counts() {
-		return 1
+	if f, ok := s.statisticForm.(squareFrom); ok {
+		return f.norm
+	}
+	if m.weighting.byLevels() && !s.counts() {
+		return m.norms() - 1
 	}
 	return 0
 }
@@ -133,6 +153,9 @@ func (s *statistic) ofOneRow() (most int64, sum bool) {
 	if s.counts() || s.terms()[0].values.technical {
 		return 0, false
 	}
+	if f, ok := s.statisticForm.(squareFrom); ok {
+		return f.plausible(), false
+	}
 	_, sum = s.statisticForm.(valueSum)
 	return s.statisticForm.(normForm).adds(1).Int64(), sum
 }
@@ -142,7 +165,7 @@ func (m *Measure) top(s *statistic) int64 {
 	switch {
 	case s.counts():
 		return 1 << contribution.CountBits
-	case m.keyed || m.weighting == byCountAndSum:
+	case m.keyed || m.weighting.byLevels():
 		return 1 << groupedBits
 	}
 	return 1 << totalBits
@@ -195,7 +218,7 @@ func (m *Measure) fraction(s *statistic) uint {
 		return m.family.finest.fraction(s)
 	}
 	switch {
-	case m.weighting == byCountAndSum:
+	case m.weighting.byLevels():
 		return sumFraction
 	case !m.cuts(): // no unit counts by its direction
 		return 0
@@ -218,10 +241,17 @@ func (m *Measure) sensitivity(s *statistic, levels []int) (dp.Sensitivity, error
 	}
 	norm := m.normOf(s)
 	grid, fraction := m.Norms[norm].Grid, m.fraction(s)
-	if m.weighting == byCountAndSum {
-		fraction -= grid.Lattice(0) // it is released on the lattice of its weights
+	var sens dp.Sensitivity
+	var err error
+	switch f, between := s.statisticForm.(momentForm); {
+	case between:
+		of, square := f.within()
+		sens, err = contribution.Between(m.grids(), of, levels, square, fraction)
+	case m.weighting.byLevels(): // it is released on the lattice of its weights
+		sens, err = grid.Sensitivity(levels[norm], max(s.each, 1), fraction-grid.Lattice(0))
+	default:
+		sens, err = grid.Sensitivity(levels[norm], max(s.each, 1), fraction)
 	}
-	sens, err := grid.Sensitivity(levels[norm], max(s.each, 1), fraction)
 	if m.byGroup.holds() {
 		sens.L0 = int64(m.byGroup)
 	}

@@ -92,16 +92,16 @@ func (m *Measure) unbounded(set *aggregation) bool {
 
 // lattice returns the fraction bits of the lattice on which a statistic is released.
 func (m *Measure) lattice(s *statistic) uint {
-	if m.weighting == byCountAndSum {
+	if m.weighting.byLevels() {
 		return m.fraction(s) // weights are of levels alone
 	}
 	return m.Norms[0].Grid.Lattice(m.fraction(s))
 }
 
-// divide gives choice and tail their shares. Two norms divide the budget equally.
+// divide gives choices and tail their shares. Norms whose limits are chosen divide the budget equally.
 func (m *Measure) divide(set *aggregation, d split) error {
-	n, s := int64(len(m.statistics)), d.all
-	total, coordinates := set.partOf(m, d)/int64(len(m.Norms)), 1
+	n, s, norms := int64(len(m.statistics)), d.all, m.dividing()
+	total, coordinates := set.partOf(m, d)/int64(len(norms)), 1
 	switch {
 	case m.byGroup.holds(): // each of K has the noise of units in several of them
 		coordinates = set.Top.K * int(m.byGroup)
@@ -109,14 +109,13 @@ func (m *Measure) divide(set *aggregation, d split) error {
 		coordinates = set.bounds.penalised
 	}
 	var release, tail int64
-	for i := range m.Norms {
-		norm := &m.Norms[i]
+	for _, norm := range norms {
 		shares, err := contribution.Divide(s.measure(), total, coordinates, set.way(m, norm))
 		if err != nil {
 			return err
 		}
 		release, tail = release+shares.Release, tail+shares.Tail
-		shares.Release = m.family.finestPart(set.forNoise(m, shares.Release) * int64(len(m.Norms)) / n)
+		shares.Release = m.family.finestPart(set.forNoise(m, shares.Release) * int64(len(norms)) / n)
 		if err := norm.chooseBy(s.measure(), shares, contribution.Asked{
 			Groups: coordinates, Weight: m.noiseWeight(set), Grid: norm.Grid, Row: norm.row, Units: set.bounds.units,
 		}); err != nil {
@@ -129,6 +128,19 @@ func (m *Measure) divide(set *aggregation, d split) error {
 		err = set.release(m, s, release)
 	}
 	return err
+}
+
+// dividing returns the norms whose limits are chosen, or one where none is.
+func (m *Measure) dividing() (norms []*Norm) {
+	for i := range m.Norms {
+		if m.Norms[i].Choices > 0 {
+			norms = append(norms, &m.Norms[i])
+		}
+	}
+	if norms == nil {
+		return []*Norm{&m.Norms[0]}
+	}
+	return norms
 }
 
 // chooseBy gives a norm whose limit is chosen its choices.
@@ -152,6 +164,12 @@ func (n *Norm) chooseBy(m dp.Measure, s contribution.Shares, of contribution.Ask
 func (m *Measure) check(set *aggregation) error {
 	for _, i := range m.statistics {
 		s := set.statistics[i]
+		if f, between := s.statisticForm.(momentForm); between {
+			if err := checkBetween(m, s, f); err != nil {
+				return err
+			}
+			continue
+		}
 		at := m.normOf(s)
 		norm := &m.Norms[at]
 		for m.checkAt(s, m.levels(at, norm.last())) != nil || m.family.check(m.levels(at, norm.last())) != nil {
@@ -161,6 +179,28 @@ func (m *Measure) check(set *aggregation) error {
 			if len(m.Norms) == 1 {
 				norm.Grid = norm.Grid.First(norm.Choices)
 			}
+		}
+	}
+	return nil
+}
+
+// checkBetween is check of a sum whose noise grows with two limits.
+func checkBetween(m *Measure, s *statistic, f momentForm) error {
+	of, _ := f.within()
+	last := func() []int {
+		levels := m.leastLevels()
+		for _, i := range of {
+			levels[i] = m.Norms[i].last()
+		}
+		return levels
+	}
+	for m.checkAt(s, last()) != nil {
+		norm := &m.Norms[of[0]]
+		if next := &m.Norms[of[1]]; next.Choices > norm.Choices {
+			norm = next
+		}
+		if norm.Choices--; norm.Choices < 1 {
+			return imprecise()
 		}
 	}
 	return nil

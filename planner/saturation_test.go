@@ -31,6 +31,43 @@ func TestSaturatedIsAboveEveryLimit(t *testing.T) {
 	}
 }
 
+// TestSaturatedMomentsDoNotCount holds that a unit whose rows or squares are saturated is above all limits of their norm, also those by
+// which units are told apart: its other sums are not within the root of these norms.
+func TestSaturatedMomentsDoNotCount(t *testing.T) {
+	moments := 0
+	for _, sql := range []string{
+		"SELECT diagnosis, stddev(cost * tip), corr(cost * tip, cost - tip) FROM visits GROUP BY 1",
+		"SELECT stddev(cost * tip), corr(cost * tip, steps - cost) FROM visits",
+		"SELECT hospital_id, covar_pop(cost * tip, cost - tip) FROM visits GROUP BY 1",
+	} {
+		for _, mechanism := range []string{"laplace", "gaussian"} {
+			p := specializeWith(t, unlimitedClinic(t), sql, func(s *planner.Settings) { s.Mechanism = mechanism })
+			for _, sums := range sumsOf(p.Plan) {
+				for _, n := range sums.Norms {
+					most, last := sums.Summands[n.Summand].Most, n.Limits[len(n.Limits)-1]
+					if n.Kind == fold.Root {
+						most = new(big.Int).Mul(most, most)
+					}
+					if most.Cmp(last) <= 0 {
+						t.Errorf("%s: %v, at which a unit is saturated, is within %v", sql, most, last)
+					}
+				}
+			}
+			for _, m := range p.Blocks[0].Sets[0].Measures {
+				moments++
+				for i, n := range m.Norms {
+					if last, most := n.Grid.Limit(n.Grid.Len()-1), []float64{1_000_000, 1 << 43, 1 << 43}[i]; last >= most {
+						t.Errorf("%s: norm %d has the limit %v, and is saturated at %v", sql, i, last, most)
+					}
+				}
+			}
+		}
+	}
+	if moments != 10 {
+		t.Errorf("%d measures", moments)
+	}
+}
+
 // sumsOf lists how the rows of a plan are added up.
 func sumsOf(p *planner.Plan) (all []*fold.Sums) {
 	for _, set := range p.Blocks[0].Sets {

@@ -98,6 +98,15 @@ var sensitivityStatements = []string{
 		"GROUP BY 1 HAVING sum(tip) > 0) t",
 	"SELECT n, count(*) FROM (SELECT patient_id, count(*) AS n FROM visits GROUP BY 1) t GROUP BY n",
 	"SELECT d, count(*) FROM (SELECT patient_id, day AS d FROM visits UNION ALL SELECT id, CAST(NULL AS date) FROM patients) u GROUP BY 1",
+	"SELECT stddev(n), corr(n, s), covar_pop(p.birth_year, n), regr_slope(n, n), avg(n) FROM patients p JOIN " +
+		"(SELECT patient_id, count(*) AS n, sum(least(cost, 50)) AS s FROM visits GROUP BY 1) t ON t.patient_id = p.id",
+	"SELECT sex, var_pop(n), regr_r2(n, birth_year) FROM patients p JOIN (SELECT patient_id, count(*) AS n FROM visits GROUP BY 1) t " +
+		"ON t.patient_id = p.id GROUP BY 1",
+	"SELECT stddev(cost - tip), corr(day - date '2020-06-01', cost - tip), avg(day - timestamp '2020-01-01') FROM visits",
+	"SELECT diagnosis, stddev(cost - tip), corr(day - date '2020-06-01', cost - tip) FILTER (WHERE hospital_id > 2), " +
+		"avg(day - timestamp '2020-01-01'), covar_samp(cost * tip, cost * tip) FROM visits GROUP BY 1",
+	"SELECT hospital_id, stddev(cost * tip), regr_intercept(cost + tip, score) FROM visits GROUP BY 1",
+	"SELECT var_samp(birth_year - weight), corr(weight * 2, birth_year), avg(weight - birth_year) FROM patients",
 	"SELECT count(*) FROM patients WHERE id IN (SELECT patient_id FROM visits WHERE cost > 500) AND NOT EXISTS " +
 		"(SELECT 1 FROM labs l JOIN visits w ON w.id = l.visit_id WHERE w.patient_id = patients.id AND l.value > 20)",
 }
@@ -117,6 +126,8 @@ var topStatements = []string{
 	"SELECT date_trunc('month', day), count(*), sum(cost), sum(score), count(DISTINCT patient_id) FROM visits GROUP BY 1 " +
 		"ORDER BY 3 DESC LIMIT 4",
 	"SELECT diagnosis, sum(steps), count(tip) FILTER (WHERE cost > 3) FROM visits GROUP BY 1 ORDER BY 3 DESC LIMIT 1",
+	"SELECT extract(month FROM day), count(*), stddev(cost * tip), corr(cost * tip, tip), avg(cost) FROM visits GROUP BY 1 " +
+		"ORDER BY 2 DESC LIMIT 3",
 	"SELECT birth_year, sum(weight), count(*) FROM patients GROUP BY 1 ORDER BY 2 DESC LIMIT 3",
 	"SELECT extract(month FROM day), count(DISTINCT patient_id) FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 6",
 }
@@ -270,6 +281,8 @@ func nullsAddNothing(t *testing.T, conn *pgconn.PgConn, cat *policy.Model) {
 func TestSensitivityTwin(t *testing.T) {
 	conn := connect(t)
 	for _, c := range []struct{ sql, mechanism string }{
+		{"SELECT var_samp(birth_year - weight), corr(weight * birth_year, birth_year) FROM patients", "gaussian"},
+		{"SELECT sex, covar_pop(weight * birth_year, birth_year) FROM patients GROUP BY 1", "laplace"},
 		{"SELECT diagnosis, count(*) FROM visits GROUP BY 1", "gaussian"},
 		{"SELECT diagnosis, sum(cost) FROM visits GROUP BY 1", "laplace"},
 		{"SELECT avg(cost) FROM visits", "gaussian"},

@@ -36,11 +36,12 @@ func (r *results) Confidence() float64 { return 1 - r.alpha }
 
 // unanswered reports whether an output is NULL since the limit of the count or sum that it is leaves out too much.
 func (r *results) unanswered(o *output, clips []Clip) bool {
-	if _, linear := o.linear(); !linear || clips == nil {
+	if clips == nil {
 		return false
 	}
+	_, linear := o.linear()
 	m := r.statistics[o.statistics()[0]].measure
-	return m != nil && r.Loses(m, clips[m.at], r.Confidence())
+	return m != nil && (linear || m.weighting == byMoments) && r.Loses(m, clips[m.at], r.Confidence())
 }
 
 // asksOfLimits reports whether the output is a number of units above limits itself.

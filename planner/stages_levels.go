@@ -84,6 +84,9 @@ func (x summand) most(s *stages) *big.Int {
 		most := big.NewInt(x.st.each)
 		return most.Mul(most, big.NewInt(rows))
 	}
+	if f, ok := x.st.statisticForm.(momentForm); ok {
+		return mostBetween(x.st.measure, f)
+	}
 	most, limit := x.st.statisticForm.(normForm).adds(rows), big.NewInt(x.st.measure.Norms[x.st.measure.normOf(x.st)].saturation)
 	if most.Cmp(limit) > 0 {
 		return limit

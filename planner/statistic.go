@@ -143,8 +143,9 @@ func (single) shape() []int { return []int{1} }
 
 // noiseOf is a level of the tree of a statistic, and the limits of its measure.
 type noiseOf struct {
-	tree, first, last int
-	choosing          bool
+	tree     int
+	levels   [contribution.MaxNorms]int
+	choosing bool
 }
 
 // noiseAt returns the noise of a level of the tree of a statistic.
@@ -155,8 +156,9 @@ func (s *statistic) noiseAt(tree int, clips []Clip) contribution.Noise {
 	if s.levels != nil { // designed for one limit
 		return contribution.Noise{Of: s.levels[tree], Bits: s.measure.lattice(s)}
 	}
-	levels := clips[s.measure.at].Levels
-	return s.noises.get(noiseOf{tree, levels[0], levels[len(levels)-1], s.choosing() != nil}, func() contribution.Noise {
+	levels, of := clips[s.measure.at].Levels, noiseOf{tree: tree, choosing: s.choosing() != nil}
+	copy(of.levels[:], levels)
+	return s.noises.get(of, func() contribution.Noise {
 		return contribution.Noise{Of: must(s.measure.mechanism(s, tree, levels)), Bits: s.measure.lattice(s)}
 	})
 }

@@ -14,8 +14,19 @@ import (
 // Loses reports whether released numbers tell that a chosen limit of a measure of the set leaves out too much for an answer. The last
 // limit is no choice: it is as large as somebody has allowed.
 func (a *aggregation) Loses(m *Measure, c Clip, confidence float64) bool {
-	return m.Tail != nil && m.chosen() && len(c.Tail) == contribution.TailNumbers && a.adds(m) && c.Levels[0] < m.Norms[0].Choices-1 &&
-		m.Tail.Loses([contribution.TailNumbers]*big.Int(c.Tail), confidence)
+	return m.Tail != nil && m.chosen() && len(c.Tail) == contribution.TailNumbers && (a.adds(m) || m.weighting == byMoments) &&
+		higher(m, c) >= 0 && m.Tail.Loses([contribution.TailNumbers]*big.Int(c.Tail), confidence)
+}
+
+// higher returns a norm of a measure whose limit could have been chosen higher, the last one that there is; −1 without.
+func higher(m *Measure, c Clip) int {
+	at := -1
+	for i, n := range m.Norms {
+		if c.Levels[i] < n.Choices-1 {
+			at = i
+		}
+	}
+	return at
 }
 
 // adds reports whether the measure is of one count or sum: a part of the answer is missing if a limit leaves something out.
@@ -53,10 +64,18 @@ func (l loss) said(unit string) Unanswered {
 	for _, n := range b {
 		have += float(new(big.Rat).SetInt(n))
 	}
+	surely := float64(l.m.Tail.Surely(b))
+	if l.m.weighting == byMoments {
+		return Unanswered{
+			Message: isOrAre(l.set.labelsOf(l.m)) + " NULL: the limits that were chosen cut more than a tenth",
+			Detail: fmt.Sprintf("Of about %s that have something, surely %s have more than one %s can count with: they would weigh less.",
+				twoDigits(have, math.Round), twoDigits(surely, math.Floor), unit),
+			Hint: l.enough(surely),
+		}
+	}
 	scale, of := unitOf(l.set.statistics[l.m.statistics[0]])
 	limit := l.m.Norms[0].Grid.Limit(l.clip.Levels[0]) * scale
 	over := l.m.over(l.set, func(parts float64) string { return Number(limit / parts) })
-	surely := float64(l.m.Tail.Surely(b))
 	return Unanswered{
 		Message: isOrAre(l.set.labelsOf(l.m)) + " NULL: the limit that was chosen leaves out more than a tenth",
 		Detail: fmt.Sprintf("Of about %s that have something, one %s counted with at most %s%s, and surely %s have more.",
@@ -78,12 +97,13 @@ const mostSuggested = 10
 
 // enough lists all that would do for so many units above the limit.
 func (l loss) enough(units float64) string {
-	n, ways := l.m.Norms[0], []string(nil)
-	times := n.Choice.Needs(units, l.clip.Levels[0], n.Choices)
+	at, ways := higher(l.m, l.clip), []string(nil)
+	n := l.m.Norms[at]
+	times := n.Choice.Needs(units, l.clip.Levels[at], n.Choices)
 	if epsilon := times * float64(l.epsilonPico) / dp.PicoPerUnit; epsilon <= mostSuggested {
 		ways = append(ways, "SET dp.epsilon = "+twoDigits(epsilon, math.Ceil))
 	}
-	if n.Again == nil {
+	if n.Again == nil && l.set.adds(l.m) {
 		ways = append(ways, "SET dp.limit_retry = on")
 	}
 	fixed := fixedLimits

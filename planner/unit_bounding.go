@@ -17,6 +17,7 @@ import (
 func (b *block) unitBounds(p *partitions, s Settings, unit string) (unitBounds, error) {
 	c := unitBounds{
 		maxSum: s.MaxSum, units: b.source.Units(), again: s.LimitRetry, rows: maxGroupRows, groups: 1, penalised: max(p.size, 1),
+		counted: b.hasCounts(),
 	}
 	if p.Private() {
 		c.penalised = privateGroups
@@ -24,7 +25,8 @@ func (b *block) unitBounds(p *partitions, s Settings, unit string) (unitBounds, 
 	if err := b.checkCuts(unit); err != nil {
 		return c, err
 	}
-	adds := b.source.Unique() && b.sums() && (s.MaxSum != nil || b.hasCounts())
+	loose := c.counted && b.adds() || b.computes()
+	adds := b.source.Unique() && (s.MaxSum != nil && b.sums() || loose)
 	if c.unique = b.source.Unique() && !adds; c.unique {
 		return c, nil
 	}
@@ -35,7 +37,7 @@ func (b *block) unitBounds(p *partitions, s Settings, unit string) (unitBounds, 
 	if c.proven = b.source.Fixes(keys); c.proven {
 		c.rows = 1
 	}
-	if c.single = adds && b.hasCounts(); c.single {
+	if c.single = adds && loose; c.single {
 		c.rows, c.proven = 1, true
 	}
 	if !c.single && slices.ContainsFunc(keys, func(e scalar.Expr) bool { return !b.source.PerUnit(e) }) {
@@ -97,6 +99,36 @@ func (b *block) sums() bool {
 		return false
 	})
 }
+
+// adds reports whether values, or products of them, are added up.
+func (b *block) adds() bool { return b.sums() || slices.ContainsFunc(b.aggregates, hasMoments) }
+
+func hasMoments(a *aggregate) bool {
+	switch a.form.(type) {
+	case spreadOf, pairOf:
+		return true
+	}
+	return false
+}
+
+// computes reports whether values are averaged, or have moments, whose bounds arithmetic made: limits of what they add up to are chosen
+// although a unit has one of them.
+func (b *block) computes() bool {
+	return slices.ContainsFunc(b.aggregates, func(a *aggregate) bool {
+		_, averages := a.form.(averageOf)
+		return (averages || hasMoments(a)) && slices.ContainsFunc(a.form.overRows()[:momentArguments(a.form)], combined)
+	})
+}
+
+// momentArguments is how many of the expressions over rows are values, before filters.
+func momentArguments(f form) int {
+	if _, of := f.(pairOf); of {
+		return 2
+	}
+	return 1
+}
+
+func combined(x scalar.Expr) bool { return x != nil && scalar.Combined(x) }
 
 // hasCounts reports whether values are counts or sums over rows of a unit. No bound fits them all, so that
 // the limit of their sum is chosen although a unit has one of them.

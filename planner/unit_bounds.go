@@ -12,6 +12,8 @@ type unitBounds struct {
 	// single says the same of rows with counts and sums over rows: no number of rows bounds them, so that the
 	// limits of what they add up to are chosen.
 	single bool
+	// counted says that values are counts or sums over rows of a unit.
+	counted bool
 	// rows bounds those of a unit in a group, and groups the groups that it is in. Further
 	// rows of a unit are not added up, be it a proof or a limit that bounds them.
 	rows, groups int64

@@ -67,15 +67,22 @@ func (n Neighbours) clips(m *planner.Measure) [][]planner.Clip {
 	return out
 }
 
-// levels lists the limits of several norms: all of one norm, some of two.
+// ofSeveral is how many limits of three norms or more are looked at, about.
+const ofSeveral = 200
+
+// levels lists the limits of several norms: all of one norm, all or some of two.
 func (n Neighbours) levels(norms []planner.Norm) [][]int {
 	out := [][]int{nil}
 	for _, norm := range norms {
 		var longer [][]int
 		limits := Limits(norm)
 		step := 1
-		if len(norms) > 1 && n.Sampled > 0 {
-			step = max(1, int(float64(len(limits))/math.Sqrt(float64(n.Sampled))))
+		sampled := n.Sampled
+		if len(norms) > 2 && sampled == 0 {
+			sampled = ofSeveral
+		}
+		if len(norms) > 1 && sampled > 0 {
+			step = max(1, int(float64(len(limits))/math.Pow(float64(sampled), 1/float64(len(norms)))))
 		}
 		for i := 0; i < len(limits); i += step {
 			for _, levels := range out {

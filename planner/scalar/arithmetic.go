@@ -29,3 +29,27 @@ func Arithmetic(e Expr) bool {
 	}
 	return false
 }
+
+// Combined reports whether arithmetic made the bounds of an expression out of those of several operands that have columns: values are
+// then often far nearer to each other than bounds are, as a difference of two dates is. A number less a column is as wide as that.
+func Combined(e Expr) bool {
+	switch e := e.(type) { //nolint:gochecksumtype // the others compute no number
+	case *Ref:
+		return slices.ContainsFunc(e.Column.Of, Combined)
+	case *call:
+		several := 0
+		for _, x := range e.args {
+			if len(x.Columns()) > 0 {
+				several++
+			}
+		}
+		return several > 1 && Arithmetic(e) || slices.ContainsFunc(e.args, Combined)
+	case *cast:
+		return Combined(e.x)
+	case *choice:
+		return e.kind != least && e.kind != greatest && slices.ContainsFunc(e.results, Combined)
+	case *aggregate:
+		return e.name == "sum" || e.x != nil && Combined(e.x)
+	}
+	return false
+}

@@ -36,11 +36,10 @@ type weights struct {
 	source
 }
 
-// A place is where units are that share a row: on which levels of the norms of a vector, of which
-// there are two at most.
+// A place is where units are that share a row: on which levels of the norms of a vector.
 type place struct {
 	source
-	first, second int16
+	levels [contribution.MaxNorms]int16
 }
 
 // NewCollector returns that of a grouping set, which has no rows yet. A partition without rows has zeros.
@@ -69,11 +68,7 @@ func (c *Collector) parse(read int, row [][]byte) error {
 func placeOf(r planner.Row) place {
 	p := place{source: source{int16(r.Measure), int16(r.Vector)}}
 	for i, l := range r.Levels {
-		if i == 0 {
-			p.first = int16(l)
-		} else {
-			p.second = int16(l)
-		}
+		p.levels[i] = int16(l)
 	}
 	return p
 }
@@ -288,7 +283,10 @@ func (c *Collector) Exact() (*Exact, error) {
 		c.of.units = append(c.of.units, vectors)
 	}
 	for at, n := range c.units {
-		levels := []int{int(at.first), int(at.second)}[:len(c.set.Measures[at.measure].Norms)]
+		var levels []int
+		for i := range c.set.Measures[at.measure].Norms {
+			levels = append(levels, int(at.levels[i]))
+		}
 		c.of.units[at.measure][at.vector].Add(levels, n, nil)
 	}
 	return c.of, nil

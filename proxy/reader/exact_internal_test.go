@@ -227,6 +227,31 @@ func groupedCount(t *testing.T) *planner.GroupingSet {
 }
 
 // setOf plans a statement of one grouping set.
+// TestUnitsOfThreeNorms keeps units of different levels of each of three norms apart.
+func TestUnitsOfThreeNorms(t *testing.T) {
+	set := setOf(t, "SELECT ward, corr(cost, cost * cost) FROM visits GROUP BY ward")
+	m := set.Measures[0]
+	if len(m.Norms) != 3 {
+		t.Fatalf("%d norms", len(m.Norms))
+	}
+	var rows []planner.Row
+	for i, levels := range [][]int{{0, 1, 2}, {0, 3, 2}, {0, 1, 4}} {
+		rows = append(rows, planner.Row{Keys: texts("1"), Levels: levels, Units: []byte(fmt.Sprint(1 + i*i*10))})
+	}
+	exact, err := take(set, rows...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for norm, want := range []map[int]int64{1: {0: 53, 1: 11, 3: 0}, 2: {1: 53, 2: 41, 4: 0}} {
+		above := exact.Units(0, 0).Above(norm, 6)
+		for level, n := range want {
+			if got := mechanisms.Release(silent{}, nil, above[level]).Int().Int64(); got != n {
+				t.Errorf("%d units are above level %d of norm %d, want %d", got, level, norm, n)
+			}
+		}
+	}
+}
+
 func setOf(t testing.TB, sql string) *planner.GroupingSet {
 	t.Helper()
 	return plantest.GroupingSet(t, sql, planner.Settings{
