@@ -25,6 +25,7 @@ func exposed(data string) string {
 		return "rows of people may come unencrypted from the protected database" + remedy
 	case unverified:
 		return "rows of people come encrypted, and from whatever server answers in the place of the protected database" + remedy
+	case closed:
 	}
 	return ""
 }
