@@ -77,7 +77,7 @@ func (r *reader) factor(ref *scalar.Ref) (term, bool) {
 		return term{}, false
 	}
 	l, err := latticeOf(ref, digits, true, r.sp.env.Bounds(ref))
-	return term{arg: ref, values: l, wide: true}, err == nil
+	return term{arg: ref, values: l, wide: true}, err == nil && l.digits == digits
 }
 
 // taken is how many operations the factors take that the terms of the read do not have anyway.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/big"
 
+	"dpproxy/contribution"
 	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
@@ -33,16 +34,14 @@ const (
 	// floatBits is the resolution of floating-point values: their bounds span
 	// about 2³⁰ steps.
 	floatBits = 30
-	// freeDigits are the decimals kept of numeric values without a known scale, fewer where their
-	// bounds would have more than 2^freeBits steps: sums of some hundreds of them have limits then.
+	// freeDigits are the decimals kept of numeric values without a known scale, and maxDigits those of others,
+	// at most; fewer where the bounds of one row would be above the largest limit of a sum in groups.
 	freeDigits = 6
-	freeBits   = 32
+	maxDigits  = 12
 	// floatDigits are those shown of floating-point values.
 	floatDigits = 9
 	// unboundedBits are the bits of values that have no bounds, in steps.
 	unboundedBits = 40
-	// maxDigits are the decimals kept of numeric values at most.
-	maxDigits = 12
 )
 
 var errTooWide = errors.New("bounds too wide for the lattice")
@@ -54,11 +53,12 @@ func latticeOf(e scalar.Expr, digits int, known bool, in scalar.Interval) (latti
 	l := lattice{family: e.Type().Family(), scale: big.NewInt(1)}
 	switch l.family { //nolint:exhaustive // the others count in whole units
 	case pgtype.NumericFamily:
-		l.digits = freeScale(in)
+		exact := freeDigits
 		if known {
-			l.digits = min(digits, maxDigits)
+			exact = digits
 		}
-		l.rounds = !known || digits > maxDigits
+		l.digits = numericDigits(in, min(exact, maxDigits))
+		l.rounds = !known || digits > l.digits
 		l.scale.Exp(big.NewInt(10), big.NewInt(int64(l.digits)), nil)
 	case pgtype.FloatFamily:
 		l.scale.Lsh(l.scale, floatShift(in))
@@ -89,15 +89,13 @@ func (l *lattice) value(n int64) *big.Rat {
 	return new(big.Rat).Mul(new(big.Rat).SetInt64(n), l.step)
 }
 
-// freeScale returns how many decimals are kept of numeric values without a known scale.
-func freeScale(in scalar.Interval) int {
-	for digits := freeDigits; digits > 0; digits-- {
-		scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)
-		if scaled(larger(in), scale).Cmp(new(big.Rat).SetInt64(1<<freeBits)) <= 0 {
-			return digits
-		}
+// numericDigits returns how many decimals are kept of numeric values, at most so many.
+func numericDigits(in scalar.Interval, most int) int {
+	digits, limit := most, new(big.Rat).SetInt64(1<<contribution.GroupedSumBits)
+	for digits > 0 && scaled(larger(in), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)).Cmp(limit) > 0 {
+		digits--
 	}
-	return 0
+	return digits
 }
 
 // larger is the larger of the bounds, in size.
