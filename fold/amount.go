@@ -70,6 +70,50 @@ func (a amount) part(bits uint, by uint64) amount {
 	return out
 }
 
+// beyondAll is larger than all sums.
+var beyondAll = amount{high: math.MaxInt64 / 2}
+
+// readAmount reads a whole number, an integer or a numeric, 0 of NULL. One of 2^126 or more in size, or NaN, is beyondAll.
+func readAmount(kind NumberKind, value []byte) (a amount, ok bool) {
+	if value == nil {
+		return amount{}, true
+	}
+	if kind == Whole {
+		x, ok := readWhole(value)
+		return amountOf(x), ok
+	}
+	n, ok := readNumeric(value)
+	if !ok {
+		return amount{}, false
+	}
+	switch n.sign {
+	case notANumber, infinite:
+		return beyondAll, true
+	case minusEndles:
+		return beyondAll.negated(), true
+	}
+	a = n.whole()
+	if n.sign == negative {
+		a = a.negated()
+	}
+	return a, true
+}
+
+// whole returns the size of a numeric without its decimals, at most beyondAll.
+func (n numeric) whole() amount {
+	size := wide{}
+	for i := range n.weight + 1 {
+		digit := uint64(0)
+		if 2*i < len(n.digits) {
+			digit = uint64(n.digit(i))
+		}
+		if size = size.times(10_000).plus(wide{0, digit}); !size.less(wide{math.MaxInt64 / 2, 0}) {
+			return beyondAll
+		}
+	}
+	return amount{int64(size.high), size.low}
+}
+
 func (a amount) big() *big.Int {
 	out := new(big.Int).Lsh(big.NewInt(a.high), 64)
 	return out.Add(out, new(big.Int).SetUint64(a.low))

@@ -89,6 +89,9 @@ func (f *Fold) Take(values [][]byte) (err error) {
 	if f.full {
 		return nil
 	}
+	if f.adds != nil && f.spec.Sums.Summed != nil {
+		return f.addUnit(values)
+	}
 	if len(values) == 0 {
 		return errRow
 	}

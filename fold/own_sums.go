@@ -13,6 +13,18 @@ func (f *Fold) addRow(values [][]byte, again bool) error {
 	return err
 }
 
+// addUnit adds a row that is all of its unit.
+func (f *Fold) addUnit(values [][]byte) error {
+	if err := f.adds.ofUnit(values); err != nil {
+		return err
+	}
+	f.finishUnit(nil, allRows, f.adds.sums)
+	return nil
+}
+
+// allRows is the group of all rows.
+var allRows = []uint32{0}
+
 // Totals is [Fold.Finish] of a Fold of Sums.
 func (f *Fold) Totals(ctx context.Context, give func(Total) error) (again bool, err error) {
 	defer guard(&err)
@@ -43,7 +55,7 @@ func (f *Fold) finishUnit(name []byte, groups []uint32, sums []amount) {
 	s.own.begin(len(s.spec.Summands))
 	f.lastUnit = append(f.lastUnit[:0], name...)
 	f.picked = append(f.picked[:0], groups...)
-	kept, each := f.kept(), len(s.spec.Additions)
+	kept, each := f.kept(), s.each
 	for i, group := range groups {
 		if kept == nil || kept[group] {
 			s.own.groups = append(s.own.groups, group)

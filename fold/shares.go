@@ -26,8 +26,8 @@ type shares struct {
 // A share is a part of the units.
 type share struct {
 	units names
-	// rows have those that are not yet brought together: the identity of the unit behind its length, which is 0 where it is that of the row
-	// before; the group; and the numbers that are added up.
+	// rows have those that are not yet brought together: the identity of the unit behind its length, which is 0 where it is
+	// that of the row before; the group; and the numbers that are added up.
 	rows [][]byte
 	used int // bytes in rows
 	most int

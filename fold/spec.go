@@ -183,6 +183,9 @@ func (g *Grid) number(x int64) int64 {
 
 // Lines says all of it in words.
 func (s *Spec) Lines() []string {
+	if s.Sums != nil && s.Sums.Summed != nil {
+		return append([]string{"each row is of another unit"}, s.Sums.lines(1)...)
+	}
 	lines := []string{"column 1: the unit, told apart " + s.Unit.String()}
 	at := 2
 	for _, k := range s.Keys {

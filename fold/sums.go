@@ -14,12 +14,15 @@ type tuple struct {
 // summing adds units up.
 type summing struct {
 	spec   *Sums
+	each   int // sums of a unit in a group
 	bounds []bound
 	most   []amount // of summands
 
 	row tuple
 	// added are the parts of the row in the additions.
 	added []int64
+	// sums are those of a row that is all of its unit.
+	sums []amount
 	// had has what units have in groups. Where rows come unit by unit they are those of one unit.
 	had *shares
 
@@ -40,7 +43,7 @@ type weight struct{ of, pairs int64 }
 func newSumming(spec *Sums) *summing {
 	s := &summing{spec: spec, units: map[uint64]int64{}, cells: newIndex(manyParts), places: places(spec)}
 	s.row = tuple{make([]int64, len(spec.Columns)), make([]bool, len(spec.Columns))}
-	s.added = make([]int64, len(spec.Additions))
+	s.each, s.added = max(len(spec.Summed), len(spec.Additions)), make([]int64, len(spec.Additions))
 	widest := 0
 	for _, v := range spec.Vectors {
 		widest = max(widest, 2*len(v.Summands))
@@ -61,7 +64,7 @@ func (s *summing) begin(byUnit bool, most int) {
 	if byUnit {
 		parts = 1
 	}
-	s.had = newShares(len(s.spec.Additions), parts, most)
+	s.had = newShares(s.each, parts, most)
 }
 
 // take adds a row of a unit; again says that the row before was one of it.
@@ -81,6 +84,22 @@ func (s *summing) take(unit []byte, again bool, group uint32, values [][]byte) (
 		s.added[i], _ = s.spec.Additions[i].of(s.row)
 	}
 	s.had.add(unit, again, group, s.added)
+	return nil
+}
+
+// ofUnit reads the sums of a unit, of which NULL is 0.
+func (s *summing) ofUnit(values [][]byte) error {
+	if len(values) != s.each {
+		return errRow
+	}
+	s.sums = s.sums[:0]
+	for i, v := range values {
+		x, ok := readAmount(s.spec.Summed[i], v)
+		if !ok {
+			return errRow
+		}
+		s.sums = append(s.sums, x)
+	}
 	return nil
 }
 
@@ -171,5 +190,6 @@ func (s *summing) drop() {
 	}
 	clear(s.row.of)
 	clear(s.added)
+	clear(s.sums)
 	s.own.drop()
 }

@@ -200,6 +200,7 @@ func TestSumsLinesSayAll(t *testing.T) {
 	}
 	said := strings.Join(spec().Lines(), "\n")
 	for name, change := range map[string]func(*Sums){
+		"Summed":  func(s *Sums) { s.Summed = []NumberKind{Whole} },
 		"Columns": func(s *Sums) { s.Columns[1].High++ }, "Truth": func(s *Sums) { s.Columns[0].Kind = Whole },
 		"Filter": func(s *Sums) { s.Additions[0].Filter = 0 }, "Factors": func(s *Sums) { s.Additions[1].Factors = nil },
 		"Unit": func(s *Sums) { s.Additions[0].Unit++ }, "Offset": func(s *Sums) { s.Additions[0].Offset++ },
@@ -232,7 +233,7 @@ func TestSumsLinesSayAll(t *testing.T) {
 	} {
 		fields += of.NumField()
 	}
-	if fields != 36 {
+	if fields != 37 {
 		t.Errorf("%d fields: is one of them new, it is to be said in words", fields)
 	}
 }

@@ -9,6 +9,13 @@ import (
 // lines says all of the sums in words; their first column is the one with number at.
 func (s *Sums) lines(at int) []string {
 	var lines []string
+	for i, kind := range s.Summed {
+		form := "an integer"
+		if kind == DecimalNumber {
+			form = "a numeric"
+		}
+		lines = append(lines, fmt.Sprintf("column %d: s%d of the unit, %s", i+1, i+1, form))
+	}
 	for i, c := range s.Columns {
 		lines = append(lines, fmt.Sprintf("column %d: %s, %v", at+i, columnName(i), c))
 	}

@@ -4,6 +4,9 @@ import "math/big"
 
 // Sums are numbers of rows and sums of numbers, of which each unit counts with one weight for each vector.
 type Sums struct {
+	// Summed are the kinds of the sums that a row has where it is all of one unit, in one group: whole numbers, or numerics without
+	// decimals. They are in the places of additions, and rows have no other column. Nil where rows are added up.
+	Summed []NumberKind
 	// Columns are those behind the keys.
 	Columns   []Number
 	Additions []Addition

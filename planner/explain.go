@@ -166,6 +166,8 @@ func (r *Read) explain(w *tree, depth int, b *block) {
 	switch {
 	case r.Ordered:
 		w.line(depth, "sql, aggregated in the order of an index (enable_hashagg = off)")
+	case r.Fold != nil && r.Fold.Sums != nil && r.Fold.Sums.Summed != nil:
+		w.line(depth, "sql, a row for each unit")
 	case r.Fold != nil && r.Fold.ByUnit:
 		w.line(depth, "sql, rows in the order of an index")
 	case r.Fold != nil:

@@ -125,14 +125,26 @@ func (c *addedColumns) addition(st *statistic) (fold.Addition, error) {
 
 // addSums says how the rows of plain statistics are added up, and writes their columns.
 func (s *stages) addSums(spec *fold.Spec) ([]sqltext.Column, error) {
-	c, norms, sums := &addedColumns{stages: s}, s.normColumns(), &fold.Sums{Weights: s.foldWeights()}
+	c := &addedColumns{stages: s}
+	spec.Sums = s.foldSums()
 	for _, st := range s.read.statistics {
 		a, err := c.addition(st)
 		if err != nil {
 			return nil, err
 		}
-		sums.Additions = append(sums.Additions, a)
+		spec.Sums.Additions = append(spec.Sums.Additions, a)
 	}
+	spec.Sums.Columns = c.columns
+	cols := make([]sqltext.Column, len(c.sql))
+	for i, sql := range c.sql {
+		cols[i] = sqltext.Column{SQL: sql, As: sqltext.Statistic(i)}
+	}
+	return cols, nil
+}
+
+// foldSums says how the sums of units are bounded.
+func (s *stages) foldSums() *fold.Sums {
+	norms, sums := s.normColumns(), &fold.Sums{Weights: s.foldWeights()}
 	for _, x := range s.summands() {
 		sums.Summands = append(sums.Summands, s.foldSummand(x, norms))
 	}
@@ -143,12 +155,29 @@ func (s *stages) addSums(spec *fold.Spec) ([]sqltext.Column, error) {
 	for _, levels := range s.vectors(norms) {
 		sums.Vectors = append(sums.Vectors, s.foldVector(levels))
 	}
-	sums.Columns, spec.Sums = c.columns, sums
-	cols := make([]sqltext.Column, len(c.sql))
-	for i, sql := range c.sql {
-		cols[i] = sqltext.Column{SQL: sql, As: sqltext.Statistic(i)}
+	return sums
+}
+
+// ofUnits writes the statistics of each unit, over all rows together, and says how they are bounded.
+func (s *stages) ofUnits() (*sqltext.Select, error) {
+	from, err := s.source()
+	if err != nil {
+		return nil, err
 	}
-	return cols, nil
+	cols, err := s.sums()
+	if err != nil {
+		return nil, err
+	}
+	sums := s.foldSums()
+	for i, st := range s.read.statistics {
+		kind := fold.Whole
+		if !st.counts() {
+			kind, cols[i].SQL = fold.DecimalNumber, "CAST("+cols[i].SQL+" AS pg_catalog.numeric)"
+		}
+		sums.Summed = append(sums.Summed, kind)
+	}
+	s.read.Fold, s.read.Ordered = &fold.Spec{ByUnit: true, Sums: sums}, s.sp.unitOrdered()
+	return &sqltext.Select{Columns: cols, From: from, GroupBy: []string{sqltext.Unit}}, nil
 }
 
 // foldSummand is the part of a unit in a group, saturated: by numbers that are public, and by a proof of its rows (S15).
@@ -176,7 +205,7 @@ func (s *stages) foldSummand(x summand, norms []normColumn) fold.Summand {
 // foldBound is a norm by which units are told apart.
 func (s *stages) foldBound(n norm) fold.Bound {
 	of, m := n.of.m.Norms[n.of.norm], n.of.m
-	summand := slices.IndexFunc(s.summands(), func(x summand) bool { return x.name == n.of.of.name })
+	summand := slices.Index(s.summands(), n.of.of)
 	if !m.cuts() {
 		return fold.Bound{Summand: summand, Level: of.Grid.Below() + of.Fixed}
 	}

@@ -8,6 +8,8 @@ import (
 
 func literalOf(n int64, whole string) string { return fmt.Sprintf("CAST(%d AS %s)", n, whole) }
 
+const int8Type = "pg_catalog.int8"
+
 func int8Literal(n int64) string { return fmt.Sprintf("CAST(%d AS pg_catalog.int8)", n) }
 
 func numericLiteral(r *big.Rat) string {

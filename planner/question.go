@@ -7,7 +7,6 @@ import (
 
 	"dpproxy/dp"
 	"dpproxy/planner/scalar"
-	"dpproxy/planner/sqltext"
 )
 
 // Question returns all of the block that its answer depends on: the reads, their constants, the
@@ -43,7 +42,7 @@ func (b *BlockPlan) reading(values []scalar.Value) [][]byte {
 				parts = append(parts, []byte(strings.Join(r.Fold.Lines(), "\n")))
 			}
 			for _, st := range r.statements() {
-				parts = append(parts, []byte(strings.TrimSuffix(st.SQL, ", "+sqltext.Unsortable))) // which means nothing
+				parts = append(parts, []byte(st.SQL))
 				for _, param := range st.Params {
 					parts = append(parts, param.question(values)...)
 				}

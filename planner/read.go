@@ -49,9 +49,8 @@ func (r *Read) statements() []*Statement {
 	return []*Statement{r.Lists, &r.Statement}
 }
 
-// reader writes the statements of one grouping set. Where there are keys these return the rows r, which package fold adds up.
-// Without keys they add them up, in stages that are named in the SQL: the statistics of each unit (g); the same, saturated (p);
-// and with the level of each unit by its norms (e), by which units are added up.
+// reader writes the statements of one grouping set. Where there are keys these return the rows r, which package fold adds up;
+// without keys the statistics of each unit.
 type reader struct {
 	parameters
 	sp  *specializer
@@ -137,9 +136,6 @@ func (r *reader) write(read *Read) (string, error) {
 		return "", pgerr.New(pgerr.ProgramLimitExceeded, "the statement would read %d columns, at most %d can be read",
 			n, sqltext.MaxColumns).At(r.set.at).
 			WithHint("Ask for fewer aggregates in one statement. An average is read as several columns.")
-	}
-	if s.own == nil && !r.set.bounds.unique && !s.folds() {
-		s.describe()
 	}
 	even, joins := sqltext.Even(q)
 	if unread := sqltext.Unread(even, joins); unread != "" {

@@ -22,7 +22,7 @@ type Cell struct {
 	Sum, Directions []byte
 }
 
-// Parse reads a row; ok is false for a row that the read's SQL cannot have returned.
+// Parse reads a row of units with one row each; ok is false for a row that the read's SQL cannot have returned.
 func (r *Read) Parse(row [][]byte) (out Row, ok bool) {
 	ok = r.ParseInto(&out, row)
 	return out, ok
@@ -39,21 +39,18 @@ func (r *Read) ParseInto(out *Row, row [][]byte) (ok bool) {
 	if len(r.statistics) == 1 {
 		own = r.statistics[0].own()
 	}
-	switch {
-	case own != nil:
-		out.Cells, ok = own.places(row)
-		for i := range out.Cells {
-			out.Cells[i].At += r.statistics[0].place
-		}
-		return ok
-	case r.levels == nil:
-		return r.parseOnce(out, row)
+	if own == nil {
+		return r.parsePlain(out, row)
 	}
-	return r.parseLevels(out, row)
+	out.Cells, ok = own.places(row)
+	for i := range out.Cells {
+		out.Cells[i].At += r.statistics[0].place
+	}
+	return ok
 }
 
-// parseOnce reads the integers of units with one row.
-func (r *Read) parseOnce(out *Row, row [][]byte) bool {
+// parsePlain reads the integers of plain statistics.
+func (r *Read) parsePlain(out *Row, row [][]byte) bool {
 	want := len(r.statistics)
 	if r.units {
 		want++
@@ -70,14 +67,14 @@ func (r *Read) parseOnce(out *Row, row [][]byte) bool {
 	return true
 }
 
-// A levelColumn is a column of levels, as a row is parsed by it.
+// A levelColumn is a norm by which units have levels.
 type levelColumn struct {
 	measure *Measure
 	norm    int
 	vector  int
 }
 
-// A sumColumn is a summand, as a row is parsed by it.
+// A sumColumn is a summand.
 type sumColumn struct {
 	place   int
 	vector  int
@@ -87,43 +84,6 @@ type sumColumn struct {
 
 // width is how many columns the sums of the read have.
 func (r *Read) width() int { return r.keys + len(r.levels) + 1 + 2*len(r.sums) }
-
-// parseLevels reads the integers of the units of one level.
-func (r *Read) parseLevels(out *Row, row [][]byte) bool {
-	n := len(r.levels)
-	if len(row) != n+1+2*len(r.sums) {
-		return false
-	}
-	levels, row := row[:n], row[n:]
-	var of *levelColumn
-	for i, text := range levels {
-		if text == nil {
-			continue
-		}
-		l, ok := r.levels[i].measure.Norms[r.levels[i].norm].level(text)
-		if !ok || of != nil && of.measure != r.levels[i].measure {
-			return false
-		}
-		of, out.Levels = &r.levels[i], append(out.Levels, l)
-	}
-	if of == nil {
-		return false
-	}
-	out.Measure, out.Vector, out.Units = of.measure.at, of.vector, row[0]
-	for i, s := range r.sums {
-		if s.measure == of.measure && (s.vector == of.vector || s.shared) {
-			out.Cells = append(out.Cells, Cell{s.place, row[1+2*i], row[2+2*i]})
-		}
-	}
-	return len(out.Levels) == len(of.measure.Norms)
-}
-
-// level reads one that was counted from the least one.
-func (n Norm) level(text []byte) (level int, ok bool) {
-	l, ok := smallInt(text)
-	l -= n.Grid.Below()
-	return l, ok && n.Has(l)
-}
 
 // Has reports whether units can have a level.
 func (n Norm) Has(level int) bool { return level >= -n.Grid.Below() && level <= n.Grid.Len() }

@@ -8,7 +8,7 @@ import (
 )
 
 // stages writes the SQL of one read. Where units have several rows, DATA returns these as it has them, of a valueForm and of groups;
-// of all rows together it adds plain statistics up by unit.
+// of all rows together it adds plain statistics up by unit, and returns a row for each. Package fold does the rest.
 type stages struct {
 	*reader
 	read *Read
@@ -22,14 +22,7 @@ func (s *stages) statement() (*sqltext.Select, error) {
 	if s.own != nil || s.folds() {
 		return s.folded()
 	}
-	s.read.Ordered = s.sp.unitOrdered()
-	g, err := s.perUnit()
-	if err != nil {
-		return nil, err
-	}
-	q := s.total()
-	q.With = []sqltext.Named{{Name: sqltext.UnitGroups, Query: g}, {Name: sqltext.Bounded, Query: s.bounded()}}
-	return q, nil
+	return s.ofUnits()
 }
 
 // source writes the rows, with the b of a valueForm: NULL in rows that do not count.
@@ -67,17 +60,6 @@ func (s *stages) source() (sqltext.Item, error) {
 
 func (s *stages) filter(st *statistic) string { return sqltext.Filter(indexOf(s.filters, st.filter)) }
 
-// perUnit is g: the statistics of each unit.
-func (s *stages) perUnit() (*sqltext.Select, error) {
-	from, err := s.source()
-	if err != nil {
-		return nil, err
-	}
-	sums, err := s.sums()
-	by := []string{sqltext.Unit}
-	return &sqltext.Select{Columns: append(sqltext.Columns("", by...), sums...), From: from, GroupBy: by}, err
-}
-
 // sums writes plain statistics over rows.
 func (s *stages) sums() ([]sqltext.Column, error) {
 	var out []sqltext.Column
@@ -101,18 +83,6 @@ func (s *stages) sums() ([]sqltext.Column, error) {
 		out = append(out, sqltext.Column{SQL: x, As: sqltext.Statistic(i)})
 	}
 	return out, nil
-}
-
-// bounded is p: the same, saturated.
-func (s *stages) bounded() *sqltext.Select {
-	cols := sqltext.Columns(sqltext.UnitGroups, sqltext.Unit)
-	// The fence keeps Postgres from computing a sum anew wherever it is used.
-	fence := false
-	for _, x := range s.summands() {
-		cols = append(cols, sqltext.Column{SQL: x.ofUnit(s), As: x.name})
-		fence = fence || !x.st.counts()
-	}
-	return &sqltext.Select{Columns: cols, From: &sqltext.Table{SQL: sqltext.UnitGroups}, Fence: fence}
 }
 
 // bucket writes the b of a group of rows: of values of a list their number.
@@ -194,7 +164,7 @@ func (s *stages) onceTotal(grouped sqltext.Item) (*sqltext.Select, error) {
 		cols = append(cols, value)
 		cols = append(cols, sqltext.Columns(sqltext.UnitGroups, sqltext.Count)...)
 		p := &sqltext.Select{Columns: cols, From: from, Where: where}
-		return s.own.total(s.keys(), s.keys(), &sqltext.Query{Select: p, As: sqltext.Bounded}), nil
+		return s.own.total(s.keys(), s.keys(), &sqltext.Query{Select: p, As: sqltext.Numbered}), nil
 	}
 	cols := sqltext.Columns("", numbers...)
 	if s.read.units {

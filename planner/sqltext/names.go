@@ -5,9 +5,8 @@ import "strconv"
 // The relations of a statement are named by a letter. t0, t1, ... are those of the block's FROM.
 const (
 	Rows       = "r" // rows of the block
-	UnitGroups = "g" // statistics of each unit in each partition
-	Bounded    = "p" // g saturated, with the numbers of public keys
-	Levelled   = "e" // p with the levels of the unit
+	UnitGroups = "g" // statistics of each partition
+	Numbered   = "p" // g with the numbers of public keys
 	Histogram  = "h" // rows of all units by the value b
 	Levels     = "l" // the levels of a histogram's tree
 	Relation   = "m" // rows of a relation that is bounded before it is joined
@@ -26,11 +25,6 @@ const (
 	Away    = "away" // the distance of a value from the pivot of a histogram's buckets
 )
 
-// Unsortable is a constant of a type whose values are hashed and never sorted: grouped by it as well, rows are added up in a
-// hash table, and not sorted before, however many rows Postgres thinks there are, and also where enable_hashagg is off. It is for
-// groups of which there can be a public number at most, and stands last.
-const Unsortable = "CAST('0' AS pg_catalog.xid)"
-
 // Key names the i-th grouping key.
 func Key(i int) string { return numbered("k", i) }
 
@@ -48,15 +42,6 @@ func Filter(i int) string { return numbered("f", i) }
 
 // Statistic names the i-th statistic.
 func Statistic(i int) string { return numbered("m", i) }
-
-// Vector names the i-th statistic about the j-th of several centres.
-func Vector(i, j int) string { return Statistic(i) + "_" + strconv.Itoa(j+1) }
-
-// Level names the level of a unit by its i-th norm.
-func Level(i int) string { return numbered("v", i) }
-
-// Length names what the statistics of a unit are divided by for its i-th norm.
-func Length(i int) string { return numbered("z", i) }
 
 // List names the relation of the public values of the i-th key, with their numbers.
 func List(i int) string { return numbered("d", i) }

@@ -1,0 +1,123 @@
+package planner
+
+import (
+	"math/big"
+	"slices"
+)
+
+// A summand is a column that is added up over units: of a statistic or, where its centre is chosen,
+// of the statistic about one of them.
+type summand struct {
+	st     *statistic
+	at     int // among the statistics of the read
+	vector int
+}
+
+// summands lists those of the read.
+func (s *stages) summands() []summand {
+	var out []summand
+	for i, st := range s.read.statistics {
+		offset, ok := st.statisticForm.(offsetSum)
+		if !ok || st.measure.weighting != byCountAndSum {
+			out = append(out, summand{st, i, 0})
+			continue
+		}
+		for j := range offset.centres {
+			out = append(out, summand{st, i, j})
+		}
+	}
+	return out
+}
+
+// narrowSum bounds numbers that are computed in int8.
+const narrowSum = 1 << 62
+
+// most bounds what a unit adds in one partition.
+func (x summand) most(s *stages) *big.Int {
+	rows := s.set.bounds.rows
+	if x.st.measure.weighting == byCount && !x.st.counts() {
+		most := big.NewInt(x.st.each)
+		return most.Mul(most, big.NewInt(rows))
+	}
+	if f, ok := x.st.statisticForm.(momentForm); ok {
+		return mostBetween(x.st.measure, f)
+	}
+	most, limit := x.st.statisticForm.(normForm).adds(rows), big.NewInt(x.st.measure.Norms[x.st.measure.normOf(x.st)].saturation)
+	if most.Cmp(limit) > 0 {
+		return limit
+	}
+	return most
+}
+
+// counting is the place of the count that weights of a measure are by.
+func (s *stages) counting(m *Measure) int {
+	return slices.IndexFunc(s.read.statistics, func(st *statistic) bool { return st.measure == m && st.counts() })
+}
+
+// A normColumn is one norm of one vector of a measure, and the summand that it is of.
+type normColumn struct {
+	m      *Measure
+	norm   int
+	vector int
+	of     summand
+}
+
+// normColumns lists the norms by which units are told apart.
+func (s *stages) normColumns() []normColumn {
+	var out []normColumn
+	for _, x := range s.summands() {
+		m := x.st.measure
+		for norm, of := range m.statistics[:len(m.Norms)] {
+			if s.set.statistics[of] == x.st {
+				out = append(out, normColumn{m, norm, x.vector, x})
+			}
+		}
+	}
+	return out
+}
+
+// A norm is one norm of the unit of a row.
+type norm struct {
+	s  *stages
+	of normColumn
+}
+
+// coordinate says that the norm is the size of one number: without groups, or of each by itself.
+func (n norm) coordinate() bool { return len(n.s.set.keys) == 0 || n.of.m.byGroup.holds() }
+
+// squared says that the norm is the root of what is summed.
+func (n norm) squared() bool { return !n.coordinate() && !n.of.m.laplace }
+
+// vectors lists, for each vector of a measure, the norms that it is weighted by: the last one
+// is its own.
+func (s *stages) vectors(norms []normColumn) [][]int {
+	var out [][]int
+	for i, n := range norms {
+		if n.norm < len(n.m.Norms)-1 {
+			continue
+		}
+		var levels []int
+		for j, o := range norms[:i] {
+			if o.m == n.m && o.norm < n.norm {
+				levels = append(levels, j)
+			}
+		}
+		out = append(out, append(slices.Clip(levels), i))
+	}
+	return out
+}
+
+// describe tells the read how its rows are parsed.
+func (s *stages) describe() {
+	for _, n := range s.normColumns() {
+		s.read.levels = append(s.read.levels, levelColumn{n.m, n.norm, n.vector})
+	}
+	for _, x := range s.summands() {
+		column := sumColumn{place: x.st.place, vector: x.vector, measure: x.st.measure}
+		column.shared = x.st.counts() || x.st.measure.weighting != byCountAndSum
+		s.read.sums = append(s.read.sums, column)
+	}
+	if s.read.levels == nil {
+		s.read.levels = []levelColumn{}
+	}
+}
