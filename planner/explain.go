@@ -97,7 +97,11 @@ func (b *BlockPlan) explain(w *tree, unit string, hidden bool) {
 		w.line(2, "counts and sums: no cell is negative, and they add up (dp.consistent); errors are of the cells before")
 	}
 	if b.none {
-		w.line(2, "reads nothing: no row meets the conditions")
+		meets := "no row"
+		if len(straysOf(b)) > 0 {
+			meets = "no value that the policy declares"
+		}
+		w.line(2, "reads nothing: %s meets the conditions", meets)
 		return
 	}
 	for _, p := range b.Sets {

@@ -9,11 +9,14 @@ import "slices"
 // statement and of these values, which the analyst can ask for anyway, and its loss is 0. So nothing is charged, read or drawn, and
 // the answer is exact: no groups but that of GROUP BY (), whose counts are 0 and whose other aggregates are NULL.
 //
+// Where it is the public values of a key that no condition is true of, there are no groups either, and so no loss. But rows can meet the
+// conditions that have other values than the policy declares: the answer has none of them and says so.
+//
 // Conditions of a view that no analyst may see do not count: the answer would tell them.
 
-// planNone plans a block that has no rows.
-func (b *block) planNone() *BlockPlan {
-	bp := &BlockPlan{block: b, none: true}
+// planNone plans a block that has no rows but those that are astray.
+func (b *block) planNone(strays ...stray) *BlockPlan {
+	bp := &BlockPlan{block: b, none: true, strays: strays}
 	for _, keys := range b.sets {
 		g := &GroupingSet{}
 		g.keys, g.at, g.lists = keys, b.at, []*list{}

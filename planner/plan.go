@@ -45,7 +45,7 @@ type BlockPlan struct {
 
 	// twin is the number, from 1, of an earlier block that asks the same: its releases are this one's too. 0: there is none.
 	twin int
-	// none says that the block has no rows whatever the data: see none.go.
+	// none says that the block has no groups, or no rows, whatever the data: see none.go.
 	none bool
 	// strays are rows of which conditions are not computed as they are.
 	strays []stray

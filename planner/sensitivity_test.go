@@ -334,6 +334,16 @@ func analyzed(t testing.TB, cat *policy.Model, sql string) *planner.Query {
 // planWith changes the settings first.
 func planWith(t testing.TB, conn *pgconn.PgConn, cat *policy.Model, sql string, change func(*planner.Settings)) specialized {
 	t.Helper()
+	p, err := planned(t, conn, cat, sql, change)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return p
+}
+
+// planned plans a statement that can be refused for its constants.
+func planned(t testing.TB, conn *pgconn.PgConn, cat *policy.Model, sql string, change func(*planner.Settings)) (specialized, error) {
+	t.Helper()
 	q := analyzed(t, cat, sql)
 	vals := evaluate(t, conn, q, nil, nil)
 	s := planner.Settings{
@@ -342,10 +352,7 @@ func planWith(t testing.TB, conn *pgconn.PgConn, cat *policy.Model, sql string, 
 	}
 	change(&s)
 	p, err := q.Specialize(vals, s)
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	return specialized{p, vals}
+	return specialized{p, vals}, err
 }
 
 // read runs the SQL of the plan's only block.

@@ -114,7 +114,10 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 		return nil, err
 	}
 	sp := newSpecializer(b, env)
-	bp := &BlockPlan{block: b, alpha: s.Alpha, strays: sp.ofConditions()}
+	bp := &BlockPlan{block: b, alpha: s.Alpha}
+	if b.reads() {
+		bp.strays = sp.ofConditions()
+	}
 	n, err := b.evalCost(env)
 	if err != nil {
 		return nil, err
@@ -125,7 +128,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 			return nil, err
 		}
 		if none && len(b.sets) == 1 && !g.Private() && g.size == 0 { // none of the public groups meets the conditions
-			return b.planNone(), nil
+			return b.planNone(withStrays(g.strays, bp.strays)...), nil
 		}
 		if err := q.chooseTop(b, g, env, s); err != nil {
 			return nil, err
@@ -236,6 +239,7 @@ func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*Groupi
 	if g.outputs, err = sp.specializeAll(&collector{sp.arguments, &g.aggregation}); err != nil {
 		return nil, err
 	}
+	g.strays = withStrays(g.strays, sp.ofModes(g.outputs))
 	g.weigh()
 	return g, nil
 }

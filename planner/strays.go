@@ -20,6 +20,8 @@ type strayAs int
 const (
 	inNoGroup strayAs = iota
 	perhapsInNone
+	inNoMode
+	perhapsInNoMode
 	atTheEnd // they count as if the nearer bound were their value
 )
 
@@ -54,16 +56,20 @@ func (s stray) String() string {
 		return s.which() + " are in no group"
 	case perhapsInNone:
 		return s.which() + " can be in no group"
+	case inNoMode:
+		return s.which() + " do not count for mode()"
+	case perhapsInNoMode:
+		return s.which() + " can be missing from mode()"
 	case atTheEnd:
+	}
+	if s.use.Column != nil && s.use.Column.Untold {
+		return s.which() + " count as if it were the nearest one declared"
 	}
 	return s.which() + " count as if it were the nearer end of that"
 }
 
 // straysOf returns those of a block, each column once.
 func straysOf(b *BlockPlan) (all []stray) {
-	if !b.block.reads() {
-		return nil
-	}
 	for _, g := range b.Sets {
 		all = withStrays(all, g.strays)
 	}
@@ -86,9 +92,31 @@ func withStrays(all, more []stray) []stray {
 // strays returns those of the keys of a grouping set, each column once. Lists are the public values of the keys; nil if they are private.
 func (sp *specializer) strays(set []int, lists []*list) (all []stray) {
 	for _, i := range set {
-		if e := sp.b.keys[i].expr; !every(e.Columns(), sp.b.source.ShowsPublic) {
-			all = withStrays(all, sp.ofKey(e, i, lists))
+		e := sp.b.keys[i].expr
+		if every(e.Columns(), sp.b.source.ShowsPublic) {
+			continue
 		}
+		key := replacement{expr: e, where: sp.b.source.AllConjuncts(), private: lists == nil, none: inNoGroup, perhaps: perhapsInNone}
+		key.values, key.null = valuesOf(lists, i)
+		all = withStrays(all, sp.replaced(key))
+	}
+	return all
+}
+
+// ofModes returns those of the values that modes are chosen among. NULL is none of them in Postgres either.
+func (sp *specializer) ofModes(outputs []output) (all []stray) {
+	for _, o := range outputs {
+		mode, ok := o.form.(modeOf)
+		if !ok {
+			continue
+		}
+		where := sp.conjuncts
+		if mode.filter != nil {
+			where = slices.Concat(where, scalar.Conjuncts(mode.filter))
+		}
+		all = withStrays(all, sp.replaced(replacement{
+			expr: mode.arg, where: where, values: o.estimator.(modeEstimator).values, null: true, none: inNoMode, perhaps: perhapsInNoMode,
+		}))
 	}
 	return all
 }
@@ -117,43 +145,54 @@ func (sp *specializer) ofConditions() (all []stray) {
 	return all
 }
 
-// ofKey returns those of one key of the block.
-func (sp *specializer) ofKey(key scalar.Expr, at int, lists []*list) (all []stray) {
-	where := sp.b.source.AllConjuncts()
+// A replacement is an expression that has public values in the place of those of its rows, or, where it is private, values within bounds.
+type replacement struct {
+	expr    scalar.Expr
+	where   []scalar.Expr // conditions that its rows meet
+	values  []*string
+	null    bool // NULL is one of them too
+	private bool
+	// none and perhaps are the places of rows that surely have, and that can have, none of the values.
+	none, perhaps strayAs
+}
+
+// replaced returns the strays of a replacement. Where it has no values no row counts as any.
+func (sp *specializer) replaced(r replacement) (all []stray) {
+	atEnd := atTheEnd
+	if !r.private && len(r.values) == 0 && !r.null {
+		atEnd = r.perhaps
+	}
 	var asIs []scalar.Use
-	for _, u := range scalar.Uses(sp.env, key) {
+	for _, u := range scalar.Uses(sp.env, r.expr) {
 		switch {
-		case proved(u) || sp.confined(u, where):
+		case proved(u) || sp.confined(u, r.where):
 		case u.Brought:
-			all = append(all, stray{u, atTheEnd})
+			all = append(all, stray{u, atEnd})
 		default:
 			asIs = append(asIs, u)
 		}
 	}
-	if lists == nil {
+	if r.private {
 		return all
 	}
-	if c, plain := scalar.PlainColumn(key); plain && len(c.Base().Of) == 0 || scalar.PlainBounded(key) != nil {
-		for _, u := range asIs {
-			all = append(all, stray{u, inNoGroup})
-		}
-		return all
+	as := r.none
+	if c, plain := scalar.PlainColumn(r.expr); (!plain || len(c.Base().Of) > 0) && scalar.PlainBounded(r.expr) == nil {
+		as, asIs = r.perhaps, sp.escaping(r, asIs)
 	}
-	for _, u := range sp.escaping(key, at, lists, where, asIs) {
-		all = append(all, stray{u, perhapsInNone})
+	for _, u := range asIs {
+		all = append(all, stray{u, as})
 	}
 	return all
 }
 
-// escaping returns those of some uses by a key by which a row that is astray can have another value of the key than its public ones.
-func (sp *specializer) escaping(key scalar.Expr, at int, lists []*list, where []scalar.Expr, uses []scalar.Use) []scalar.Use {
-	values, null := valuesOf(lists, at)
+// escaping returns those of some uses by which a row that is astray can have another value than those of the replacement.
+func (sp *specializer) escaping(r replacement, uses []scalar.Use) []scalar.Use {
 	among := func(uses ...scalar.Use) bool {
 		var astray []*scalar.Column
 		for _, u := range uses {
 			astray = append(astray, u.Column)
 		}
-		return scalar.Among(sp.env, key, where, astray, values, null)
+		return scalar.Among(sp.env, r.expr, r.where, astray, r.values, r.null)
 	}
 	if len(uses) == 0 || among(uses...) {
 		return nil

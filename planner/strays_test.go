@@ -2,6 +2,7 @@ package planner_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -20,14 +21,22 @@ WHERE patient_id IS NULL OR EXISTS (SELECT FROM visits w WHERE w.patient_id = v.
 UPDATE visits SET day = CASE id % 3 WHEN 0 THEN date '2026-05-05' WHEN 1 THEN date '2019-12-31' ELSE day END WHERE id % 4 = 0;
 UPDATE patients SET birth_year = CASE WHEN birth_year > 0 THEN 3001 ELSE 1900 END WHERE id < 3`
 
+// undeclared has rows with other values than the policy declares beside those.
+const undeclared = astray + `;
+UPDATE patients SET sex = '?' WHERE id % 5 = 0; UPDATE patients SET region = 'elsewhere' WHERE id % 7 = 0;
+UPDATE visits SET diagnosis = 'unknown' WHERE id % 3 = 0`
+
 const (
-	ofSex         = "rows whose sex is none of the 3 values that the policy declares "
-	ofRegion      = "rows whose region is none of the 2 values that the policy declares "
-	ofYear        = "rows whose birth_year is outside [1920, 2010] "
-	ofDay         = "rows whose day is outside [2020-01-01, 2024-12-31] "
-	inNone        = "are in no group"
-	perhapsInNone = "can be in no group"
-	atTheEnd      = "count as if it were the nearer end of that"
+	ofSex           = "rows whose sex is none of the 3 values that the policy declares "
+	ofDiagnosis     = "rows whose diagnosis is none of the 3 values that the policy declares "
+	ofRegion        = "rows whose region is none of the 2 values that the policy declares "
+	ofYear          = "rows whose birth_year is outside [1920, 2010] "
+	ofDay           = "rows whose day is outside [2020-01-01, 2024-12-31] "
+	inNone          = "are in no group"
+	perhapsInNone   = "can be in no group"
+	inNoMode        = "do not count for mode()"
+	perhapsInNoMode = "can be missing from mode()"
+	atTheEnd        = "count as if it were the nearer end of that"
 )
 
 // strayKeys are keys with the remarks on rows that are astray.
@@ -79,6 +88,7 @@ var strayKeys = []struct{ key, from, said string }{
 	{"k", "(SELECT sex AS k FROM patients) q WHERE k IN ('f', 'x')", ""},
 	{"birth_year", "patients WHERE birth_year BETWEEN 1950 AND 1960", ""},
 	{"birth_year", "patients WHERE birth_year > 1950", ofYear + inNone},
+	{"birth_year", "patients WHERE birth_year > 2500", ofYear + inNone},
 	{"birth_year / 10", "patients WHERE birth_year BETWEEN 1950 AND 1960", ""},
 	{"birth_year / 10", "patients WHERE birth_year / 10 > 199", ofYear + atTheEnd},
 	{"extract(year FROM day)", "visits WHERE day >= '2021-01-01' AND day < '2024-01-01'", ""},
@@ -99,13 +109,7 @@ func TestStraysAreSaid(t *testing.T) {
 	for _, c := range strayKeys {
 		sql := fmt.Sprintf("SELECT %s, count(*) FROM %s GROUP BY 1", c.key, c.from)
 		p := planWith(t, conn, clinic(t), sql, func(s *planner.Settings) { s.Contribution = planner.FixedContribution })
-		var strays []string
-		for _, s := range slices.Concat(p.LeftOut(), p.Moved()) {
-			if strings.HasPrefix(s, "rows whose ") {
-				strays = append(strays, s)
-			}
-		}
-		if got := strings.Join(strays, "; "); got != c.said {
+		if got := strays(p); got != c.said {
 			t.Errorf("%s: said is %q, want %q", sql, got, c.said)
 		}
 		diff := cmp.Diff(native(t, conn, c.key, c.from), p.groups(t, conn))
@@ -116,6 +120,112 @@ func TestStraysAreSaid(t *testing.T) {
 			t.Errorf("%s: no row is in no group, though %q", sql, c.said)
 		}
 	}
+}
+
+// unmet are keys of which no declared value meets the conditions, with the remarks on rows that do.
+var unmet = []struct{ key, from, said string }{
+	{"sex", "patients WHERE sex = '?'", ofSex + inNone},
+	{"sex", "patients WHERE sex NOT IN ('f', 'm', 'x')", ofSex + inNone},
+	{"upper(sex)", "patients WHERE sex = '?'", ofSex + perhapsInNone},
+	{"diagnosis", `visits WHERE diagnosis NOT IN ('flu', 'asthma', 'it''s "so"')`, ofDiagnosis + inNone},
+	{"birth_year > 2500", "patients WHERE birth_year > 2500", ofYear + perhapsInNone},
+	{"birth_year / 10", "patients WHERE birth_year > 2500", ofYear + perhapsInNone},
+	{"birth_year / 10", "patients WHERE birth_year / 10 > 250", ofYear + perhapsInNone},
+	{"extract(year FROM day)", "visits WHERE day >= '2025-01-01'", ofDay + perhapsInNone},
+	{"sex", "patients WHERE sex = 'f' AND sex = 'm'", ""},
+	{"h.name", "visits v JOIN hospitals h ON h.id = v.hospital_id WHERE h.id = 99", ""},
+}
+
+// TestStraysOfNoGroup: an answer without groups says that no row meets its conditions only if that does not depend on declared values.
+func TestStraysOfNoGroup(t *testing.T) {
+	conn := connect(t)
+	run(t, conn, "BEGIN; "+undeclared)
+	defer run(t, conn, "ROLLBACK")
+	for _, c := range unmet {
+		sql := fmt.Sprintf("SELECT %s, count(*) FROM %s GROUP BY 1", c.key, c.from)
+		p := planWith(t, conn, clinic(t), sql, func(s *planner.Settings) { s.Contribution = planner.FixedContribution })
+		if p.Reads() {
+			t.Errorf("%s reads rows", sql)
+		}
+		if got := strays(p); got != c.said {
+			t.Errorf("%s: said is %q, want %q", sql, got, c.said)
+		}
+		surely := strings.Contains(strings.Join(p.Explain(nil), "\n"), "no row meets the conditions")
+		if surely != (c.said == "") || surely && len(native(t, conn, c.key, c.from)) > 0 {
+			t.Errorf("%s: that no row meets the conditions is said: %v", sql, surely)
+		}
+	}
+}
+
+// TestStraysOfEachForm: whatever has declared values in the place of those of rows, the values of rows that it lacks are said.
+func TestStraysOfEachForm(t *testing.T) {
+	conn := connect(t)
+	run(t, conn, "BEGIN; "+undeclared)
+	defer run(t, conn, "ROLLBACK")
+	for _, c := range slices.Concat(strayKeys, unmet) {
+		p := plan(t, conn, clinic(t), fmt.Sprintf("SELECT DISTINCT %s FROM %s", c.key, c.from))
+		set := p.Blocks[0].Sets[0]
+		listed := map[string]bool{"NULL": false}
+		for at := range set.Size() {
+			listed[cellText(bytesOf(set.KeysOf(at)[0]))] = true
+		}
+		has := native(t, conn, c.key, c.from)
+		lacks := func(key string) bool { return has[key] != "" && !listed[key] }
+		all := slices.Collect(maps.Keys(has))
+		values := slices.DeleteFunc(slices.Clone(all), func(key string) bool { return key == "NULL" })
+		for _, form := range []struct {
+			sql, listing string
+			keys         []string
+		}{
+			{"SELECT DISTINCT %s FROM %s", "", all},
+			{"SELECT %s FROM %s GROUP BY 1", "", all},
+			{"SELECT mode() WITHIN GROUP (ORDER BY %s) FROM %s", fmt.Sprintf(", of %d values", len(listed)-1), values},
+		} {
+			sql := fmt.Sprintf(form.sql, c.key, c.from)
+			p, err := planned(t, conn, clinic(t), sql, func(*planner.Settings) {})
+			if err != nil || !strings.Contains(strings.Join(p.Explain(nil), "\n"), form.listing) {
+				continue // a mode of no values is refused, and one of more lacks fewer
+			}
+			if strays(p) == "" && slices.ContainsFunc(form.keys, lacks) {
+				t.Errorf("%s: nothing is said of values that are not declared", sql)
+			}
+		}
+	}
+	for _, c := range []struct{ sql, said string }{
+		{"SELECT DISTINCT sex FROM patients", ofSex + inNone},
+		{"SELECT sex FROM patients GROUP BY 1", ofSex + inNone},
+		{"SELECT count(*) FROM (SELECT DISTINCT sex FROM patients) q", ofSex + inNone},
+		{"SELECT DISTINCT birth_year / 10 FROM patients", ofYear + atTheEnd},
+		{"SELECT mode() WITHIN GROUP (ORDER BY sex) FROM patients", ofSex + inNoMode},
+		{"SELECT mode() WITHIN GROUP (ORDER BY sex) FILTER (WHERE sex = 'f') FROM patients", ""},
+		{"SELECT mode() WITHIN GROUP (ORDER BY CASE WHEN smoker THEN 'smoker' ELSE sex END) FROM patients", ofSex + perhapsInNoMode},
+		{"SELECT mode() WITHIN GROUP (ORDER BY birth_year) FROM patients", ofYear + inNoMode},
+		{"SELECT mode() WITHIN GROUP (ORDER BY birth_year / 10) FROM patients", ofYear + atTheEnd},
+		{"SELECT mode() WITHIN GROUP (ORDER BY day) FROM visits", ofDay + inNoMode},
+		{"SELECT sex, mode() WITHIN GROUP (ORDER BY region) FROM patients GROUP BY 1", ofSex + inNone + "; " + ofRegion + inNoMode},
+	} {
+		if got := strays(plan(t, conn, clinic(t), c.sql)); got != c.said {
+			t.Errorf("%s: said is %q, want %q", c.sql, got, c.said)
+		}
+	}
+}
+
+func bytesOf(text *string) []byte {
+	if text == nil {
+		return nil
+	}
+	return []byte(*text)
+}
+
+// strays are the remarks of a plan on rows that are astray.
+func strays(p specialized) string {
+	var all []string
+	for _, s := range slices.Concat(p.LeftOut(), p.Moved()) {
+		if strings.HasPrefix(s, "rows whose ") {
+			all = append(all, s)
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 // native counts the rows of each group as Postgres does.
