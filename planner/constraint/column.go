@@ -135,9 +135,8 @@ func parts(x ast.Expr) []ast.Expr {
 	case *ast.In:
 		return x.List
 	case *ast.AnyOf:
-		if array, ok := Uncast(x.Array).(*ast.Array); ok {
-			return array.Elems
-		}
+		list, _ := elements(x.Array)
+		return list
 	}
 	return nil
 }

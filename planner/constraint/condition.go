@@ -80,6 +80,26 @@ func Uncast(x ast.Expr) ast.Expr {
 	}
 }
 
+// elements returns those of an array that a condition names. A cast of the array is one of each of them.
+func elements(x ast.Expr) (list []ast.Expr, ok bool) {
+	switch x := x.(type) { //nolint:gochecksumtype // others are not understood
+	case *ast.Array:
+		return x.Elems, true
+	case *ast.Cast:
+		within, ok := elements(x.X)
+		if !ok || !x.Type.Array {
+			return nil, false
+		}
+		for _, e := range within {
+			each := *x
+			each.X, each.Type.Array = e, false
+			list = append(list, &each)
+		}
+		return list, true
+	}
+	return nil, false
+}
+
 // builtIn returns the names of the types that an expression is cast to; ok is false if one has modifiers, which can change a value, or is
 // an array, or made by a user.
 func builtIn(x ast.Expr) (names []string, ok bool) {
@@ -123,8 +143,8 @@ func (c *Column) isColumn(name string, x ast.Expr) bool {
 	return ok && Names(name, x) && !slices.ContainsFunc(casts, func(t string) bool { return !slices.Contains(c.keeps(), t) })
 }
 
-// constant reads a constant that the column is compared with. It is unknown where a cast may change it, or where the comparison depends
-// on the time zone of whoever asks.
+// constant reads a constant that the column is compared with. It is unknown where a cast or the comparison may change it, or where that
+// depends on the time zone of whoever asks.
 func (c *Column) constant(x ast.Expr) (v value, ok bool) {
 	text := Constant(x)
 	casts, known := builtIn(x)
@@ -153,8 +173,15 @@ func (c *Column) constant(x ast.Expr) (v value, ok bool) {
 			return value{}, false
 		}
 	}
-	return c.value(text)
+	v, ok = c.value(text)
+	if ok && c.fam == pgtype.FloatFamily && new(big.Rat).Abs(v.at).Cmp(exactFloats) > 0 {
+		return value{}, false
+	}
+	return v, ok
 }
+
+// exactFloats is up to which number, 2⁵³, a whole one stays as it is in a column of floating-point numbers.
+var exactFloats = new(big.Rat).SetInt64(1 << 53)
 
 // isWhole reports whether a constant stays as it is in a type of whole numbers, or of days.
 func (c *Column) isWhole(text string) bool {

@@ -79,14 +79,14 @@ func (t trial) judge(x ast.Expr) verdict {
 		}
 		return v
 	case *ast.AnyOf:
-		list, ok := Uncast(x.Array).(*ast.Array)
+		list, ok := elements(x.Array)
 		switch {
 		case !ok:
 			return unjudged
 		case x.All:
-			return t.any(opposite[x.Op], x.Left, list.Elems).not()
+			return t.any(opposite[x.Op], x.Left, list).not()
 		}
-		return t.any(x.Op, x.Left, list.Elems)
+		return t.any(x.Op, x.Left, list)
 	case *ast.IsNull:
 		if t.is(x.X) {
 			return verdictOf(x.Not)
