@@ -24,12 +24,36 @@ func (p *sourceWriter) annotate(to *sqltext.Join, j *joined, links, conds []cond
 			to.Links = append(to.Links, sqltext.Link{SQL: sql, Left: end(j, pair.a, pair.b), Right: end(j, pair.b, pair.a)})
 		}
 	}
-	if !j.outer {
-		to.Beyond, err = p.between(j, conds)
-	} else {
+	if j.outer {
 		to.LeftUnit = p.presence(j.left)
+		return nil
 	}
+	if to.Units, err = p.unitLinks(j); err != nil {
+		return err
+	}
+	to.Beyond, err = p.between(j, conds)
 	return err
+}
+
+// unitLinks are the equalities of the units of relations on both sides of an inner join, which follow from those of the level.
+func (p *sourceWriter) unitLinks(j *joined) (links []sqltext.Link, err error) {
+	for _, l := range region(j.left) {
+		for _, r := range region(j.right) {
+			if !l.protected() || !r.protected() || !hasUnit(l) || !hasUnit(r) || !p.level.classes.same(l.unit, r.unit) {
+				continue
+			}
+			c, err := (&reference{from: l, to: r}).condition()
+			if err != nil {
+				return nil, err
+			}
+			sql, err := p.w.Expr(c.x)
+			if err != nil {
+				return nil, err
+			}
+			links = append(links, sqltext.Link{SQL: sql, Left: end(j, l.unit, r.unit), Right: end(j, r.unit, l.unit)})
+		}
+	}
+	return links, nil
 }
 
 // end tells of a column in a link. Where the unit is NULL, the row is nobody's. A column of the inner side of an
@@ -39,6 +63,7 @@ func end(j *joined, c, other *scalar.Column) sqltext.End {
 	for _, r := range relationsOf(j) {
 		if slices.Contains(r.columns, c) {
 			e.Of, e.Indexed = r.alias, r.rows == nil && r.table.Begins(c.Name)
+			e.Many = r.protected() && r.unit.Base() != c.Base() && !ofOne(r, c.Name)
 			e.Null = !c.NotNull && r.unit != c || !j.outer && !slices.Contains(region(j), r)
 			for _, to := range relationsOf(j) {
 				e.Foreign = e.Foreign || slices.Contains(to.columns, other) && refers(r, c.Name, to, other.Name)

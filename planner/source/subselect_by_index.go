@@ -48,6 +48,9 @@ func (l *level) finding() *pair {
 
 // ofOne reports whether rows of a table with the same value of a column are one row, or of one unit by the first step of its path.
 func ofOne(r *relation, column string) bool {
+	if r.rows != nil {
+		return false
+	}
 	if r.protected() && len(r.table.Unit.Steps) > 0 && slices.Equal(r.table.Unit.Steps[0].From, []string{column}) {
 		return true
 	}

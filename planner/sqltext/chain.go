@@ -14,6 +14,7 @@ import "slices"
 // index finds its rows.
 type chain struct {
 	links  []Link
+	units  []Link // equalities of units that follow from others
 	leaves []*leaf
 	outer  []*Join  // those below others first
 	conds  []string // conditions on rows of inner joins, but for links
@@ -50,7 +51,7 @@ func (c *chain) add(it Item) {
 			return
 		}
 		c.add(it.Right)
-		c.links = append(c.links, it.Links...)
+		c.links, c.units = append(c.links, it.Links...), append(c.units, it.Units...)
 		_, rest := it.conditions()
 		c.conds = append(c.conds, rest...)
 	}
@@ -141,28 +142,58 @@ func (c *chain) order(first *leaf) []link {
 	return list
 }
 
-// next returns a leaf that is linked to relations before, if possible one that an index finds.
+// next returns a leaf that is linked to relations before: if possible one of which each row before has rows of its own unit alone, so
+// that there are no more than a unit may have, and of these one that an index finds.
 func (c *chain) next(leaves []*leaf, have map[string]bool) (best link, ok bool) {
+	tied := false
 	for _, l := range leaves {
-		var links []Link
-		for _, k := range c.links {
-			if k.Left.Of == l.name && have[k.Right.Of] || k.Right.Of == l.name && have[k.Left.Of] {
-				links = append(links, k)
-			}
+		links := l.linked(c.links, have)
+		if len(links) == 0 {
+			continue
 		}
-		if found := finds(l.item, links, l.name); len(links) > 0 && (!ok || found && !best.indexed) {
-			best, ok = link{leaf: l, links: links, indexed: found}, true
+		ties := !l.protected || l.tied(links)
+		if units := l.linked(c.units, have); !ties && len(units) > 0 {
+			links, ties = append(links, units...), true
+		}
+		found := finds(l.item, links, l.name)
+		if !ok || ties && !tied || ties == tied && found && !best.indexed {
+			best, tied, ok = link{leaf: l, links: links, indexed: found}, ties, true
 		}
 	}
 	return best, ok
 }
 
-// finds reports whether an index finds the rows of an item by one of the links.
-func finds(it Item, links []Link, name string) bool {
-	_, table := it.(*Table)
-	return table && slices.ContainsFunc(links, func(k Link) bool {
-		return k.Left.Of == name && k.Left.Indexed || k.Right.Of == name && k.Right.Indexed
+// linked are those of the links that link the leaf to relations before.
+func (l *leaf) linked(links []Link, have map[string]bool) (list []Link) {
+	for _, k := range links {
+		if k.Left.Of == l.name && have[k.Right.Of] || k.Right.Of == l.name && have[k.Left.Of] {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// tied reports whether rows of the leaf that have the same in one of the links are of one unit.
+func (l *leaf) tied(links []Link) bool {
+	return slices.ContainsFunc(links, func(k Link) bool {
+		return k.Left.Of == l.name && !k.Left.Many || k.Right.Of == l.name && !k.Right.Many
 	})
+}
+
+// finds reports whether an index finds the rows of an item by one of the links: those of one unit, or public ones. Where an index
+// might find them by a column that rows of many units share, none is to be used: how many these are would show in the time, and
+// whether a row asks for them.
+func finds(it Item, links []Link, name string) bool {
+	_, found := it.(*Table)
+	indexed := false
+	for _, k := range links {
+		for _, e := range []End{k.Left, k.Right} {
+			if e.Of == name && e.Indexed {
+				indexed, found = true, found && !e.Many
+			}
+		}
+	}
+	return found && indexed
 }
 
 // names are those of the relations of an item.

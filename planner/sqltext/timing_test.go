@@ -22,10 +22,10 @@ func links(equality string) []sqltext.Link {
 	return []sqltext.Link{{SQL: equality, Left: end(l), Right: end(r)}}
 }
 
-// end is a column of a table: those that are called id have an index.
+// end is a column of a table: those that are called id or ward have an index, and rows of many persons are of one ward.
 func end(column string) sqltext.End {
 	of, name, _ := strings.Cut(column, ".")
-	return sqltext.End{Of: of, Present: column, Indexed: name == "id"}
+	return sqltext.End{Of: of, Present: column, Indexed: name == "id" || name == "ward", Many: name == "ward"}
 }
 
 // TestTiming shows the meaning of trees, and how their time is kept from telling whether any row meets
@@ -188,7 +188,7 @@ const rowsSQL = `CREATE TABLE hospitals AS
 CREATE TABLE patients AS
   SELECT i AS id, 1940 + 7 * i AS born, i % 3 = 0 AS smoker, nullif(i % 4, 0) AS x FROM generate_series(1, 8) AS i;
 CREATE TABLE visits AS
-  SELECT i AS id, nullif(i % 7, 5) AS patient, nullif(i % 8, 0) AS hospital, i AS cost, nullif(i % 3, 1) AS x
+  SELECT i AS id, nullif(i % 7, 5) AS patient, nullif(i % 8, 0) AS hospital, i AS cost, nullif(i % 3, 1) AS x, i % 2 AS ward
   FROM generate_series(1, 20) AS i`
 
 func result(t *testing.T, conn *pgconn.PgConn, sql string) []string {

@@ -78,6 +78,8 @@ type Join struct {
 	// Links are the equalities between columns of both sides that hold on every row of the
 	// join, be it by On or by a condition of the query around it.
 	Links []Link
+	// Units are equalities of the units of both sides, of an inner join, that follow from others.
+	Units []Link
 	// Beyond are conditions of the query around it on columns of both sides and no others.
 	Beyond []string
 	// LeftUnit is a column that is NULL only where the left side has no row; "" if no protected
@@ -109,6 +111,7 @@ type End struct {
 	Of      string // names the relation
 	Present string // SQL that is NULL where the column is
 	Indexed bool   // an index of the relation's table begins with it
+	Many    bool   // rows that are equal in it can be of many units
 	Null    bool   // it can be NULL in a row of somebody: for a join such a row is none
 	Foreign bool   // it is never NULL, and a foreign key of it alone refers to the other end: each row has a match
 }

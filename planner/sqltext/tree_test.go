@@ -1,6 +1,10 @@
 package sqltext_test
 
-import "dpproxy/planner/sqltext"
+import (
+	"slices"
+
+	"dpproxy/planner/sqltext"
+)
 
 // Trees by name: meanings, as source and planner write them. Patients and visits are protected,
 // hospitals are public.
@@ -24,6 +28,23 @@ var trees = map[string]*sqltext.Select{
 	"rows of one, most of the other": {Columns: star, Where: []string{"p.smoker", "v.cost > 10"}, From: join(
 		&sqltext.Table{SQL: "patients", As: "p", Protected: true, Most: true}, visits("v"), "v.patient = p.id")},
 	"few rows": {Columns: star, Where: []string{"v.cost > 90"}, From: whose(few)},
+	"few rows, and an index of others' rows": {
+		Columns: star, Where: []string{"v.cost > 90"},
+		From: &sqltext.Join{Left: visits("v"), Right: visits("w"), Links: slices.Concat(links("w.ward = v.ward"), links("w.id = v.id"))},
+	},
+	"of one person by a third relation": {
+		Columns: star, Where: []string{"v.cost > 90", "p.id = v.patient", "p.id = w.patient"},
+		From: &sqltext.Join{
+			Left: join(visits("v"), visits("w"), "w.ward = v.ward"), Right: patients("p"),
+			Links: slices.Concat(links("p.id = v.patient"), links("p.id = w.patient")),
+		},
+	},
+	"of one person, as follows": {
+		Columns: star, Where: []string{"v.cost > 90", "w.ward = v.ward"},
+		From: &sqltext.Join{
+			Left: visits("v"), Right: visits("w"), Links: links("w.ward = v.ward"), Units: links("w.patient = v.patient"),
+		},
+	},
 	"few rows, and a condition on the other": {
 		Columns: star, Where: []string{"v.cost > 90", "p.smoker"},
 		From: whose(few),
