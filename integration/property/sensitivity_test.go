@@ -253,3 +253,27 @@ func topOf(st sqlgen.Statement) string {
 func fixed(*planner.Settings) {}
 
 func chosen(s *planner.Settings) { s.Contribution = planner.ChosenContribution }
+
+// TestSpelledUnits holds that the row which is the first of a unit does not depend on the order of rows where the unit itself has
+// several spellings, as a character without a length has.
+func TestSpelledUnits(t *testing.T) {
+	w := newWorld(t, 55175, sqlgen.Adversarial)
+	defer w.close()
+	p, err := w.plan(`SELECT y.c3, count(e.amount) FROM events e JOIN LATERAL (SELECT s.day AS c1, s.n AS c2, s.kind AS c3 FROM events s
+		WHERE e.uid = s.uid AND s.kind = e.kind ORDER BY s.day DESC NULLS LAST LIMIT 1) y ON true GROUP BY y.c3`, fixed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := p.exact()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, w.conn, w.schema.Shuffle())
+	after, err := p.exact()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := differ(before, after); d != "" {
+		t.Error(d)
+	}
+}

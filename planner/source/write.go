@@ -359,11 +359,13 @@ func (p *sourceWriter) writtenUnit(r *relation) *scalar.Column { return p.level.
 // OwnUnit implements [scalar.Own].
 func (l *level) OwnUnit() string { return l.Unit().Read() }
 
-// OwnTies implements [scalar.Own]: rows with one digest are identical in all that the level mentions.
+// OwnTies implements [scalar.Own]: rows of one unit with one digest are identical in all that the level mentions, the spelling of the
+// unit included.
 func (l *level) OwnTies(w *scalar.Writer) []string {
 	var bytes []string
 	for _, c := range l.mentions.columns {
-		if l.home[c] != nil && !l.IsUnit(&scalar.Ref{Column: c}) {
+		ref := &scalar.Ref{Column: c}
+		if l.home[c] != nil && !(l.IsUnit(ref) && scalar.OneSpelling(ref)) {
 			bytes = append(bytes, scalar.Spelled(w.Physical(c), c.Read()))
 		}
 	}
