@@ -365,7 +365,7 @@ func (l *level) OwnTies(w *scalar.Writer) []string {
 	var bytes []string
 	for _, c := range l.mentions.columns {
 		ref := &scalar.Ref{Column: c}
-		if l.home[c] != nil && !(l.IsUnit(ref) && scalar.OneSpelling(ref)) {
+		if l.home[c] != nil && (!l.IsUnit(ref) || !scalar.OneSpelling(ref)) {
 			bytes = append(bytes, scalar.Spelled(w.Physical(c), c.Read()))
 		}
 	}
