@@ -13,7 +13,7 @@
 //     expressions, which are then evaluated on the mirror, in the analyst's own session.
 //   - [Query.Specialize] knows their values and the settings: for each [GroupingSet]
 //     the bounds of one unit (unit_bounding.go, measure.go), statistics (statistic.go,
-//     aggregate.go), SQL (read.go, stages.go) and mechanisms (assign.go, candidates.go).
+//     aggregate.go), SQL (read.go, read_writer.go) and mechanisms (assign.go, candidates.go).
 //   - [BlockPlan.Columns] makes the rows of the answer out of the released integers
 //     (columns.go, estimator.go, margins.go).
 //
@@ -24,7 +24,7 @@
 //	estimator, aggregate_*              values and errors from those that were released
 //	measure_*, unit_bounds              limits of what a unit adds to statistics
 //	aggregation, results, grouping_set  one grouping set: all of these together
-//	read, stages, folded                SQL for the protected database, and how its rows are added up
+//	read, read_writer, folded           SQL for the protected database, and how its rows are added up
 //	plan                                all grouping sets of all blocks
 //	share, assign, candidates           the budget becomes mechanisms
 //	analyze, specialize                 a statement becomes a plan

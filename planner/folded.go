@@ -13,7 +13,7 @@ import (
 )
 
 // folded writes the rows that count, each with its unit, its keys and its value, and says how they are added up.
-func (s *stages) folded() (*sqltext.Select, error) {
+func (s *readWriter) folded() (*sqltext.Select, error) {
 	rows, err := s.rows()
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (s *stages) folded() (*sqltext.Select, error) {
 }
 
 // addValue writes the value of a row that counts, and says how it is read.
-func (s *stages) addValue(q *sqltext.Select, spec *fold.Spec) error {
+func (s *readWriter) addValue(q *sqltext.Select, spec *fold.Spec) error {
 	st := s.read.statistics[0]
 	spec.Norm = s.foldNorm(st.measure)
 	value, from, err := s.own.foldValue(s, q.From, spec)
@@ -61,7 +61,7 @@ func (s *stages) addValue(q *sqltext.Select, spec *fold.Spec) error {
 }
 
 // foldNorm is the norm by which the units of a measure are bounded.
-func (s *stages) foldNorm(m *Measure) fold.Norm {
+func (s *readWriter) foldNorm(m *Measure) fold.Norm {
 	if s.folds() && !m.laplace {
 		return fold.Norm{Squared: true, Limits: m.Norms[0].Grid.Squares()}
 	}
@@ -69,7 +69,7 @@ func (s *stages) foldNorm(m *Measure) fold.Norm {
 }
 
 // addKey writes a key of a row, and says how it is read.
-func (s *stages) addKey(n int, q *sqltext.Select, spec *fold.Spec) error {
+func (s *readWriter) addKey(n int, q *sqltext.Select, spec *fold.Spec) error {
 	var cols []sqltext.Column
 	var key fold.Key
 	_, t, err := s.w.Key(s.sp.b.keys[s.set.keys[n]].expr)
@@ -88,7 +88,7 @@ func (s *stages) addKey(n int, q *sqltext.Select, spec *fold.Spec) error {
 
 // publicKey writes a public key as it is, whose number package fold finds, or the number, where the database alone knows
 // which values are equal.
-func (s *stages) publicKey(n int, of string, t pgtype.Type, q *sqltext.Select, spec *fold.Spec) (fold.Key, []sqltext.Column) {
+func (s *readWriter) publicKey(n int, of string, t pgtype.Type, q *sqltext.Select, spec *fold.Spec) (fold.Key, []sqltext.Column) {
 	l, at := s.listWith(s.set.keys[n])
 	if c := columnOf(t); c.Kind != 0 {
 		spec.Lists = append(spec.Lists, fold.List{Column: c, Null: l.null[at]})
@@ -122,7 +122,7 @@ func privateKey(n int, of string, t pgtype.Type) (key fold.Key, cols []sqltext.C
 }
 
 // foldValue implements valueForm.
-func (f differentCount) foldValue(s *stages, from sqltext.Item, spec *fold.Spec) (string, sqltext.Item, error) {
+func (f differentCount) foldValue(s *readWriter, from sqltext.Item, spec *fold.Spec) (string, sqltext.Item, error) {
 	_, t, err := s.w.Value(f.arg)
 	if err != nil {
 		return "", nil, err
@@ -136,7 +136,7 @@ func (differentCount) folded(sum fold.Sum) Cell {
 }
 
 // foldValue implements valueForm: a value as it is where package fold can bring it onto the lattice.
-func (f histogram) foldValue(s *stages, from sqltext.Item, spec *fold.Spec) (string, sqltext.Item, error) {
+func (f histogram) foldValue(s *readWriter, from sqltext.Item, spec *fold.Spec) (string, sqltext.Item, error) {
 	_, t, err := s.w.Value(f.arg)
 	if err != nil {
 		return "", nil, err
@@ -200,7 +200,7 @@ func (histogram) folded(sum fold.Sum) Cell {
 }
 
 // foldValue implements valueForm: the number of a value among those of the list, which others have none of.
-func (f modes) foldValue(s *stages, from sqltext.Item, spec *fold.Spec) (string, sqltext.Item, error) {
+func (f modes) foldValue(s *readWriter, from sqltext.Item, spec *fold.Spec) (string, sqltext.Item, error) {
 	_, t, err := s.w.Value(f.arg)
 	if err != nil {
 		return "", nil, err

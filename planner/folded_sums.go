@@ -19,7 +19,7 @@ type summedForm interface {
 
 // addedColumns are the columns behind the keys of rows that are added up.
 type addedColumns struct {
-	*stages
+	*readWriter
 	sql     []string
 	columns []fold.Number
 }
@@ -124,8 +124,8 @@ func (c *addedColumns) addition(st *statistic) (fold.Addition, error) {
 }
 
 // addSums says how the rows of plain statistics are added up, and writes their columns.
-func (s *stages) addSums(spec *fold.Spec) ([]sqltext.Column, error) {
-	c := &addedColumns{stages: s}
+func (s *readWriter) addSums(spec *fold.Spec) ([]sqltext.Column, error) {
+	c := &addedColumns{readWriter: s}
 	spec.Sums = s.foldSums()
 	for _, st := range s.read.statistics {
 		a, err := c.addition(st)
@@ -143,7 +143,7 @@ func (s *stages) addSums(spec *fold.Spec) ([]sqltext.Column, error) {
 }
 
 // foldSums says how the sums of units are bounded.
-func (s *stages) foldSums() *fold.Sums {
+func (s *readWriter) foldSums() *fold.Sums {
 	norms, sums := s.normColumns(), &fold.Sums{Weights: s.foldWeights()}
 	for _, x := range s.summands() {
 		sums.Summands = append(sums.Summands, s.foldSummand(x, norms))
@@ -159,7 +159,7 @@ func (s *stages) foldSums() *fold.Sums {
 }
 
 // ofUnits writes the statistics of each unit, over all rows together, and says how they are bounded.
-func (s *stages) ofUnits() (*sqltext.Select, error) {
+func (s *readWriter) ofUnits() (*sqltext.Select, error) {
 	from, err := s.source()
 	if err != nil {
 		return nil, err
@@ -180,8 +180,8 @@ func (s *stages) ofUnits() (*sqltext.Select, error) {
 	return &sqltext.Select{Columns: cols, From: from, GroupBy: []string{sqltext.Unit}}, nil
 }
 
-// foldSummand is the part of a unit in a group, saturated: by numbers that are public, and by a proof of its rows (S15).
-func (s *stages) foldSummand(x summand, norms []normColumn) fold.Summand {
+// foldSummand is the part of a unit in a group, saturated: by numbers that are public, and by a proof of its rows.
+func (s *readWriter) foldSummand(x summand, norms []normColumn) fold.Summand {
 	m, rows := x.st.measure, s.set.bounds.rows
 	out := fold.Summand{Addition: x.at, Most: x.most(s), Norm: -1}
 	switch offset, about := x.st.statisticForm.(offsetSum); {
@@ -203,7 +203,7 @@ func (s *stages) foldSummand(x summand, norms []normColumn) fold.Summand {
 }
 
 // foldBound is a norm by which units are told apart.
-func (s *stages) foldBound(n norm) fold.Bound {
+func (s *readWriter) foldBound(n norm) fold.Bound {
 	of, m := n.of.m.Norms[n.of.norm], n.of.m
 	summand := slices.Index(s.summands(), n.of.of)
 	if !m.cuts() {
@@ -222,7 +222,7 @@ func (s *stages) foldBound(n norm) fold.Bound {
 
 // coarserNorms lists the norms, beside that of a summand's own, by which its units are weighted: none where
 // they are at most that one.
-func (s *stages) coarserNorms(x summand) []fold.Coarser {
+func (s *readWriter) coarserNorms(x summand) []fold.Coarser {
 	m := x.st.measure
 	if m.family == nil || m.laplace || !m.cuts() || s.set.alone() {
 		return nil
@@ -253,7 +253,7 @@ func (n norm) signed() bool {
 }
 
 // foldVector is one that has these norms, with the summands that are read beside their levels.
-func (s *stages) foldVector(levels []int) fold.Vector {
+func (s *readWriter) foldVector(levels []int) fold.Vector {
 	out, of := fold.Vector{Norms: levels}, s.read.levels[levels[len(levels)-1]]
 	for i, x := range s.read.sums {
 		if x.measure == of.measure && (x.vector == of.vector || x.shared) {
@@ -264,7 +264,7 @@ func (s *stages) foldVector(levels []int) fold.Vector {
 }
 
 // foldWeights are those by which private groups are selected.
-func (s *stages) foldWeights() fold.Weights {
+func (s *readWriter) foldWeights() fold.Weights {
 	var out fold.Weights
 	switch {
 	case !s.set.Private():

@@ -124,7 +124,7 @@ func (r *reader) write(read *Read) (string, error) {
 			}
 		}
 	}
-	s := &stages{reader: r, read: read}
+	s := &readWriter{reader: r, read: read}
 	if len(read.statistics) == 1 {
 		s.own = read.statistics[0].own()
 	}

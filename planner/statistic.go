@@ -45,7 +45,7 @@ type statisticForm interface {
 	String() string
 	// terms are the arguments that it is computed from.
 	terms() []term
-	// ofOneRow computes, from integer limits alone (S15), how much a unit with one row changes it.
+	// ofOneRow computes, from integer limits alone, how much a unit with one row changes it.
 	ofOneRow(c unitBounds) (dp.Sensitivity, error)
 	// counts says that it is never negative.
 	counts() bool
@@ -102,7 +102,7 @@ type valueForm interface {
 	// statistic; false for a row that its SQL cannot have returned.
 	places(row [][]byte) ([]Cell, bool)
 	// foldValue writes the value of a row where units have several, from an item with the rows, and says how it is read.
-	foldValue(s *stages, from sqltext.Item, spec *fold.Spec) (sql string, _ sqltext.Item, err error)
+	foldValue(s *readWriter, from sqltext.Item, spec *fold.Spec) (sql string, _ sqltext.Item, err error)
 	// folded returns the integer that a sum of these values is, counted from the first of the statistic.
 	folded(sum fold.Sum) Cell
 }

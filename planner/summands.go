@@ -14,7 +14,7 @@ type summand struct {
 }
 
 // summands lists those of the read.
-func (s *stages) summands() []summand {
+func (s *readWriter) summands() []summand {
 	var out []summand
 	for i, st := range s.read.statistics {
 		offset, ok := st.statisticForm.(offsetSum)
@@ -33,7 +33,7 @@ func (s *stages) summands() []summand {
 const narrowSum = 1 << 62
 
 // most bounds what a unit adds in one partition.
-func (x summand) most(s *stages) *big.Int {
+func (x summand) most(s *readWriter) *big.Int {
 	rows := s.set.bounds.rows
 	if x.st.measure.weighting == byCount && !x.st.counts() {
 		most := big.NewInt(x.st.each)
@@ -50,7 +50,7 @@ func (x summand) most(s *stages) *big.Int {
 }
 
 // counting is the place of the count that weights of a measure are by.
-func (s *stages) counting(m *Measure) int {
+func (s *readWriter) counting(m *Measure) int {
 	return slices.IndexFunc(s.read.statistics, func(st *statistic) bool { return st.measure == m && st.counts() })
 }
 
@@ -63,7 +63,7 @@ type normColumn struct {
 }
 
 // normColumns lists the norms by which units are told apart.
-func (s *stages) normColumns() []normColumn {
+func (s *readWriter) normColumns() []normColumn {
 	var out []normColumn
 	for _, x := range s.summands() {
 		m := x.st.measure
@@ -78,7 +78,7 @@ func (s *stages) normColumns() []normColumn {
 
 // A norm is one norm of the unit of a row.
 type norm struct {
-	s  *stages
+	s  *readWriter
 	of normColumn
 }
 
@@ -90,7 +90,7 @@ func (n norm) squared() bool { return !n.coordinate() && !n.of.m.laplace }
 
 // vectors lists, for each vector of a measure, the norms that it is weighted by: the last one
 // is its own.
-func (s *stages) vectors(norms []normColumn) [][]int {
+func (s *readWriter) vectors(norms []normColumn) [][]int {
 	var out [][]int
 	for i, n := range norms {
 		if n.norm < len(n.m.Norms)-1 {
@@ -108,7 +108,7 @@ func (s *stages) vectors(norms []normColumn) [][]int {
 }
 
 // describe tells the read how its rows are parsed.
-func (s *stages) describe() {
+func (s *readWriter) describe() {
 	for _, n := range s.normColumns() {
 		s.read.levels = append(s.read.levels, levelColumn{n.m, n.norm, n.vector})
 	}

@@ -76,7 +76,7 @@ var path = [...]rule{
 		"plan", "for each *grouping set*: contributions, statistics, mechanisms, then the SQL for DATA, and how rows are folded",
 		[]string{
 			"planner/specialize.go", "planner/grouping_set.go", "planner/statistic.go", "planner/assign.go",
-			"planner/read.go", "planner/stages.go", "planner/folded.go", "planner/folded_sums.go",
+			"planner/read.go", "planner/read_writer.go", "planner/folded.go", "planner/folded_sums.go",
 		},
 		false, nothing,
 	},

@@ -131,7 +131,7 @@ func (c *chain) order(first *leaf) []link {
 			}
 			next = link{outer: outer[i], links: outer[i].Links}
 			right := names(next.outer.Right)
-			next.indexed = len(right) == 1 && finds(next.outer.Right, next.links, right[0])
+			next.indexed = len(right) == 1 && finds(next.outer.Right, next.links, right[0], true)
 			for _, name := range right {
 				have[name] = true
 			}
@@ -145,17 +145,17 @@ func (c *chain) order(first *leaf) []link {
 // next returns a leaf that is linked to relations before: if possible one of which each row before has rows of its own unit alone, so
 // that there are no more than a unit may have, and of these one that an index finds.
 func (c *chain) next(leaves []*leaf, have map[string]bool) (best link, ok bool) {
-	tied := false
+	tied, shared := false, c.protectedAmong(have)
 	for _, l := range leaves {
 		links := l.linked(c.links, have)
 		if len(links) == 0 {
 			continue
 		}
-		ties := !l.protected || l.tied(links)
+		ties := !l.protected || !shared || l.tied(links)
 		if units := l.linked(c.units, have); !ties && len(units) > 0 {
 			links, ties = append(links, units...), true
 		}
-		found := finds(l.item, links, l.name)
+		found := finds(l.item, links, l.name, shared)
 		if !ok || ties && !tied || ties == tied && found && !best.indexed {
 			best, tied, ok = link{leaf: l, links: links, indexed: found}, ties, true
 		}
@@ -180,16 +180,21 @@ func (l *leaf) tied(links []Link) bool {
 	})
 }
 
-// finds reports whether an index finds the rows of an item by one of the links: those of one unit, or public ones. Where an index
-// might find them by a column that rows of many units share, none is to be used: how many these are would show in the time, and
-// whether a row asks for them.
-func finds(it Item, links []Link, name string) bool {
+// protectedAmong reports whether one of the relations is a protected leaf.
+func (c *chain) protectedAmong(have map[string]bool) bool {
+	return slices.ContainsFunc(c.leaves, func(l *leaf) bool { return l.protected && have[l.name] })
+}
+
+// finds reports whether an index finds the rows of an item by one of the links. Where protected rows ask for them, they are those of
+// one unit, or public ones: if an index might find them by a column that rows of many units share, none is to be used, since how many
+// these are would show in the time, and whether a row asks for them.
+func finds(it Item, links []Link, name string, asked bool) bool {
 	_, found := it.(*Table)
 	indexed := false
 	for _, k := range links {
 		for _, e := range []End{k.Left, k.Right} {
 			if e.Of == name && e.Indexed {
-				indexed, found = true, found && !e.Many
+				indexed, found = true, found && !(asked && e.Many)
 			}
 		}
 	}

@@ -156,11 +156,13 @@ func (r *region) join(j *Join) (Item, read) {
 	linked := len(j.Links) > 0 && (of.protected || other.protected && j.Kind == Inner)
 	switch {
 	case j.Kind == Left && linked:
+		r.joins.Scanned = r.joins.Scanned || of.protected && other.protected && j.shares()
 		r.linkOuter(even, j, of, below)
 	case j.Kind == Left:
 		r.touch = append(r.touch, below.notNull...)
 		even.On = below.where(j.On)
 	case linked:
+		r.joins.Scanned = r.joins.Scanned || of.protected && other.protected && j.shares()
 		r.linkInner(even, j, of.unfiltered && other.unfiltered)
 	case r.several && j.Kind == Inner && (of.protected || other.protected):
 		// Which rows it leaves would say whether others are read: all come first.
@@ -214,6 +216,11 @@ func (r *region) linkOuter(even, j *Join, left read, below *region) {
 	}
 	even.Kind = full
 	r.notNull = append(r.notNull, j.LeftUnit)
+}
+
+// shares reports whether an index might find rows of a side by a column that rows of many units share ([finds]).
+func (j *Join) shares() bool {
+	return slices.ContainsFunc(j.Links, func(l Link) bool { return l.Left.Indexed && l.Left.Many || l.Right.Indexed && l.Right.Many })
 }
 
 // conditions tells the links from other conditions of the join.

@@ -32,6 +32,16 @@ var trees = map[string]*sqltext.Select{
 		Columns: star, Where: []string{"v.cost > 90"},
 		From: &sqltext.Join{Left: visits("v"), Right: visits("w"), Links: slices.Concat(links("w.ward = v.ward"), links("w.id = v.id"))},
 	},
+	"an index of others' rows, of all": {
+		Columns: star, From: &sqltext.Join{
+			Left: visits("v"), Right: visits("w"),
+			Links: slices.Concat(links("w.ward = v.ward"), links("w.patient = v.patient")),
+			On:    []string{"w.ward = v.ward", "w.patient = v.patient"},
+		},
+	},
+	"an index of others' rows, of public ones": {
+		Columns: star, Where: []string{"h.north"}, From: join(hospitals("h"), visits("w"), "w.ward = h.x"),
+	},
 	"of one person by a third relation": {
 		Columns: star, Where: []string{"v.cost > 90", "p.id = v.patient", "p.id = w.patient"},
 		From: &sqltext.Join{

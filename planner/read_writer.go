@@ -7,15 +7,15 @@ import (
 	"dpproxy/planner/sqltext"
 )
 
-// stages writes the SQL of one read. Where units have several rows, DATA returns these as it has them, of a valueForm and of groups;
+// A readWriter writes the SQL of one read. Where units have several rows, DATA returns these as it has them, of a valueForm and of groups;
 // of all rows together it adds plain statistics up by unit, and returns a row for each. Package fold does the rest.
-type stages struct {
+type readWriter struct {
 	*reader
 	read *Read
 	own  valueForm // nil for plain statistics
 }
 
-func (s *stages) statement() (*sqltext.Select, error) {
+func (s *readWriter) statement() (*sqltext.Select, error) {
 	if s.set.bounds.unique {
 		return s.once()
 	}
@@ -26,7 +26,7 @@ func (s *stages) statement() (*sqltext.Select, error) {
 }
 
 // source writes the rows, with the b of a valueForm: NULL in rows that do not count.
-func (s *stages) source() (sqltext.Item, error) {
+func (s *readWriter) source() (sqltext.Item, error) {
 	q, err := s.rows()
 	if err != nil {
 		return nil, err
@@ -58,10 +58,12 @@ func (s *stages) source() (sqltext.Item, error) {
 	}}, err
 }
 
-func (s *stages) filter(st *statistic) string { return sqltext.Filter(indexOf(s.filters, st.filter)) }
+func (s *readWriter) filter(st *statistic) string {
+	return sqltext.Filter(indexOf(s.filters, st.filter))
+}
 
 // sums writes plain statistics over rows.
-func (s *stages) sums() ([]sqltext.Column, error) {
+func (s *readWriter) sums() ([]sqltext.Column, error) {
 	var out []sqltext.Column
 	for i, st := range s.read.statistics {
 		x, err := st.ofRows(s.reader)
@@ -86,7 +88,7 @@ func (s *stages) sums() ([]sqltext.Column, error) {
 }
 
 // bucket writes the b of a group of rows: of values of a list their number.
-func (s *stages) bucket(from sqltext.Item) (sqltext.Column, sqltext.Item, error) {
+func (s *readWriter) bucket(from sqltext.Item) (sqltext.Column, sqltext.Item, error) {
 	m, ok := s.own.(modes)
 	if !ok {
 		return sqltext.Column{SQL: sqltext.Of(sqltext.UnitGroups, sqltext.Value)}, from, nil
@@ -97,7 +99,7 @@ func (s *stages) bucket(from sqltext.Item) (sqltext.Column, sqltext.Item, error)
 }
 
 // once writes a read of a source with one row for each unit: nothing is bounded.
-func (s *stages) once() (*sqltext.Select, error) {
+func (s *readWriter) once() (*sqltext.Select, error) {
 	from, err := s.source()
 	if err != nil {
 		return nil, err
@@ -118,7 +120,7 @@ func (s *stages) once() (*sqltext.Select, error) {
 }
 
 // ofGroups writes the columns that once reads of each group.
-func (s *stages) ofGroups() ([]sqltext.Column, error) {
+func (s *readWriter) ofGroups() ([]sqltext.Column, error) {
 	if s.own != nil {
 		return s.own.ofGroups(), nil
 	}
@@ -144,7 +146,7 @@ func ofAll(cols []sqltext.Column) []sqltext.Column {
 }
 
 // onceTotal numbers the keys of the groups of once.
-func (s *stages) onceTotal(grouped sqltext.Item) (*sqltext.Select, error) {
+func (s *readWriter) onceTotal(grouped sqltext.Item) (*sqltext.Select, error) {
 	numbers, from, where, err := s.numbered(sqltext.UnitGroups, grouped)
 	if err == nil && s.set.Private() {
 		numbers, err = s.shown()
