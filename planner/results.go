@@ -47,7 +47,7 @@ func (r observation) at(alpha float64) observation {
 // text writes an output of one of so many partitions, its value or its error, which fails with probability alpha; nil is NULL.
 func (r *results) text(output int, row integers, groups int, alpha float64) *string {
 	o, seen := &r.outputs[output], r.observed(row)
-	if r.hides(o, row, groups) || r.unanswered(o, row.clips) && !o.asksOfLimits() {
+	if r.hides(o, row, groups) || r.unanswered(o, row.clips) && !o.asksCut() {
 		return nil
 	}
 	if o.report == "" {

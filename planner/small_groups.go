@@ -44,9 +44,6 @@ func (r *results) unanswered(o *output, clips []Clip) bool {
 	return m != nil && (linear || m.weighting == byMoments) && r.Loses(m, clips[m.at], r.Confidence())
 }
 
-// asksOfLimits reports whether the output is a number of units above limits itself.
-func (o *output) asksOfLimits() bool { return o.report == "cut" || o.report == "cut_upper" }
-
 // empty reports whether a group surely has too few rows for an output: no further measurement
 // makes a value of them.
 func (o *output) empty(r observation) bool {
