@@ -194,7 +194,7 @@ func finds(it Item, links []Link, name string, asked bool) bool {
 	for _, k := range links {
 		for _, e := range []End{k.Left, k.Right} {
 			if e.Of == name && e.Indexed {
-				indexed, found = true, found && !(asked && e.Many)
+				indexed, found = true, found && (!asked || !e.Many)
 			}
 		}
 	}
