@@ -18,21 +18,28 @@ import (
 // closedDoor says why nobody is served.
 type closedDoor struct {
 	reason error
-	// recorded names the mirror that is to blame.
+	// recorded names the mirror that was last looked at since; empty as long as none was.
 	recorded string
 }
 
 // A doorkeeper opens and shuts the door of a service.
 type doorkeeper struct{ *service }
 
-// shut ends all sessions, and lets none begin.
-func (v doorkeeper) shut(ctx context.Context, reason error) {
-	g := v.now.Load()
-	recorded, err := g.recordedAs(ctx)
-	if err != nil {
-		recorded = "" // it is looked at again
+// heed shuts the door if an error says that the mirror shows more than the policy permits. It is called in the turn of the look that
+// ended in the error.
+func (v doorkeeper) heed(err error) {
+	if isUnsafe(err) {
+		v.shut(err)
 	}
-	if before := v.door.Swap(&closedDoor{reason, recorded}); before == nil || before.reason.Error() != reason.Error() {
+}
+
+// shut ends all sessions, and lets none begin.
+func (v doorkeeper) shut(reason error) {
+	g, before, now := v.now.Load(), v.door.Load(), &closedDoor{reason: reason}
+	if before != nil {
+		now.recorded = before.recorded
+	}
+	if v.door.Store(now); before == nil || before.reason.Error() != reason.Error() {
 		v.log.Error("nobody is served: the mirror shows more than the policy permits", "reason", reason, "to do", "dpproxy sync")
 	}
 	analysts := g.policy.Analysts
@@ -49,6 +56,18 @@ func (v doorkeeper) open() {
 	if v.door.Swap(nil) != nil {
 		v.log.Info("analysts are served again: the mirror shows nothing that the policy does not permit")
 	}
+}
+
+// another reports whether the mirror is another than the one that was last looked at since the door is shut, and notes which it is.
+// It is noted before the look: one that is made during the look is looked at again. The caller has the turn.
+func (v doorkeeper) another(ctx context.Context) (bool, error) {
+	shut := v.door.Load()
+	recorded, err := v.now.Load().recordedAs(ctx)
+	if err != nil || recorded == shut.recorded {
+		return false, err
+	}
+	v.door.Store(&closedDoor{shut.reason, recorded})
+	return true, nil
 }
 
 // isUnsafe reports whether an error is that of a mirror that shows too much.

@@ -16,18 +16,17 @@ import (
 // reload reads the policy and the certificates anew. Either all of it holds from now on, or nothing of it. Where dpproxy listens, the
 // ledger, its secret and the unit cannot change while it runs. A policy that permits less than the mirror shows ends in an error of that,
 // whatever else is wrong with it.
-func (v *service) reload(ctx context.Context) error {
+func (v *service) reload(ctx context.Context) (err error) {
 	v.turn.Lock()
 	defer v.turn.Unlock()
+	defer func() { doorkeeper{v}.heed(err) }()
 	g := v.now.Load()
 	read, err := openSite(g.path)
 	if err != nil {
 		return err
 	}
 	v.wanted = read
-	if err := read.survey().permitted(ctx); isUnsafe(err) {
-		doorkeeper{v}.shut(ctx, err) // also if the sync below mends it: sessions hold rows
-	}
+	doorkeeper{v}.heed(read.survey().permitted(ctx)) // also if the sync below mends it: sessions hold rows
 	if read.policy.SyncItself && len(fixedKeys(g.site, read)) == 0 {
 		if err := read.survey().syncItself(ctx, true, func(change string) { v.log.Info("mirror", "change", change) }); err != nil {
 			v.log.Error("dpproxy does not sync by itself: the administrator must look", "reason", err, "to do", confirmHint)

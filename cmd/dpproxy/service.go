@@ -106,7 +106,7 @@ func (v *service) reloadAt(ctx context.Context, hup <-chan os.Signal) {
 		case <-hup:
 			err := v.reload(ctx)
 			switch {
-			case v.heed(ctx, err):
+			case isUnsafe(err):
 				v.log.Error("the policy was not reloaded: nobody is served until dpproxy sync has made the mirror for it", "error", err)
 			case err != nil:
 				v.log.Error("the policy was not reloaded: the old one stays", "error", err)

@@ -39,58 +39,54 @@ func (v *service) watch(ctx context.Context) {
 			return
 		case <-v.flights.wanted:
 			var news bool
-			news, err = v.fly(ctx)
-			v.heed(ctx, err)
+			news, err = v.look(ctx, v.fly)
 			v.flights.land(news)
 		case <-synced.C:
-			_, err = v.followSync(ctx)
+			_, err = v.look(ctx, v.takeOver)
 		case <-changed.C:
-			err = v.recheckSchema(ctx)
+			_, err = v.look(ctx, v.recheckSchema)
 		}
-		if err != nil && ctx.Err() == nil && !v.heed(ctx, err) {
+		if err != nil && ctx.Err() == nil && !isUnsafe(err) {
 			v.log.Warn("the schema of the protected database could not be compared", "error", err)
 		}
 	}
 }
 
-// heed shuts the door if an error says that the mirror shows more than the policy permits.
-func (v *service) heed(ctx context.Context, err error) (unsafe bool) {
-	if isUnsafe(err) {
-		v.turn.Lock()
-		defer v.turn.Unlock()
-		doorkeeper{v}.shut(ctx, err)
-		return true
-	}
-	return false
-}
-
-// followSync takes the mirror over if it was made anew.
-func (v *service) followSync(ctx context.Context) (bool, error) {
+// look takes the turn for a look at the mirror and the real database. If the mirror shows more than the policy permits the door is shut
+// in the same turn: in the next one another policy may serve.
+func (v *service) look(ctx context.Context, at func(context.Context) (news bool, err error)) (news bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
 	v.turn.Lock()
 	defer v.turn.Unlock()
-	return v.takeOver(ctx)
+	news, err = at(ctx)
+	doorkeeper{v}.heed(err)
+	return news, err
 }
 
-// takeOver makes the next generation if the mirror is another than the one that this one serves by. The caller has
-// the turn.
+// takeOver makes the next generation if the mirror is another than the one that this one serves by, or than the one for which
+// nobody is served. The caller has the turn.
 func (v *service) takeOver(ctx context.Context) (taken bool, err error) {
+	other := v.remade
+	if v.door.Load() != nil {
+		other = doorkeeper{v}.another
+	}
+	if remade, err := other(ctx); err != nil || !remade {
+		return false, nil // a mirror that is away is seen by the pages of health, and by statements
+	}
+	return true, v.renew(ctx)
+}
+
+// remade reports whether the mirror was made anew since this generation began to serve.
+func (v *service) remade(ctx context.Context) (bool, error) {
 	g := v.now.Load()
 	var name string
-	err = g.keeper.follower.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+	err := g.keeper.follower.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		var err error
 		name, err = mirror.ConfirmedAs(ctx, conn.Conn())
 		return err
 	})
-	if err != nil || name == g.outlook.confirmed {
-		return false, nil // a mirror that is away is seen by the pages of health, and by statements
-	}
-	if shut := v.door.Load(); shut != nil && shut.recorded != "" {
-		if recorded, err := g.recordedAs(ctx); err == nil && recorded == shut.recorded {
-			return false, nil // it shows what it showed
-		}
-	}
-	return true, v.renew(ctx)
+	return name != g.outlook.confirmed, err
 }
 
 // renew has the policy served by the schema as it is by now: the wanted one, or else the one that serves. The caller has the turn.
@@ -116,35 +112,30 @@ func (v *service) renew(ctx context.Context) error {
 	return nil
 }
 
-// recheckSchema turns tables off whose schema changes while dpproxy serves.
-func (v *service) recheckSchema(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
-	defer cancel()
-	v.turn.Lock()
-	defer v.turn.Unlock()
+// recheckSchema turns tables off whose schema changes while dpproxy serves. The caller has the turn.
+func (v *service) recheckSchema(ctx context.Context) (news bool, err error) {
 	g := v.now.Load()
 	conn, err := g.connectData(ctx)
 	if err != nil {
-		return fmt.Errorf("recheck: %w", err)
+		return false, fmt.Errorf("recheck: %w", err)
 	}
 	defer conn.Close(ctx)
 	if err := v.rights.look(ctx, g.mirrorPlan(), conn); err != nil {
-		return err
+		return false, err
 	}
 	if v.door.Load() != nil {
-		return v.mend(ctx)
+		return true, v.mend(ctx)
 	}
 	if err := g.survey().proveShown(ctx, conn); err != nil {
-		return fmt.Errorf("recheck: %w", err)
+		return false, fmt.Errorf("recheck: %w", err)
 	}
 	if _, err := g.data.Recheck(ctx, conn); err != nil {
-		return err
+		return false, err
 	}
 	if err := g.turnOffDerived(ctx, conn); err != nil || g.ready() {
-		return err
+		return false, err
 	}
-	_, err = v.understand(ctx)
-	return err
+	return v.understand(ctx)
 }
 
 // mend opens the door again where it can: somebody may have mended the mirror, or the real database, by hand, and a sync that takes nothing
@@ -228,12 +219,8 @@ func (v *service) catchUp(ctx context.Context) proxy.News {
 	return proxy.NoNews
 }
 
-// fly looks for changes, for a flight. Where all is known it looks only now and then.
+// fly looks for changes, for a flight. Where all is known it looks only now and then. The caller has the turn.
 func (v *service) fly(ctx context.Context) (news bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
-	defer cancel()
-	v.turn.Lock()
-	defer v.turn.Unlock()
 	news, err = v.takeOver(ctx)
 	if !news && err == nil && (v.now.Load().unexplained() || time.Since(v.caughtUp) >= syncInterval) {
 		defer func() { v.caughtUp = time.Now() }()
