@@ -55,6 +55,28 @@ func BenchmarkFold(b *testing.B) {
 	}
 }
 
+// BenchmarkSmallSums takes 5,000 rows of 1,000 units, in no order: so few that the memory of each fold counts.
+func BenchmarkSmallSums(b *testing.B) {
+	rows, spec := rowsOf(1_009, 10, 5_000), adding()
+	b.ReportAllocs()
+	for b.Loop() {
+		takeAll(b, spec, rows)
+	}
+}
+
+func takeAll(b *testing.B, spec *Spec, rows [][][]byte) {
+	b.Helper()
+	f := New(spec, secret, 1<<30)
+	for _, row := range rows {
+		if err := f.Take(row); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if _, err := f.Totals(context.Background(), func(Total) error { return nil }); err != nil {
+		b.Fatal(err)
+	}
+}
+
 // BenchmarkSums takes a million rows of 100,000 units, in no order.
 func BenchmarkSums(b *testing.B) {
 	for name, byUnit := range map[string]bool{"rows": false, "unit by unit": true} {
@@ -65,15 +87,7 @@ func BenchmarkSums(b *testing.B) {
 				slices.SortStableFunc(rows, func(a, b [][]byte) int { return bytes.Compare(a[0], b[0]) })
 			}
 			for b.Loop() {
-				f := New(spec, secret, 1<<30)
-				for _, row := range rows {
-					if err := f.Take(row); err != nil {
-						b.Fatal(err)
-					}
-				}
-				if _, err := f.Totals(context.Background(), func(Total) error { return nil }); err != nil {
-					b.Fatal(err)
-				}
+				takeAll(b, spec, rows)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(rows)), "ns/row")
 		})

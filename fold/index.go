@@ -1,6 +1,9 @@
 package fold
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"math/bits"
+)
 
 // An index numbers keys of 64 bits in the order in which they first come. It grows as a [table] does.
 type index struct {
@@ -74,20 +77,25 @@ func (x *index) grow(p *indexPart, number int) {
 // sumsSize is about how many sums a piece of them has.
 const sumsSize = 1 << 12
 
-// addends are so many sums for each number of an index, and grow by pieces of one size.
+// addends are so many sums for each number of an index, and grow as [pieces] do.
 type addends struct {
 	each  int
-	piece int // numbers in a piece
+	piece int // numbers in a piece, a power of two
 	list  [][]amount
 }
 
-func newAddends(each int) *addends { return &addends{each: each, piece: max(1, sumsSize/max(each, 1))} }
+func newAddends(each int) *addends {
+	return &addends{each: each, piece: 1 << max(0, bits.Len(uint(sumsSize/max(each, 1)))-1)}
+}
 
-// of returns the sums of a number, at most one more than those that were asked for before.
+// of returns the sums of a number, at most one more than those that were asked for before. They hold until more are asked for.
 func (a *addends) of(number int) []amount {
-	if number/a.piece == len(a.list) {
-		a.list = append(a.list, make([]amount, a.piece*a.each))
+	piece, from := number/a.piece, number%a.piece*a.each
+	if piece == len(a.list) {
+		a.list = append(a.list, make([]amount, firstOf(piece, 1, a.piece)*a.each))
 	}
-	from := number % a.piece * a.each
-	return a.list[number/a.piece][from : from+a.each : from+a.each]
+	if from == len(a.list[piece]) && a.each > 0 {
+		a.list[piece] = doubled(a.list[piece])
+	}
+	return a.list[piece][from : from+a.each : from+a.each]
 }

@@ -51,7 +51,7 @@ func (n *names) number(seed maphash.Seed, at int, key []byte) uint32 {
 // drop forgets them, and keeps the room of a few.
 func (n *names) drop() {
 	clear(n.slots)
-	clear(n.text[:cap(n.text)])
+	clear(n.text)
 	if len(n.slots) > firstSlots {
 		*n = names{}
 		return

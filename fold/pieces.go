@@ -1,21 +1,40 @@
 package fold
 
-// pieceSize is how many elements a piece has.
-const pieceSize = 1 << 12
+// pieceSize is how many elements a piece has, but for the first one, which begins with firstPiece.
+const firstPiece, pieceSize = 1 << 6, 1 << 12
 
-// pieces are a list that grows by pieces of one size, so that no element is ever moved.
+// pieces are a list that grows by pieces of one size, so that no element but those of the first piece is ever moved.
 type pieces[T any] struct {
 	list [][]T
 	size int
 }
 
 func (p *pieces[T]) add(x T) {
-	last := p.size / pieceSize
-	if last == len(p.list) {
-		p.list = append(p.list, make([]T, pieceSize))
+	at := p.size / pieceSize
+	if at == len(p.list) {
+		p.list = append(p.list, make([]T, firstOf(at, firstPiece, pieceSize)))
 	}
-	p.list[last][p.size%pieceSize] = x
+	if p.size%pieceSize == len(p.list[at]) {
+		p.list[at] = doubled(p.list[at])
+	}
+	p.list[at][p.size%pieceSize] = x
 	p.size++
+}
+
+// firstOf is how many elements a piece has at first: few if it is the first one.
+func firstOf(piece, few, all int) int {
+	if piece == 0 {
+		return few
+	}
+	return all
+}
+
+// doubled moves elements to a piece that has room for twice as many.
+func doubled[T any](few []T) []T {
+	more := make([]T, 2*len(few))
+	copy(more, few)
+	clear(few)
+	return more
 }
 
 func (p *pieces[T]) at(i int) *T { return &p.list[i/pieceSize][i%pieceSize] }

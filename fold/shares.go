@@ -18,9 +18,11 @@ type shares struct {
 	size  int // bytes
 
 	// These are used for one share after the other.
+	spare  names // empty
 	came   came
 	ends   []uint32 // of each unit among the places
 	places []uint64 // a group, and the number of a row
+	joined pairs
 }
 
 // A share is a part of the units.
@@ -51,8 +53,9 @@ type came struct {
 const (
 	// leastRows is how many bytes of rows a share brings together, unless there is little memory.
 	leastRows = 1 << 16
-	// rowsSize is how many bytes of rows are in one piece, unless a unit has a longer name.
-	rowsSize = 1 << 12
+	// The first piece of rows has as many bytes as firstRows, and each further one as those before it together, but no more than rowsSize,
+	// unless a unit has a longer name.
+	firstRows, rowsSize = 1 << 8, 1 << 12
 )
 
 // newShares returns those of so many parts, of which all together are to take about most bytes.
@@ -74,7 +77,7 @@ func (s *shares) add(unit []byte, again bool, group uint32, x []int64) {
 	}
 	n := len(p.rows) - 1
 	if most := binary.MaxVarintLen32 + len(unit) + 4 + 8*len(x); n < 0 || cap(p.rows[n])-len(p.rows[n]) < most {
-		size := max(rowsSize, most)
+		size := max(min(max(firstRows, p.used), rowsSize), most)
 		p.rows, n, s.size = append(p.rows, make([]byte, 0, size)), n+1, s.size+size
 	}
 	b := binary.AppendUvarint(p.rows[n], uint64(len(unit)))
@@ -86,17 +89,27 @@ func (s *shares) add(unit []byte, again bool, group uint32, x []int64) {
 	p.rows[n] = b
 }
 
-// gather brings the rows of a share together.
+// gather brings the rows of a share together with its pairs.
 func (s *shares) gather(at int) {
 	p := &s.parts[at]
 	s.size -= p.bytes()
-	s.read(at)
-	s.place(p)
-	s.join(p)
+	s.bring(at)
+	p.of.set(&s.joined)
+	s.joined.clear()
 	p.rows, p.used = emptied(p.rows), 0
 	p.most = max(s.least, 16*len(p.of.sums))
 	p.most -= int(maphash.Comparable(s.seed, [2]int{at, p.most}) % uint64(p.most/4+1))
 	s.size += p.bytes()
+}
+
+// bring makes pairs of the rows of a share and the pairs that it has.
+func (s *shares) bring(at int) {
+	if s.parts[at].units.size() == 0 {
+		s.parts[at].units, s.spare = s.spare, s.parts[at].units
+	}
+	s.read(at)
+	s.place(&s.parts[at])
+	s.join(&s.parts[at])
 }
 
 // bytes is how much memory a share takes.
@@ -152,24 +165,23 @@ func (s *shares) place(p *share) {
 
 // join makes one pair of the rows of a unit and group.
 func (s *shares) join(p *share) {
-	p.of.ends, p.of.groups, p.of.sums = p.of.ends[:0], p.of.groups[:0], p.of.sums[:0]
-	from := uint32(0)
+	of, from := &s.joined, uint32(0)
 	for u := range p.units.size() {
 		own := s.places[from:s.ends[u]]
 		slices.Sort(own)
 		for i, at := range own {
 			row := s.came.sums[int(uint32(at))*s.each:][:s.each]
 			if group := uint32(at >> 32); i == 0 || uint32(own[i-1]>>32) != group {
-				p.of.groups, p.of.sums = append(p.of.groups, group), append(p.of.sums, row...)
+				of.groups, of.sums = append(of.groups, group), append(of.sums, row...)
 				continue
 			}
-			sums := p.of.sums[len(p.of.sums)-s.each:]
+			sums := of.sums[len(of.sums)-s.each:]
 			for k := range sums {
 				sums[k] = sums[k].plus(row[k])
 			}
 		}
 		from = s.ends[u]
-		p.of.ends = append(p.of.ends, uint32(len(p.of.groups)))
+		of.ends = append(of.ends, uint32(len(of.groups)))
 	}
 	clear(s.places)
 	clear(s.came.sums)
@@ -179,38 +191,48 @@ func (s *shares) join(p *share) {
 
 // finish brings the rows of a share together, and calls unit for each of its units, in some order. It has nothing left.
 func (s *shares) finish(at int, unit func(name []byte, groups []uint32, sums []amount)) {
-	s.gather(at)
+	s.bring(at)
 	p, from := &s.parts[at], uint32(0)
-	for u, end := range p.of.ends {
-		unit(p.units.key(u), p.of.groups[from:end], p.of.sums[int(from)*s.each:int(end)*s.each])
+	for u, end := range s.joined.ends {
+		unit(p.units.key(u), s.joined.groups[from:end], s.joined.sums[int(from)*s.each:int(end)*s.each])
 		from = end
 	}
+	s.joined.clear()
 	s.size -= p.bytes()
 	p.drop()
+	p.units, s.spare = names{}, p.units
 	s.size += p.bytes()
 }
 
-// drop forgets what the share has, and keeps a little room for other units.
-func (p *share) drop() {
-	p.units.drop()
-	clear(p.of.groups[:cap(p.of.groups)])
-	clear(p.of.sums[:cap(p.of.sums)])
-	kept := share{units: p.units, rows: emptied(p.rows), most: p.most}
-	if cap(p.of.groups) <= keptGroups {
-		kept.of = pairs{p.of.ends[:0], p.of.groups[:0], p.of.sums[:0]}
-	}
-	*p = kept
+// set makes the pairs the same as others.
+func (p *pairs) set(as *pairs) {
+	p.ends, p.groups, p.sums = append(p.ends[:0], as.ends...), append(p.groups[:0], as.groups...), append(p.sums[:0], as.sums...)
 }
 
-// emptied clears pieces of rows, and leaves the first one.
+// clear forgets the pairs.
+func (p *pairs) clear() {
+	clear(p.groups)
+	clear(p.sums)
+	p.ends, p.groups, p.sums = p.ends[:0], p.groups[:0], p.sums[:0]
+}
+
+// drop forgets what the share has, and keeps a piece for other rows.
+func (p *share) drop() {
+	p.units.drop()
+	p.of.clear()
+	*p = share{units: p.units, rows: emptied(p.rows), most: p.most}
+}
+
+// emptied clears pieces of rows, and leaves one.
 func emptied(rows [][]byte) [][]byte {
+	if len(rows) == 0 {
+		return rows
+	}
 	for i, b := range rows {
 		clear(b)
 		rows[i] = b[:0]
 	}
-	if len(rows) < 2 {
-		return rows
-	}
+	rows[0] = rows[len(rows)-1]
 	clear(rows[1:])
 	return rows[:1]
 }
@@ -221,5 +243,5 @@ func (s *shares) drop() {
 		s.parts[i].drop()
 	}
 	clear(s.parts)
-	s.came, s.ends, s.places, s.size = came{}, nil, nil, 0
+	s.spare, s.came, s.ends, s.places, s.joined, s.size = names{}, came{}, nil, nil, pairs{}, 0
 }

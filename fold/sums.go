@@ -33,7 +33,7 @@ type summing struct {
 	// units counts those of a vector and its levels.
 	units map[uint64]int64
 	// weights has those of groups by number, beside how many pairs they are of.
-	weights []*[pieceSize]weight
+	weights pieces[weight]
 
 	own own
 }
@@ -172,10 +172,10 @@ func (s *summing) weigh(unit []byte) {
 		of = 0
 	}
 	for _, g := range s.own.groups {
-		for int(g/pieceSize) >= len(s.weights) {
-			s.weights = append(s.weights, new([pieceSize]weight))
+		for int(g) >= s.weights.size {
+			s.weights.add(weight{})
 		}
-		at := &s.weights[g/pieceSize][g%pieceSize]
+		at := s.weights.at(int(g))
 		at.of, at.pairs = at.of+of, at.pairs+1
 	}
 }

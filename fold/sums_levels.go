@@ -222,8 +222,8 @@ func (s *summing) give(keys func(group uint32) ([][]byte, error), give func(Tota
 			return err
 		}
 	}
-	for g := range len(s.weights) * pieceSize {
-		w := s.weights[g/pieceSize][g%pieceSize]
+	for g := range s.weights.size {
+		w := *s.weights.at(g)
 		if w.pairs == 0 {
 			continue
 		}
