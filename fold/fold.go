@@ -74,8 +74,9 @@ func New(spec *Spec, secret []byte, most int) *Fold {
 func (f *Fold) begin(byUnit bool) {
 	f.Drop()
 	f.byUnit, f.full, f.lastUnit, f.lastGroup = byUnit, false, nil, nil
-	if f.units, f.values = nil, nil; !byUnit {
-		f.units, f.values = newTable(manyParts), newTable(manyParts)
+	f.units, f.values = newTable(manyParts), newTable(manyParts)
+	if byUnit { // values are those of one unit
+		f.units, f.values = nil, newTable(1)
 	}
 	if f.adds != nil {
 		f.adds.begin(byUnit, f.most)
@@ -154,10 +155,7 @@ func (f *Fold) nextUnit(unit []byte) {
 		}
 	case f.byUnit:
 		f.finishOwn()
-		if f.values != nil {
-			f.values.drop()
-		}
-		f.values = newTable(1)
+		f.values.empty()
 	default:
 		f.unitNumber = f.units.number(unit)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/big"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -89,6 +90,38 @@ func TestOneUnitOfManyRows(t *testing.T) {
 		return nil
 	}); err != nil || rows != 3_000_000 {
 		t.Errorf("%d rows, %v", rows, err)
+	}
+}
+
+// TestUnitsTakeTurns holds that units that come one after the other, with few different values each, use the same memory, and that what
+// one had is no longer in it when the next one is there.
+func TestUnitsTakeTurns(t *testing.T) {
+	spec := counting()
+	spec.Buckets, spec.Value, spec.ByUnit = nil, Column{Kind: Text}, true
+	f := New(&spec, secret, 1<<30)
+	take := func(units, values int) {
+		for i := range units {
+			for v := range values {
+				if err := f.Take([][]byte{number(i), number(v)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	take(2, 3*pieceSize)
+	if err := f.Take([][]byte{[]byte("another"), []byte("v")}); err != nil {
+		t.Fatal(err)
+	}
+	used := f.values.keys.list[0]
+	if n := f.values.bytes(); n > 2*(arenaSize+12*pieceSize) || slices.ContainsFunc(used[2:], func(b byte) bool { return b != 0 }) {
+		t.Errorf("%d bytes of one value, %q", n, used[:20])
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	take(20_000, 3)
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / 20_000; each > 1000 {
+		t.Errorf("%d bytes for each unit of three values", each)
 	}
 }
 

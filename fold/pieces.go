@@ -47,6 +47,15 @@ func (p *pieces[T]) drop() {
 	p.list, p.size = nil, 0
 }
 
+// empty forgets the elements, and keeps the first piece.
+func (p *pieces[T]) empty() {
+	for i, piece := range p.list {
+		clear(piece[:min(len(piece), p.size-i*pieceSize)])
+	}
+	clear(p.list[min(1, len(p.list)):])
+	p.list, p.size = p.list[:min(1, len(p.list))], 0
+}
+
 // arenaSize is how many bytes a piece of an arena has, unless one text is longer.
 const arenaSize = 1 << 14
 
@@ -77,4 +86,17 @@ func (a *arena) drop() {
 		clear(piece)
 	}
 	a.list, a.used, a.size = nil, 0, 0
+}
+
+// empty forgets the byte strings, and keeps the first piece.
+func (a *arena) empty() {
+	if len(a.list) == 0 {
+		return
+	}
+	for _, piece := range a.list[:len(a.list)-1] {
+		clear(piece)
+	}
+	clear(a.list[len(a.list)-1][:a.used])
+	clear(a.list[1:])
+	a.list, a.used, a.size = a.list[:1], 0, len(a.list[0])
 }

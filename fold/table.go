@@ -114,3 +114,17 @@ func (t *table) drop() {
 	t.spans.drop()
 	t.slots = 0
 }
+
+// empty forgets the byte strings, and keeps the room of a few for others: it is work for those that there were alone.
+func (t *table) empty() {
+	for i := range t.parts {
+		p := &t.parts[i]
+		if clear(p.slots); len(p.slots) > firstSlots {
+			t.slots -= len(p.slots)
+			*p = part{}
+		}
+		p.used = 0
+	}
+	t.keys.empty()
+	t.spans.empty()
+}
