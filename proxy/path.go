@@ -99,14 +99,14 @@ var path = [...]rule{
 		true, nothing,
 	},
 	stepRead: {
-		"read", "read exact integers, or rows of which `fold` makes them, and put them in their partitions; it goes on when its client " +
-			"leaves",
+		"read", "read exact integers, or rows of which `fold` makes them, and put them in their partitions, of private ones those that " +
+			"selection keeps; it goes on when its client leaves",
 		[]string{"proxy/attend.go", "proxy/reader/reading.go", "fold", "proxy/reader/collect.go"},
 		false, rows,
 	},
 	stepRelease: {
-		"release", "choose limits, select private partitions, add noise, round by round: nothing outside `mechanisms` looks into " +
-			"a `Private`; each further round is charged before it is drawn",
+		"release", "choose limits, add noise, round by round: nothing outside `mechanisms` looks into a `Private`; each further " +
+			"round is charged before it is drawn",
 		[]string{"proxy/drawing.go", "proxy/release", "proxy/reader/exact.go"},
 		true, noise,
 	},

@@ -32,7 +32,7 @@ func (d *drawing) bind(ctx context.Context, r *reader.Reading) error {
 // that comes behind: how far that is would be told by the rest.
 func (d *drawing) read(ctx context.Context, r *reader.Reading) ([][]*reader.Exact, error) {
 	d.enter(stepRead)
-	exacts, err := r.Read(ctx)
+	exacts, err := r.Read(ctx, d.p.cfg.Source)
 	if err == nil {
 		return exacts, nil
 	}

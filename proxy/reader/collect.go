@@ -13,14 +13,18 @@ import (
 
 // A Collector puts rows in their partitions. Rows that the SQL of the grouping set cannot have
 // produced are a failed read.
+//
+// Selection is tried on a private partition as soon as its weights are there, which come before its integers, and in the first
+// read: of those that it does not keep, which can be as many as there are rows, nothing is held.
 type Collector struct {
 	set *planner.GroupingSet
+	src mechanisms.Source
 	of  *Exact
-	// byKey has the partitions of the keys that were read; nil of public ones that are not so together.
+	// byKey has the partitions of the keys that were read, of private ones those that are kept; nil of public ones that are not so
+	// together.
 	byKey   map[string]*Partition
 	units   map[place]*big.Int
 	sources map[source]int // the read of the units of each vector
-	weights *weights
 	// row, key, sum and directions are used for each row anew.
 	row             planner.Row
 	key             []byte
@@ -30,12 +34,6 @@ type Collector struct {
 // A source is a vector of a measure, −1 if it is of none. Its units are counted once, in one read.
 type source struct{ measure, vector int16 }
 
-// weights says where the weights of partitions were read: each unit's once.
-type weights struct {
-	read int
-	source
-}
-
 // A place is where units are that share a row: on which levels of the norms of a vector.
 type place struct {
 	source
@@ -43,9 +41,9 @@ type place struct {
 }
 
 // NewCollector returns that of a grouping set, which has no rows yet. A partition without rows has zeros.
-func NewCollector(set *planner.GroupingSet) *Collector {
+func NewCollector(set *planner.GroupingSet, src mechanisms.Source) *Collector {
 	c := &Collector{
-		set: set, of: &Exact{set: set}, byKey: map[string]*Partition{},
+		set: set, src: src, of: &Exact{set: set}, byKey: map[string]*Partition{},
 		units: map[place]*big.Int{}, sources: map[source]int{},
 	}
 	if !set.Private() {
@@ -108,14 +106,9 @@ func (c *Collector) Take(read int, r planner.Row) error {
 	if len(r.Cells) == 0 && r.Weights == nil {
 		return nil
 	}
-	to, err := c.partition(r.Keys)
+	to, err := c.partition(read, r)
 	if to == nil || err != nil {
 		return err
-	}
-	if r.Weights != nil {
-		if err := c.addWeights(read, to, r); err != nil {
-			return err
-		}
 	}
 	for _, cell := range r.Cells {
 		if err := c.addCell(to, at, r.Levels, cell); err != nil {
@@ -142,24 +135,13 @@ func (c *Collector) addUnits(read int, at place, text []byte) error {
 	return nil
 }
 
-// addWeights adds to the weights that the selection of a partition is by. All are of one read, and of
-// one vector, whose integers are in the same rows, if of any.
-func (c *Collector) addWeights(read int, to *Partition, r planner.Row) error {
-	from := weights{read, placeOf(r).source}
-	if c.weights == nil {
-		c.weights = &from
+// selects tries selection on the weights of a partition, which are all of the first read.
+func (c *Collector) selects(read int, r planner.Row) (kept bool, err error) {
+	if read != 0 || r.Measure >= 0 || !natural(&c.sum, r.Weights) {
+		return false, errRead
 	}
-	all := to.weighed
-	again := all != nil && (r.Measure < 0 || len(r.Cells) == 0)
-	if again || !c.set.Private() || *c.weights != from || !natural(&c.sum, r.Weights) {
-		return errRead
-	}
-	if all == nil {
-		all = new(big.Int)
-		to.weighed = all
-	}
-	all.Add(all, &c.sum)
-	return nil
+	_, kept = c.set.Selection.Select(c.src, mechanisms.Protect(&c.sum))
+	return kept, nil
 }
 
 // addCell adds an integer of a row. Units that may be above the limit count by their directions.
@@ -216,10 +198,11 @@ func integer(to *big.Int, text []byte) bool {
 
 func natural(to *big.Int, text []byte) bool { return integer(to, text) && to.Sign() >= 0 }
 
-// partition finds that of keys, or nil if they are public and not so together.
-func (c *Collector) partition(keys [][]byte) (*Partition, error) {
+// partition finds that of a row, or nil where nothing is held of it: of public keys that are not so together, and of private
+// ones that selection does not keep.
+func (c *Collector) partition(read int, r planner.Row) (*Partition, error) {
 	c.key = c.key[:0]
-	for _, key := range keys {
+	for _, key := range r.Keys {
 		size := -1 // NULL
 		if key != nil {
 			size = len(key)
@@ -227,18 +210,39 @@ func (c *Collector) partition(keys [][]byte) (*Partition, error) {
 		c.key = append(binary.AppendVarint(c.key, int64(size)), key...)
 	}
 	to, known := c.byKey[string(c.key)]
+	if c.set.Private() {
+		return c.private(read, r, to)
+	}
+	if r.Weights != nil {
+		return nil, errRead
+	}
 	if known {
 		return to, nil
 	}
-	if c.set.Private() {
-		to = &Partition{keys: textsOf(keys)}
-		c.of.partitions = append(c.of.partitions, to)
-	} else if at, ok := c.set.Partition(keys); !ok {
+	at, ok := c.set.Partition(r.Keys)
+	if !ok {
 		return nil, errRead
-	} else if at >= 0 {
+	}
+	if at >= 0 {
 		to = c.of.partitions[at]
 	}
 	c.byKey[string(c.key)] = to
+	return to, nil
+}
+
+// private returns the partition of a row with private keys, which is known, or begins with its weights.
+func (c *Collector) private(read int, r planner.Row, known *Partition) (*Partition, error) {
+	if r.Weights == nil {
+		return known, nil
+	}
+	if known != nil {
+		return nil, errRead
+	}
+	if kept, err := c.selects(read, r); !kept || err != nil {
+		return nil, err
+	}
+	to := &Partition{keys: textsOf(r.Keys)}
+	c.of.partitions, c.byKey[string(c.key)] = append(c.of.partitions, to), to
 	return to, nil
 }
 
@@ -254,20 +258,10 @@ func textsOf(keys [][]byte) []*string {
 	return texts
 }
 
-// weigh leaves the private partitions whose weights were read.
-func (c *Collector) weigh() {
-	c.of.partitions = slices.DeleteFunc(c.of.partitions, func(p *Partition) bool { return p.weighed == nil })
-	for _, p := range c.of.partitions {
-		p.weights, p.weighed = mechanisms.Protect(p.weighed), nil
-	}
-}
-
-// Exact returns what was collected. A private partition is one whose weights were read: of
-// others the rows are of units that were bounded to other partitions. Its error says that an integer was
-// read twice of the same units.
+// Exact returns what was collected. Its error says that an integer was read twice of the same units.
 func (c *Collector) Exact() (*Exact, error) {
 	if c.set.Private() {
-		c.weigh()
+		slices.SortFunc(c.of.partitions, func(a, b *Partition) int { return slices.CompareFunc(a.keys, b.keys, compareKeys) })
 	}
 	c.byKey = nil // it is as large as the partitions
 	for _, p := range c.of.partitions {

@@ -4,12 +4,13 @@ import (
 	"strconv"
 	"testing"
 
+	"dpproxy/mechanisms"
 	"dpproxy/planner"
 )
 
 // protect takes the rows of the reads of a grouping set.
 func protect(set *planner.GroupingSet, reads [][][][]byte) (*Exact, error) {
-	c := NewCollector(set)
+	c := NewCollector(set, mechanisms.NewSource())
 	for i, rows := range reads {
 		for _, row := range rows {
 			if err := c.parse(i, row); err != nil {
@@ -20,20 +21,28 @@ func protect(set *planner.GroupingSet, reads [][][][]byte) (*Exact, error) {
 	return c.Exact()
 }
 
-// BenchmarkPrivateKeys takes the rows of a hundred thousand private partitions, each with units of
-// six levels.
-func BenchmarkPrivateKeys(b *testing.B) {
-	set := setOf(b, "SELECT reason, count(*) FROM visits GROUP BY reason")
-	var rows [][][]byte
-	for key := range 100_000 {
-		for level := range 6 {
-			rows = append(rows, texts("reason "+strconv.Itoa(key), strconv.Itoa(level), "5242880", "3", "11", "7340032"))
+// TestManyPrivatePartitions holds that of partitions that selection does not keep nothing is held, however many there are.
+func TestManyPrivatePartitions(t *testing.T) {
+	set := setOf(t, "SELECT reason, count(*) FROM visits GROUP BY reason")
+	c, shown := NewCollector(set, mechanisms.NewSource()), 0
+	for n := range 50_000 {
+		key, weight := texts("reason "+strconv.Itoa(n)), "1"
+		if n%10_000 == 0 {
+			weight, shown = "1000000000000", shown+1
+		}
+		for _, row := range []planner.Row{
+			{Keys: key, Measure: -1, Weights: []byte(weight)},
+			{Keys: key, Levels: []int{2}, Cells: []planner.Cell{cell(0, "7", "9")}},
+		} {
+			if err := c.Take(0, row); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := protect(set, [][][][]byte{rows}); err != nil {
-			b.Fatal(err)
-		}
+	if n := len(c.byKey); n < shown || n > shown+5 { // each of the others by chance one in a billion
+		t.Errorf("%d partitions are held", n)
+	}
+	if exact, err := c.Exact(); err != nil || len(exact.partitions) != len(c.of.partitions) {
+		t.Error(exact, err)
 	}
 }

@@ -11,23 +11,19 @@ import (
 )
 
 // Exact holds the exact aggregates of one grouping set of a block, by partition, and the numbers of
-// units by what they contribute. No code but the mechanisms sees its values; which private
-// partitions there are, Shown alone may tell.
+// units by what they contribute. No code but the mechanisms sees its values; its private partitions are those that
+// selection has kept.
 type Exact struct {
 	set *planner.GroupingSet
-	// partitions are all of public keys, in order, or the ones of private keys that have
-	// rows.
+	// partitions are all of public keys, in order, or the ones of private keys that are shown, in theirs.
 	partitions []*Partition
 	units      [][]*contribution.Cells // by measure and vector
 }
 
 // A Partition is one group with its exact integers. Integers that were not read are zero: of a
-// histogram these are most, and there can be very many private partitions that are never
-// shown.
+// histogram these are most.
 type Partition struct {
-	keys    []*string          // private ones
-	weights mechanisms.Private // that selection is by
-	weighed *big.Int           // the weights while they are read; nil of a partition that was collected
+	keys []*string // private ones
 	// Row has the integers of sets in which a proof leaves each unit one row.
 	Row map[int]mechanisms.Private
 	// few has the first ones of measures, cells the others.
@@ -171,7 +167,7 @@ func (e *Exact) Release(src mechanisms.Source, clips []planner.Clip) (*planner.R
 // selection keeps, or that are chosen as the top, in the order of the keys.
 func (e *Exact) chosen(src mechanisms.Source, clips []planner.Clip) ([][]*string, []*Partition, error) {
 	if e.set.Top == nil {
-		keys, partitions := e.Shown(src)
+		keys, partitions := e.Shown()
 		return keys, partitions, nil
 	}
 	scores := make([]mechanisms.Private, len(e.partitions))
@@ -208,24 +204,17 @@ func (p *Partition) choose(set *planner.GroupingSet, to []*big.Int, c planner.Ch
 	return nil
 }
 
-// Shown returns the partitions that are shown: of private keys the ones that selection keeps,
+// Shown returns the partitions that are shown: of private keys the ones that selection has kept,
 // with their keys and in their order, and all of public keys.
-func (e *Exact) Shown(src mechanisms.Source) ([][]*string, []*Partition) {
+func (e *Exact) Shown() ([][]*string, []*Partition) {
 	if !e.set.Private() {
 		return nil, e.partitions
 	}
-	kept := []*Partition{}
-	for _, p := range e.partitions {
-		if _, ok := e.set.Selection.Select(src, p.weights); ok {
-			kept = append(kept, p)
-		}
-	}
-	slices.SortFunc(kept, func(a, b *Partition) int { return slices.CompareFunc(a.keys, b.keys, compareKeys) })
-	keys := make([][]*string, len(kept))
-	for i, p := range kept {
+	keys := make([][]*string, len(e.partitions))
+	for i, p := range e.partitions {
 		keys[i] = p.keys
 	}
-	return keys, kept
+	return keys, e.partitions
 }
 
 // compareKeys orders keys by their texts, NULL last.

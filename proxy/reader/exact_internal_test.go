@@ -49,7 +49,7 @@ func TestPrivatePartitionsAreSmall(t *testing.T) {
 	if !set.Private() || set.Integers() < 1000 {
 		t.Fatalf("private: %t, %d integers", set.Private(), set.Integers())
 	}
-	exact, err := protect(set, [][][][]byte{{{[]byte("1"), []byte("9")}}, {{[]byte("1"), []byte("0"), []byte("2"), []byte("9")}}})
+	exact, err := protect(set, [][][][]byte{{{[]byte("1"), []byte("999999")}}, {{[]byte("1"), []byte("0"), []byte("2"), []byte("9")}}})
 	if err != nil || len(exact.partitions) != 1 {
 		t.Fatal(exact, err)
 	}
@@ -62,7 +62,7 @@ func TestPrivatePartitionsAreSmall(t *testing.T) {
 func take(set *planner.GroupingSet, rows ...planner.Row) (*Exact, error) { return takeReads(set, rows) }
 
 func takeReads(set *planner.GroupingSet, reads ...[]planner.Row) (*Exact, error) {
-	c := NewCollector(set)
+	c := NewCollector(set, mechanisms.NewSource())
 	for i, rows := range reads {
 		for _, r := range rows {
 			if err := c.Take(i, r); err != nil {
@@ -182,7 +182,7 @@ func TestImpossibleRows(t *testing.T) {
 	}
 }
 
-// TestWeights adds up what selection is tried on, and takes it of one read.
+// TestWeights tries selection on what comes first of a partition, in the first read.
 func TestWeights(t *testing.T) {
 	set := setOf(t, "SELECT reason, count(*) FROM visits GROUP BY reason")
 	weights := func(key, n string) planner.Row {
@@ -191,26 +191,31 @@ func TestWeights(t *testing.T) {
 	level := func(key string, level int) planner.Row {
 		return planner.Row{Keys: texts(key), Levels: []int{level}, Units: []byte("1"), Cells: []planner.Cell{cell(0, "7", "9")}}
 	}
-	// Rows come in any order, and rows of a partition without weights are of none.
-	exact, err := take(set, level("a", 3), weights("b", "20"), weights("a", "10"), level("b", 4), level("other", 2))
-	if err != nil || len(exact.partitions) != 2 {
-		t.Fatal(exact, err)
+	const many = "1000000000000"
+	// Integers that come before the weights of a partition, or without them, are of none. Units count all the same.
+	exact, err := take(set, level("a", 2), weights("b", many), weights("a", many), weights("c", "0"), level("a", 3), level("c", 3),
+		level("b", 4), level("other", 5))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, p := range exact.partitions {
-		want := map[string]int64{"a": 10, "b": 20}[*p.keys[0]]
-		if got := mechanisms.Release(silent{}, nil, p.weights).Int().Int64(); got != want {
-			t.Errorf("%s has the weight %d, want %d", *p.keys[0], got, want)
-		}
+	var shown []string
+	_, partitions := exact.Shown()
+	for _, p := range partitions {
+		n := mechanisms.Release(silent{}, nil, p.At(set, 0, []planner.Clip{{Levels: []int{9}}})).Int()
+		shown = append(shown, *p.keys[0]+" "+n.String())
 	}
-	if n := mechanisms.Release(silent{}, nil, exact.Units(0, 0).Beyond([]int{0})).Int().Int64(); n != 3 {
+	if got := strings.Join(shown, ", "); got != "a 7340032, b 7340032" {
+		t.Errorf("shown: %s", got)
+	}
+	if n := mechanisms.Release(silent{}, nil, exact.Units(0, 0).Beyond([]int{0})).Int().Int64(); n != 5 {
 		t.Errorf("%d units", n)
 	}
 	again := level("a", 3)
 	again.Weights = []byte("1")
 	for name, rows := range map[string][][]planner.Row{
-		"weights twice":              {{weights("a", "1"), weights("a", "1")}},
-		"weights of two reads":       {{weights("a", "1")}, {weights("b", "1")}},
-		"weights of two kinds":       {{weights("a", "1"), again}},
+		"weights twice":              {{weights("a", many), weights("a", many)}},
+		"weights of another read":    {nil, {weights("a", many)}},
+		"weights of a measure":       {{again}},
 		"a weight below zero":        {{weights("a", "-1")}},
 		"a weight that is no number": {{weights("a", "x")}},
 	} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"dpproxy/mechanisms"
 	"dpproxy/mirror/introspect"
 	"dpproxy/mirror/steady"
 	"dpproxy/pgerr"
@@ -253,14 +254,14 @@ type CutError struct{ By error }
 func (e *CutError) Error() string { return e.By.Error() }
 
 // Read is the second exchange, behind the charge. It returns the exact aggregates of each grouping set
-// of each block.
+// of each block, of private partitions those that selection keeps.
 //
 // Its errors are three: that ctx ended is told, with its cause, as a *CutError; a read that was interrupted, as
 // an *InterruptedError; all else may depend on protected rows, and is a *FailedError, whose class is for the
 // administrator alone.
-func (r *Reading) Read(ctx context.Context) ([][]*Exact, error) {
+func (r *Reading) Read(ctx context.Context, src mechanisms.Source) ([][]*Exact, error) {
 	r.c.spoiled = true // also in a panic
-	sets := r.collectors()
+	sets := r.collectors(src)
 	err := r.collect(ctx, sets)
 	cause := context.Cause(ctx)
 	r.c.spoiled = err != nil || cause != nil
@@ -356,11 +357,11 @@ func (r *Reading) execute(ctx context.Context, q *requests, takes []taker) error
 }
 
 // collectors returns those of all grouping sets that are read, in order.
-func (r *Reading) collectors() (all []*Collector) {
+func (r *Reading) collectors(src mechanisms.Source) (all []*Collector) {
 	for _, b := range r.plan.Blocks {
 		if b.Reads() {
 			for _, set := range b.Sets {
-				all = append(all, NewCollector(set))
+				all = append(all, NewCollector(set, src))
 			}
 		}
 	}

@@ -64,7 +64,7 @@ func (l *brownian) begin(e *reader.Exact) error {
 			return err
 		}
 	}
-	return l.start(e.Shown(l.src))
+	return l.start(e.Shown())
 }
 
 // start draws the first round of the partitions that are shown.

@@ -77,7 +77,7 @@ func collected(t *testing.T, set *planner.GroupingSet, i int, key []string, all 
 	for _, k := range key {
 		keys = append(keys, []byte(k))
 	}
-	c := reader.NewCollector(set)
+	c := reader.NewCollector(set, nil)
 	for _, p := range all {
 		err := c.Take(0, planner.Row{
 			Keys: keys, Measure: set.MeasureOf(i).At(), Vector: int(p.vector), Levels: p.levels, Units: text(p.units),
@@ -337,7 +337,7 @@ func TestCentres(t *testing.T) {
 		if c.Levels[1] == 2 && c.Tail[2].Int64() < 900 || c.Levels[1] > 4 && c.Tail[2].Int64() > 100 {
 			t.Errorf("%d people are said to be near the limits %v", c.Tail[2], c.Levels)
 		}
-		_, partitions := exact.Shown(src)
+		_, partitions := exact.Shown()
 		least := new(big.Rat).SetInt64(reveal(partitions[0].At(set, 1, clips)))
 		sum, _ := least.Quo(least, new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), set.Noise(1, clips).Bits))).Float64()
 		if sum < 2000 || sum > 2777 {
@@ -383,7 +383,7 @@ func TestNoiseOfFixedAverage(t *testing.T) {
 		t.Errorf("the noise of the limit %g is %g, want %g", n.Grid.Limit(n.Fixed), noise.StdDev(), want)
 	}
 	exact := collected(t, set, 0, []string{"1"}, people{levels: []int{0}, units: 1, sum: 1 << 40})
-	_, partitions := exact.Shown(nil)
+	_, partitions := exact.Shown()
 	if got := reveal(partitions[0].At(set, 0, clips)); got != 1<<40<<noise.Bits {
 		t.Errorf("2^40 is %d on the lattice of 2^−%d", got, noise.Bits)
 	}
@@ -409,7 +409,7 @@ func TestNoiseOfFewUnits(t *testing.T) {
 			t.Errorf("the noise of the limit %g is %g, want %g", n.Grid.Limit(n.Fixed), noise.StdDev(), want)
 		}
 		exact := collected(t, set, i, []string{"1"}, people{levels: []int{0, 0}, units: 1, sum: 1 << 40})
-		_, partitions := exact.Shown(nil)
+		_, partitions := exact.Shown()
 		if got := reveal(partitions[0].At(set, i, clips)); got != 1<<40<<noise.Bits {
 			t.Errorf("2^40 is %d on the lattice of 2^−%d", got, noise.Bits)
 		}
@@ -489,7 +489,7 @@ func TestChainOfLimits(t *testing.T) {
 		if twin := (each[0] + each[1]) / 2; twin >= least {
 			t.Errorf("the price of a unit with equal parts, %g, covers %g: the test cannot fail", twin, least)
 		}
-		_, partitions := exact.Shown(src)
+		_, partitions := exact.Shown()
 		truth := math.Ldexp(float64(reveal(partitions[0].At(fine, 0, before.Clips))), -20)
 		if got := float64(shown.Rows[0][0].Int64()); math.Abs(got-truth) > 0.1*truth {
 			t.Errorf("%g is shown as %g", truth, got)
@@ -548,7 +548,7 @@ func TestPathOfLimits(t *testing.T) {
 			}
 			continue
 		}
-		_, partitions := exact.Shown(src)
+		_, partitions := exact.Shown()
 		truth := math.Ldexp(float64(reveal(partitions[0].At(set, 0, kept.Clips))), -20)
 		if got := float64(l.released().Rows[0][0].Int64()); math.Abs(got-truth) > 0.1*truth {
 			t.Errorf("%g is shown as %g", truth, got)

@@ -37,7 +37,7 @@ func (l *reduction) begin(e *reader.Exact) error {
 	if err := l.choose(e, l.src); err != nil {
 		return err
 	}
-	return l.start(e.Shown(l.src))
+	return l.start(e.Shown())
 }
 
 // start draws the first level of the partitions that are shown.
