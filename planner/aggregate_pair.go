@@ -190,25 +190,41 @@ func (f pairOf) specialize(c *collector) (estimator, error) {
 	products := newProductSum(y, x)
 	out := f.associated(products.terms(), estimate.PairValues{X: x.centred(), Y: y.centred(), Products: products.public()},
 		newSquareSum(x).squares(), newSquareSum(y).squares())
-	ofY, ofX := f.filters(c)
+	ofY, _ := f.filters(c)
 	m, count, err := c.countedBy(f.y, ofY, f.at)
-	out.count, out.all = count, []int{count}
-	add := func(to *int, form statisticForm, filter scalar.Expr) {
+	if err != nil {
+		return nil, err
+	}
+	err = f.addTo(c, m, count, &out, pairSums{
+		products: products, squaresX: newSquareSum(x), squaresY: newSquareSum(y),
+		x: centredSum{summation{term: x}}, y: centredSum{summation{term: y}},
+	})
+	return estimated{out, t, 0}, err
+}
+
+// pairSums are the sums of pairs, beside their number.
+type pairSums struct{ products, squaresX, squaresY, x, y statisticForm }
+
+// addTo adds to a measure, which has the number of pairs, the sums that the function needs.
+func (f pairOf) addTo(c *collector, m *Measure, count int, to *association, of pairSums) (err error) {
+	ofY, ofX := f.filters(c)
+	to.count, to.all = count, []int{count}
+	add := func(at *int, form statisticForm, filter scalar.Expr) {
 		if err == nil {
-			*to, err = c.addTo(m, form, filter, f.at)
-			out.all = append(out.all, *to)
+			*at, err = c.addTo(m, form, filter, f.at)
+			to.all = append(to.all, *at)
 		}
 	}
-	add(&out.products, products, f.filter)
+	add(&to.products, of.products, f.filter)
 	if f.of.squaresX {
-		add(&out.squaresX, newSquareSum(x), ofX)
+		add(&to.squaresX, of.squaresX, ofX)
 	}
 	if f.of.squaresY {
-		add(&out.squaresY, newSquareSum(y), ofY)
+		add(&to.squaresY, of.squaresY, ofY)
 	}
-	add(&out.sumX, centredSum{summation{term: x}}, ofX)
-	add(&out.sumY, centredSum{summation{term: y}}, ofY)
-	return estimated{out, t, 0}, err
+	add(&to.sumX, of.x, ofX)
+	add(&to.sumY, of.y, ofY)
+	return err
 }
 
 // aboutCentres has the limits of the squares of both chosen, if one of the two is loose.
@@ -226,23 +242,18 @@ func (f pairOf) aboutCentres(c *collector, y, x term) (out association, ok bool,
 	if dy.equal(dx.term) {
 		dx.norm, of = 1, of[:1]
 	}
-	m, statistics, err := c.moments(c.countOf(f.y), ofY, f.at, of...)
+	m, count, err := c.moments(c.countOf(f.y), ofY, f.at, of...)
 	if err != nil {
 		return out, true, err
 	}
 	products := newProduct(dy, dx)
 	out = f.associated(products.terms(), estimate.PairValues{X: dx.public(), Y: dy.public(), Products: products.public()},
 		dx.squares(), dy.squares())
-	out.count, out.squaresY, out.squaresX, out.all = statistics[0], statistics[1], statistics[len(statistics)-1], statistics
-	add := func(to *int, form statisticForm, filter scalar.Expr) {
-		if err == nil {
-			*to, err = c.addTo(m, form, filter, f.at)
-			out.all = append(out.all, *to)
-		}
-	}
-	add(&out.products, products, f.filter)
-	add(&out.sumX, distanceFrom{distanceOf: dx}, ofX)
-	add(&out.sumY, distanceFrom{distanceOf: dy}, ofY)
+	out.from = [2]distanceOf{dy, dx}
+	err = f.addTo(c, m, count, &out, pairSums{
+		products: products, squaresX: squareFrom{distanceOf: dx}, squaresY: squareFrom{distanceOf: dy},
+		x: distanceFrom{distanceOf: dx}, y: distanceFrom{distanceOf: dy},
+	})
 	return out, true, err
 }
 
@@ -264,6 +275,7 @@ type association struct {
 	function                                        pairFunction
 	count, sumX, sumY, products, squaresX, squaresY int
 	all                                             []int
+	from                                            [2]distanceOf // of y and x, where the limits of their squares are chosen
 }
 
 func (a association) statistics() []int { return a.all }
@@ -307,8 +319,8 @@ func (a association) interval(r observation) (estimate.Interval, bool) {
 
 // uncut implements cutQuantity.
 func (a association) uncut(r observation) (estimate.Interval, bool) {
-	x, okX := r.cutMoments(a.count, a.squaresX)
-	y, okY := r.cutMoments(a.count, a.squaresY)
+	y, okY := r.cutMoments(a.count, a.from[0])
+	x, okX := r.cutMoments(a.count, a.from[1])
 	if !okX || !okY {
 		return estimate.Interval{}, false
 	}

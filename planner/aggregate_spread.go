@@ -61,12 +61,15 @@ func (f spreadOf) specialize(c *collector) (estimator, error) {
 
 // aboutCentre has the limit of the squares chosen.
 func (f spreadOf) aboutCentre(c *collector, d distanceOf) (dispersion, error) {
-	out := dispersion{spreadOf: f, of: []term{d.term}, values: d.public(), inSquares: d.squares()}
-	m, statistics, err := c.moments(c.countOf(f.arg), f.filter, f.at, squared{d, f.filter})
+	out := dispersion{spreadOf: f, of: []term{d.term}, values: d.public(), inSquares: d.squares(), from: d}
+	m, count, err := c.moments(c.countOf(f.arg), f.filter, f.at, squared{d, f.filter})
 	if err != nil {
 		return out, err
 	}
-	out.count, out.squares = statistics[0], statistics[1]
+	out.count = count
+	if out.squares, err = c.addTo(m, squareFrom{distanceOf: d}, f.filter, f.at); err != nil {
+		return out, err
+	}
 	out.sum, err = c.addTo(m, distanceFrom{distanceOf: d}, f.filter, f.at)
 	return out, err
 }
@@ -77,6 +80,7 @@ type dispersion struct {
 	of                  []term
 	values              estimate.Values
 	inSquares           estimate.Squares
+	from                distanceOf // where the limit of the squares is chosen
 	squares, sum, count int
 }
 
@@ -121,7 +125,7 @@ func (d dispersion) interval(r observation) (estimate.Interval, bool) {
 
 // uncut implements cutQuantity.
 func (d dispersion) uncut(r observation) (estimate.Interval, bool) {
-	cut, ok := r.cutMoments(d.count, d.squares)
+	cut, ok := r.cutMoments(d.count, d.from)
 	if !ok {
 		return estimate.Interval{}, false
 	}

@@ -25,9 +25,22 @@ type aggregation struct {
 // alone reports whether a unit is in one partition at most.
 func (a *aggregation) alone() bool { return a.bounds.unique || a.bounds.groups == 1 }
 
+// read lists the statistics that are read: those of the set, and those that bound them.
+func (a *aggregation) read() []*statistic {
+	all := slices.Clone(a.statistics)
+	for _, m := range a.Measures {
+		for _, s := range m.bounding {
+			if !slices.Contains(all, s) {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
 // uses returns how many statistics need the integers of a term.
 func (a *aggregation) uses(t term) (n int) {
-	for _, s := range a.statistics {
+	for _, s := range a.read() {
 		if slices.ContainsFunc(s.terms(), t.sameInteger) {
 			n++
 		}

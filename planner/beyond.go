@@ -47,11 +47,18 @@ func (r *results) observable(of *Released) []integers {
 // it can leave out nothing, or nothing is known of it.
 func (r observation) excess(statistic int) (e contribution.Excess, ok bool) {
 	s := r.statistics[statistic]
-	m := s.measure
-	if m == nil || m.Tail == nil || r.clips == nil {
+	if s.measure == nil {
 		return e, false
 	}
-	return excessOf(m, m.normOf(s), r.clips[m.at], 1-r.alpha), true
+	return r.excessOf(s.measure, s.measure.normOf(s))
+}
+
+// excessOf is excess for the limit of a norm.
+func (r observation) excessOf(m *Measure, norm int) (e contribution.Excess, ok bool) {
+	if m.Tail == nil || r.clips == nil {
+		return e, false
+	}
+	return excessOf(m, norm, r.clips[m.at], 1-r.alpha), true
 }
 
 // excessOf says how much the limits of a measure leave out of one of its norms.
@@ -67,7 +74,16 @@ func excessOf(m *Measure, norm int, clip Clip, confidence float64) contribution.
 // upTo returns how much of a statistic is left out of the partition at most, in size and in whole steps, if units go on above
 // its limit as they do below.
 func (r observation) upTo(statistic int) float64 {
-	e, ok := r.excess(statistic)
+	s := r.statistics[statistic]
+	if s.measure == nil {
+		return 0
+	}
+	return r.upToOf(s.measure, s.measure.normOf(s), statistic)
+}
+
+// upToOf is upTo for what a norm is of, spread over groups as a statistic is.
+func (r observation) upToOf(m *Measure, norm, statistic int) float64 {
+	e, ok := r.excessOf(m, norm)
 	switch {
 	case !ok || r.spread == nil:
 		return 0

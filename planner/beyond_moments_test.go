@@ -82,7 +82,7 @@ func momentsOf(b *planner.BlockPlan, all []patientOf, most int64) []*planner.Rel
 		}
 		units.Add(levels, big.NewInt(1), nil)
 		x, y := u.visits, u.born-1965
-		for place, of := range [][]int64{{1, x * x, x}, {1, x * x, y * y, x * y, y, x}}[len(m.Norms)-2] {
+		for place, of := range map[int][]int64{3: {1, x * x, x}, 4: {1, x * y, y, x}, 6: {1, x * y, y * y, x * x, y, x}}[set.Places()] {
 			cells[place].Add(levels, big.NewInt(of), nil)
 		}
 	}
@@ -111,6 +111,29 @@ func TestMomentsUnanswered(t *testing.T) {
 			t.Errorf("cut at %d: %v", most, got)
 		} else if null {
 			t.Logf("%+v", got)
+		}
+	}
+}
+
+// TestSquaresAreReleasedAsNeeded counts the numbers that are released of second moments: squares that only bound units are read, and
+// have no part of the budget.
+func TestSquaresAreReleasedAsNeeded(t *testing.T) {
+	const from = " FROM patients p JOIN (SELECT patient_id, count(*) AS n FROM visits GROUP BY 1) t ON t.patient_id = p.id"
+	for values, want := range map[string]int{
+		"covar_pop(n, birth_year)":                                 4,
+		"regr_slope(n, birth_year)":                                5,
+		"corr(n, birth_year)":                                      6,
+		"covar_pop(n, birth_year), corr(n, birth_year)":            6,
+		"corr(n, birth_year), covar_samp(n, birth_year)":           6,
+		"regr_slope(n, birth_year), regr_intercept(n, birth_year)": 5,
+		"covar_pop(n, n)":                                          3,
+	} {
+		set := planWith(t, connect(t), unlimitedClinic(t), "SELECT "+values+from, func(s *planner.Settings) { s.Mechanism = "gaussian" }).
+			Blocks[0].Sets[0]
+		norms := map[bool]int{true: 2, false: 3}[values == "covar_pop(n, n)"]
+		if len(set.Measures) != 1 || len(set.Measures[0].Norms) != norms || set.Integers() != want || set.Places() != want {
+			t.Errorf("%s: %d measures of %d norms, %d numbers released from %d places", values,
+				len(set.Measures), len(set.Measures[0].Norms), set.Integers(), set.Places())
 		}
 	}
 }

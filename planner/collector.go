@@ -39,6 +39,7 @@ func (c *collector) addTo(m *Measure, form statisticForm, filter scalar.Expr, at
 	}
 	if m != nil {
 		c.join(m)
+		s = s.bounding()
 		m.statistics = append(m.statistics, len(c.statistics))
 	}
 	c.statistics = append(c.statistics, s)

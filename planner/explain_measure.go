@@ -72,7 +72,7 @@ type apartForm interface{ apart(chosen bool) string }
 
 // describe writes the limit of a norm, or those that it is chosen of.
 func (m *Measure) describe(norm int, g *GroupingSet) string {
-	n, s := m.Norms[norm], g.statistics[m.statistics[norm]]
+	n, s := m.Norms[norm], m.bounding[norm]
 	scale, of := unitOf(s)
 	if m.Shared {
 		return describeShared(m, g, scale, of)

@@ -256,7 +256,7 @@ func (n norm) signed() bool {
 func (s *readWriter) foldVector(levels []int) fold.Vector {
 	out, of := fold.Vector{Norms: levels}, s.read.levels[levels[len(levels)-1]]
 	for i, x := range s.read.sums {
-		if x.measure == of.measure && (x.vector == of.vector || x.shared) {
+		if x.measure == of.measure && !x.bounds && (x.vector == of.vector || x.shared) {
 			out.Summands = append(out.Summands, i)
 		}
 	}

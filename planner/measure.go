@@ -32,14 +32,16 @@ type Measure struct {
 	beside    scalar.Expr // the other one of moments of two
 	squares   int         // how many norms are of squares
 	at        int         // among the measures of the set
-	// statistics are the indices of those of the set. Norms are of the first ones.
+	// statistics are the indices of those of the set.
 	statistics []int
-	keyed      bool  // there are groups
-	shares     int64 // of all its statistics
-	budget     share // of these together for the release
-	laplace    bool  // norms are ℓ₁, not ℓ₂
-	few        bool  // there are too few units to choose a limit
-	byGroup    byGroup
+	// bounding are the statistics that norms are of. Only those that are among statistics too are released.
+	bounding []*statistic
+	keyed    bool  // there are groups
+	shares   int64 // of all its statistics
+	budget   share // of these together for the release
+	laplace  bool  // norms are ℓ₁, not ℓ₂
+	few      bool  // there are too few units to choose a limit
+	byGroup  byGroup
 	// family has the measures in which units have the weights of this one, and squareRatio is the square
 	// of how many times the limit of the finest one this one's is.
 	family      *family

@@ -3,6 +3,7 @@ package planner
 import (
 	"math/big"
 	"math/bits"
+	"slices"
 
 	"dpproxy/contribution"
 	"dpproxy/dp"
@@ -27,8 +28,7 @@ const leastChoice = 4
 func (m *Measure) bound(set *aggregation, laplace bool) error {
 	c := set.bounds
 	m.Norms, m.laplace = nil, laplace
-	for _, i := range m.statistics[:m.norms()] {
-		s := set.statistics[i]
+	for _, s := range m.bounding {
 		offset, about := s.statisticForm.(offsetSum)
 		if about {
 			s.sumAbout(newOffsetSum(offset.term, set.Private()))
@@ -114,6 +114,18 @@ func (m *Measure) norms() int {
 	case alone, byCount:
 	}
 	return 1
+}
+
+// bounding has the statistic bound its measure, where norms have none yet, and returns the same one that does, if there is one.
+func (s *statistic) bounding() *statistic {
+	m := s.measure
+	if i := slices.IndexFunc(m.bounding, s.equal); i >= 0 {
+		return m.bounding[i]
+	}
+	if len(m.bounding) < m.norms() {
+		m.bounding = append(m.bounding, s)
+	}
+	return s
 }
 
 // normOf returns which of the norms a statistic is bounded by.

@@ -76,7 +76,7 @@ type reader struct {
 func (sp *specializer) read(a *aggregation) (reads []*Read, err error) {
 	var plain []*statistic
 	var own [][]*statistic
-	for _, s := range a.statistics {
+	for _, s := range a.read() {
 		switch {
 		case s.measure != nil && s.measure.Shared: // it is the sum of its parts
 		case s.own() != nil:

@@ -79,6 +79,7 @@ type sumColumn struct {
 	place   int
 	vector  int
 	shared  bool // by all vectors
+	bounds  bool // units by its norm, and is not released
 	measure *Measure
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 
 	"dpproxy/dp"
 	"dpproxy/estimate"
@@ -307,19 +308,15 @@ type squared struct {
 	filter scalar.Expr
 }
 
-// moments returns the measure of the norms of a number of rows and of squares of distances, with the indices of these statistics.
-func (c *collector) moments(count statisticForm, filter scalar.Expr, at int, of ...squared) (m *Measure, statistics []int, err error) {
+// moments returns the measure of the norms of a number of rows and of squares of distances, with the index of that number.
+func (c *collector) moments(form statisticForm, filter scalar.Expr, at int, of ...squared) (m *Measure, count int, err error) {
 	m = c.weighted(byMoments, filter, of[0].arg, of[len(of)-1].arg)
 	m.squares = len(of)
-	i, err := c.addTo(m, count, filter, at)
-	statistics = append(statistics, i)
+	count, err = c.addTo(m, form, filter, at)
 	for _, s := range of {
-		if err == nil {
-			i, err = c.addTo(m, squareFrom{distanceOf: s.distanceOf}, s.filter, at)
-			statistics = append(statistics, i)
-		}
+		(&statistic{statisticForm: squareFrom{distanceOf: s.distanceOf}, filter: s.filter, measure: m, each: 1}).bounding()
 	}
-	return m, statistics, err
+	return m, count, err
 }
 
 // A cutQuantity is one whose limits may have cut something off, which moves its value.
@@ -328,14 +325,19 @@ type cutQuantity interface {
 	uncut(r observation) (estimate.Interval, bool)
 }
 
-// cutMoments returns how much limits have cut off a number of rows, and the squares and the sum of their distances, at most.
-func (r observation) cutMoments(count, squares int) (estimate.Cut, bool) {
-	rows, of := new(big.Rat).SetFloat64(r.upTo(count)), new(big.Rat).SetFloat64(r.upTo(squares))
+// cutMoments returns how much limits have cut off a number of rows, and the squares and the sum of their distances from a centre, at
+// most. Where the squares are not released, they are taken to be spread over groups as rows are.
+func (r observation) cutMoments(count int, d distanceOf) (estimate.Cut, bool) {
+	m := r.statistics[count].measure
+	spread := count
+	if i := slices.Index(r.statistics, m.bounding[d.norm]); i >= 0 {
+		spread = i
+	}
+	rows, of := new(big.Rat).SetFloat64(r.upTo(count)), new(big.Rat).SetFloat64(r.upToOf(m, d.norm, spread))
 	if rows == nil || of == nil { // infinite
 		return estimate.Cut{}, false
 	}
-	unit := r.statistics[squares].statisticForm.(squareFrom).unit //nolint:forcetypeassert // it is the form of such squares
-	return estimate.Cut{Count: rows, Sum: between(new(big.Rat).SetInt64(unit), rows, of), Squares: of}, true
+	return estimate.Cut{Count: rows, Sum: between(new(big.Rat).SetInt64(d.unit), rows, of), Squares: of}, true
 }
 
 // between returns √(square·x·y), which bounds what is missing of a sum where x and y are of its two norms, rounded up.

@@ -65,11 +65,13 @@ type normColumn struct {
 // normColumns lists the norms by which units are told apart.
 func (s *readWriter) normColumns() []normColumn {
 	var out []normColumn
-	for _, x := range s.summands() {
-		m := x.st.measure
-		for norm, of := range m.statistics[:len(m.Norms)] {
-			if s.set.statistics[of] == x.st {
-				out = append(out, normColumn{m, norm, x.vector, x})
+	all := s.summands()
+	for _, m := range s.set.Measures {
+		for norm, of := range m.bounding {
+			for _, x := range all {
+				if x.st == of {
+					out = append(out, normColumn{m, norm, x.vector, x})
+				}
 			}
 		}
 	}
@@ -114,6 +116,7 @@ func (s *readWriter) describe() {
 	}
 	for _, x := range s.summands() {
 		column := sumColumn{place: x.st.place, vector: x.vector, measure: x.st.measure}
+		column.bounds = !slices.Contains(s.set.statistics, x.st)
 		column.shared = x.st.counts() || x.st.measure.weighting != byCountAndSum
 		s.read.sums = append(s.read.sums, column)
 	}
