@@ -282,45 +282,87 @@ func (r *Reading) Read(ctx context.Context, src mechanisms.Source) ([][]*Exact, 
 	return nil, err
 }
 
-// collect has all reads executed, and ends the transaction.
-func (r *Reading) collect(ctx context.Context, sets []*Collector) error {
-	q := &requests{}
-	var takes []taker
-	var folds []*folding
+// A batch are reads that are executed together.
+type batch struct {
+	requests
+	takes []taker
+	folds []*folding
+}
+
+// batches returns the reads in the order of the portals. Selection decides which private partitions are held, by the first read
+// of a grouping set: others of that set come in a second batch.
+func (r *Reading) batches(ctx context.Context, sets []*Collector) (all [2]batch) {
 	n := 0
 	for _, c := range sets {
 		for i, read := range c.set.Reads {
+			to := &all[0]
+			if i > 0 && c.set.Private() {
+				to = &all[1]
+			}
 			if read.Fold == nil {
-				takes = append(takes, taker{take: func(row [][]byte) error { return c.parse(i, row) }})
+				to.takes = append(to.takes, taker{take: func(row [][]byte) error { return c.parse(i, row) }})
 			} else {
 				f := newFolding(read, r.c.data.secret, r.memory, func(row planner.Row) error { return c.Take(i, row) })
-				defer f.Drop() // also of a read that is given up
 				if read.Lists != nil {
-					q.execute(listsPortal(n))
-					takes = append(takes, taker{take: f.List})
+					to.execute(listsPortal(n))
+					to.takes = append(to.takes, taker{take: f.List})
 				}
-				takes, folds = append(takes, f.taker(ctx)), append(folds, f)
+				to.takes, to.folds = append(to.takes, f.taker(ctx)), append(to.folds, f)
 			}
-			q.execute(portal(n))
+			to.execute(portal(n))
 			n++
 		}
 	}
-	if folds == nil {
-		q.runPrepared(r.commit)
+	return all
+}
+
+// drop gives up what is not finished.
+func (b *batch) drop() {
+	for _, f := range b.folds {
+		f.Drop()
 	}
-	if err := r.execute(ctx, q, takes); err != nil || folds == nil {
+}
+
+// collect has all reads executed, and ends the transaction.
+func (r *Reading) collect(ctx context.Context, sets []*Collector) error {
+	all := r.batches(ctx, sets)
+	last := &all[1]
+	if len(last.requests) == 0 {
+		last = &all[0]
+	}
+	if last.folds == nil {
+		last.runPrepared(r.commit)
+	}
+	for i := range all {
+		defer all[i].drop()
+		if err := r.executeBatch(ctx, &all[i]); err != nil {
+			return err
+		}
+	}
+	if last.folds == nil {
+		return nil
+	}
+	q := &requests{}
+	q.runPrepared(r.commit)
+	return r.execute(ctx, q, nil)
+}
+
+// executeBatch has reads executed, and rows read once more that have to be.
+func (r *Reading) executeBatch(ctx context.Context, b *batch) error {
+	if len(b.requests) == 0 {
+		return nil
+	}
+	if err := r.execute(ctx, &b.requests, b.takes); err != nil {
 		return err
 	}
-	for _, f := range folds {
+	for _, f := range b.folds {
 		for f.again {
 			if err := r.readByUnit(ctx, f); err != nil {
 				return err
 			}
 		}
 	}
-	q = &requests{}
-	q.runPrepared(r.commit)
-	return r.execute(ctx, q, nil)
+	return nil
 }
 
 // readByUnit reads the rows once more, in the order of units.
