@@ -79,20 +79,20 @@ const sumsSize = 1 << 12
 
 // addends are so many sums for each number of an index, and grow as [pieces] do.
 type addends struct {
-	each  int
-	piece int // numbers in a piece, a power of two
-	list  [][]amount
+	each int
+	bits int // of how many numbers a piece has, a power of two
+	list [][]amount
 }
 
 func newAddends(each int) *addends {
-	return &addends{each: each, piece: 1 << max(0, bits.Len(uint(sumsSize/max(each, 1)))-1)}
+	return &addends{each: each, bits: max(0, bits.Len(uint(sumsSize/max(each, 1)))-1)}
 }
 
 // of returns the sums of a number, at most one more than those that were asked for before. They hold until more are asked for.
 func (a *addends) of(number int) []amount {
-	piece, from := number/a.piece, number%a.piece*a.each
+	piece, from := number>>a.bits, number&(1<<a.bits-1)*a.each
 	if piece == len(a.list) {
-		a.list = append(a.list, make([]amount, firstOf(piece, 1, a.piece)*a.each))
+		a.list = append(a.list, make([]amount, firstOf(piece, 1, 1<<a.bits)*a.each))
 	}
 	if from == len(a.list[piece]) && a.each > 0 {
 		a.list[piece] = doubled(a.list[piece])

@@ -3,6 +3,7 @@ package fold
 import (
 	"bytes"
 	"math/bits"
+	"slices"
 )
 
 // A tuple are numbers of a row; where absent is true the column is NULL.
@@ -13,10 +14,13 @@ type tuple struct {
 
 // summing adds units up.
 type summing struct {
-	spec   *Sums
-	each   int // sums of a unit in a group
-	bounds []bound
-	most   []amount // of summands
+	spec *Sums
+	// additions are the different ones of the Spec, and summands those of the Spec, which name these.
+	additions []Addition
+	summands  []Summand
+	each      int // sums of a unit in a group
+	bounds    []bound
+	most      []amount // of summands
 
 	row tuple
 	// added are the parts of the row in the additions.
@@ -43,7 +47,8 @@ type weight struct{ of, pairs int64 }
 func newSumming(spec *Sums) *summing {
 	s := &summing{spec: spec, units: map[uint64]int64{}, cells: newIndex(manyParts), places: places(spec)}
 	s.row = tuple{make([]int64, len(spec.Columns)), make([]bool, len(spec.Columns))}
-	s.each, s.added = max(len(spec.Summed), len(spec.Additions)), make([]int64, len(spec.Additions))
+	s.nameAdditions()
+	s.each, s.added = max(len(spec.Summed), len(s.additions)), make([]int64, len(s.additions))
 	widest := 0
 	for _, v := range spec.Vectors {
 		widest = max(widest, 2*len(v.Summands))
@@ -53,9 +58,33 @@ func newSumming(spec *Sums) *summing {
 		s.most = append(s.most, amountMost(spec.Summands[i].Most))
 	}
 	for i := range spec.Norms {
-		s.bounds = append(s.bounds, newBound(&spec.Norms[i]))
+		divides := slices.ContainsFunc(spec.Summands, func(x Summand) bool { return x.Norm == i })
+		s.bounds = append(s.bounds, newBound(&spec.Norms[i], divides))
 	}
 	return s
+}
+
+// nameAdditions lists those that differ: each is added up once, whoever asks for it.
+func (s *summing) nameAdditions() {
+	s.summands = s.spec.Summands
+	if s.spec.Summed != nil {
+		return
+	}
+	names := make([]int, len(s.spec.Additions))
+	for i, a := range s.spec.Additions {
+		if names[i] = slices.IndexFunc(s.additions, a.equal); names[i] < 0 {
+			names[i], s.additions = len(s.additions), append(s.additions, a)
+		}
+	}
+	s.summands = slices.Clone(s.summands)
+	for i := range s.summands {
+		x := &s.summands[i]
+		x.Addition, x.Count = names[x.Addition], names[x.Count]
+	}
+}
+
+func (a Addition) equal(b Addition) bool {
+	return a.Filter == b.Filter && a.Unit == b.Unit && a.Offset == b.Offset && slices.Equal(a.Factors, b.Factors)
 }
 
 // begin prepares for rows, which are to take about most bytes.
@@ -80,8 +109,8 @@ func (s *summing) take(unit []byte, again bool, group uint32, values [][]byte) (
 			return err
 		}
 	}
-	for i := range s.spec.Additions {
-		s.added[i], _ = s.spec.Additions[i].of(s.row)
+	for i := range s.additions {
+		s.added[i], _ = s.additions[i].of(s.row)
 	}
 	s.had.add(unit, again, group, s.added)
 	return nil
@@ -141,8 +170,8 @@ func dividedProduct(x, y int64, by uint64) int64 {
 
 // bring adds the summands of a group to the unit's own, from the sums over its rows.
 func (s *summing) bring(had []amount) {
-	for i := range s.spec.Summands {
-		of := &s.spec.Summands[i]
+	for i := range s.summands {
+		of := &s.summands[i]
 		x := had[of.Addition]
 		switch {
 		case of.About:

@@ -79,7 +79,7 @@ func TestManyRowsOfAGroup(t *testing.T) {
 // TestRootOfCounts holds that a length by a count is that of the nearest double, and all others whole: so they are released.
 func TestRootOfCounts(t *testing.T) {
 	for counts, want := range map[bool]uint64{true: 1<<40 + 1, false: 1<<40 + 2} {
-		b := newBound(&Bound{Kind: Root, Counted: counts, Limits: []*big.Int{big.NewInt(1)}})
+		b := newBound(&Bound{Kind: Root, Counted: counts, Limits: []*big.Int{big.NewInt(1)}}, true)
 		b.size = wide{0, 1<<60 + 1}
 		if got := b.lengthOf(); got != want {
 			t.Errorf("%v: %d, not %d", counts, got, want)
@@ -90,7 +90,7 @@ func TestRootOfCounts(t *testing.T) {
 // TestLengthsBeyond holds that of a norm that is beyond all numbers nothing is left of a summand, rather than more than its share.
 func TestLengthsBeyond(t *testing.T) {
 	for _, counts := range []bool{true, false} {
-		b := newBound(&Bound{Kind: Root, Counted: counts, Signed: true, Limits: []*big.Int{big.NewInt(1)}})
+		b := newBound(&Bound{Kind: Root, Counted: counts, Signed: true, Limits: []*big.Int{big.NewInt(1)}}, true)
 		b.size = widest
 		if b.setLevel(3); b.length != largest || b.level != 1 {
 			t.Errorf("%v: %d at level %d", counts, b.length, b.level)
@@ -284,7 +284,7 @@ func TestSumsAboutACentre(t *testing.T) {
 	} {
 		most := big.NewInt(100)
 		about := Summand{Addition: 1, About: true, Centre: 3, Reach: c.reach, Rows: 4, Most: most}
-		s := newSumming(&Sums{Summands: []Summand{{Most: most}, about}})
+		s := newSumming(&Sums{Additions: []Addition{{Filter: -1}, {Filter: -1, Offset: 1}}, Summands: []Summand{{Most: most}, about}})
 		s.own.begin(2)
 		s.bring([]amount{amountOf(c.rows), amountOf(c.sum)})
 		if got := s.own.at(0, 1); got != amountOf(c.want) {

@@ -33,14 +33,15 @@ type bound struct {
 	of      *Bound
 	norm    norm
 	coarser []coarser
+	divides bool // directions are found by it
 	// level and length are those of the unit, or of one of its groups.
 	size   wide
 	level  int
 	length uint64
 }
 
-func newBound(of *Bound) bound {
-	b := bound{of: of, norm: newNorm(&Norm{Squared: of.Kind == Root, Limits: of.Limits})}
+func newBound(of *Bound, divides bool) bound {
+	b := bound{of: of, divides: divides, norm: newNorm(&Norm{Squared: of.Kind == Root, Limits: of.Limits})}
 	for i := range of.Coarser {
 		b.coarser = append(b.coarser, coarser{of: &of.Coarser[i], numbers: newTable(manyParts)})
 	}
@@ -50,9 +51,12 @@ func newBound(of *Bound) bound {
 // cuts reports whether a unit can be above a limit.
 func (b *bound) cuts() bool { return len(b.of.Limits) > 0 }
 
+// byGroup reports whether a unit has a level in each of its groups.
+func (b *bound) byGroup() bool { return b.cuts() && b.of.Kind == Largest }
+
 // measure finds the norm of the unit, where it is one of all groups.
 func (b *bound) measure(s *summing, groups *table) {
-	if b.level = b.of.Level; !b.cuts() || b.of.Kind == Largest {
+	if b.level = b.of.Level; !b.cuts() || b.byGroup() {
 		return
 	}
 	b.size = wide{}
@@ -73,7 +77,7 @@ func (b *bound) measure(s *summing, groups *table) {
 
 // measureIn finds the norm of one group by itself.
 func (b *bound) measureIn(s *summing, group int) {
-	if b.cuts() && b.of.Kind == Largest {
+	if b.byGroup() {
 		b.size = s.own.at(group, b.of.Summand).size()
 		b.setLevel(len(s.own.groups))
 	}
@@ -81,8 +85,10 @@ func (b *bound) measureIn(s *summing, group int) {
 
 // setLevel finds level and length of a unit in so many groups.
 func (b *bound) setLevel(groups int) {
-	b.level, b.length = b.norm.level(b.size), b.lengthOf()
-	if b.of.Signed && b.length < largest {
+	if b.level = b.norm.level(b.size); !b.divides {
+		return
+	}
+	if b.length = b.lengthOf(); b.of.Signed && b.length < largest {
 		b.length = withRoom(b.length, groups)
 	}
 }
@@ -164,27 +170,52 @@ const maxNorms = 3
 
 // add adds the unit to its cells.
 func (s *summing) add() {
-	var room [maxNorms]int
 	for v := range s.spec.Vectors {
 		vector := &s.spec.Vectors[v]
-		var largestOf [maxNorms]wide
-		var placed uint64
-		for g, group := range s.own.groups {
-			levels, sizes := room[:0], [maxNorms]wide{}
-			for i, n := range vector.Norms {
-				b := &s.bounds[n]
-				b.measureIn(s, g)
-				levels = append(levels, b.level)
-				sizes[i] = b.size
-			}
-			at := s.placeIn(v, levels)
-			if g == 0 || above(sizes, largestOf) {
-				largestOf, placed = sizes, at
-			}
-			s.addTo(s.totals.of(s.cells.number(uint64(group)<<placeBits|at)), vector, g)
+		if slices.ContainsFunc(vector.Norms, func(n int) bool { return s.bounds[n].byGroup() }) {
+			s.addByGroup(v, vector)
+			continue
 		}
-		s.units[placed]++
+		var room [maxNorms]int
+		at := s.placeIn(v, s.levels(room[:0], vector))
+		for g, group := range s.own.groups {
+			s.addTo(s.cell(group, at), vector, g)
+		}
+		s.units[at]++
 	}
+}
+
+// addByGroup adds the unit to the cells of a vector where each of its groups has levels of its own.
+func (s *summing) addByGroup(v int, vector *Vector) {
+	var room [maxNorms]int
+	var largestOf [maxNorms]wide
+	var placed uint64
+	for g, group := range s.own.groups {
+		sizes := [maxNorms]wide{}
+		for i, n := range vector.Norms {
+			s.bounds[n].measureIn(s, g)
+			sizes[i] = s.bounds[n].size
+		}
+		at := s.placeIn(v, s.levels(room[:0], vector))
+		if g == 0 || above(sizes, largestOf) {
+			largestOf, placed = sizes, at
+		}
+		s.addTo(s.cell(group, at), vector, g)
+	}
+	s.units[placed]++
+}
+
+// levels adds those by the norms of a vector.
+func (s *summing) levels(to []int, vector *Vector) []int {
+	for _, n := range vector.Norms {
+		to = append(to, s.bounds[n].level)
+	}
+	return to
+}
+
+// cell returns the sums of a place in a group.
+func (s *summing) cell(group uint32, place uint64) []amount {
+	return s.totals.of(s.cells.number(uint64(group)<<placeBits | place))
 }
 
 // above orders two groups of a unit: by the first norm, then by the next one.

@@ -375,6 +375,15 @@ func drawSums(t *rapid.T) *Spec {
 		}
 		of.Fraction = rapid.SampledFrom([]uint{0, 14, 20}).Draw(t, "fraction")
 	}
+	again := rapid.IntRange(-1, 0).Draw(t, "filter again")
+	for _, a := range s.Additions { // one that is there twice is as good as the other
+		a.Filter = again
+		s.Additions = append(s.Additions, a)
+	}
+	for i := range s.Summands {
+		s.Summands[i].Addition += 3 * rapid.IntRange(0, 1).Draw(t, "which")
+		s.Summands[i].Count += 3 * rapid.IntRange(0, 1).Draw(t, "which count")
+	}
 	s.Weights.Kind = rapid.SampledFrom([]WeightKind{Weightless, Single, Spread}).Draw(t, "weights")
 	s.Weights.Nobody = rapid.SampledFrom([]string{"", "n"}).Draw(t, "nobody")
 	return spec
