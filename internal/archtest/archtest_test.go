@@ -86,6 +86,7 @@ var allowed = map[string]string{
 	"internal/shape":       "",
 	"internal/shape/print": "internal/shape",
 	"internal/stattest":    "",
+	"internal/core":        "",
 	"internal/frugal":      "",
 	"internal/gausssum":    "",
 	"internal/pgtemp":      "",

@@ -3,6 +3,7 @@ package source
 import (
 	"slices"
 
+	"dpproxy/internal/core"
 	"dpproxy/parser/ast"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
@@ -75,15 +76,25 @@ func (l *level) levels(w *scalar.Writer, keys []scalar.Expr) ([]Level, error) {
 	}
 	out := Level{From: from, Where: where, Unit: l.Unit().SQL, Unique: l.Unique()}
 	fixed := l.deps.closureOf(nil)
+	at, typ, err := typeOf(l.bounded)
+	if err != nil {
+		return nil, err
+	}
+	out.Unique = out.Unique || !l.Tagged() && typ.Unique(nil)
+	perUnit, same := typ.PerUnit(nil), typ.Closure(nil)
 	for _, r := range l.relations {
 		for _, c := range r.columns {
 			if !l.mentions.seen[c] {
 				continue
 			}
 			x := &scalar.Ref{Column: c}
-			out.Columns = append(out.Columns, LevelColumn{
-				SQL: c.Read(), Exact: scalar.OneSpelling(x), PerUnit: l.PerUnit(x), Fixed: fixed.has(c), Fixes: l.Fixes([]scalar.Expr{x}),
-			})
+			col := core.Of(at.column(c))
+			claimed := LevelColumn{
+				SQL: c.Read(), Exact: scalar.OneSpelling(x), PerUnit: l.PerUnit(x) || col.In(perUnit), Fixed: fixed.has(c) || col.In(same),
+				Fixes: l.Fixes([]scalar.Expr{x}),
+			}
+			claimed.Fixes = claimed.Fixes || claimed.Exact && typ.Unique(col)
+			out.Columns = append(out.Columns, claimed)
 		}
 	}
 	_, written, err := w.Grouped(keys)

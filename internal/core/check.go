@@ -1,0 +1,264 @@
+package core
+
+import (
+	"errors"
+	"slices"
+)
+
+// The errors of [Check].
+var (
+	ErrUnits = errors.New("rows of different units would be joined")
+	ErrGroup = errors.New("a group can hold rows of several units")
+	ErrScope = errors.New("a column of no input")
+	ErrLoose = errors.New("a row of a reference table that nothing looks up")
+	ErrSpell = errors.New("rows are grouped by values that can be equal and look different")
+)
+
+// Check derives the type of a relation, or refuses it. One with loose rows is to be joined with those that look them up.
+func Check(r Rel) (Type, error) {
+	switch r := r.(type) {
+	case *Scan:
+		return scan(r), nil
+	case *Values:
+		return Type{
+			Cols: Of(r.Cols...), Row: Of(r.Row), Spelled: r.Spelled, Facts: Facts{Valued: r.Valued.Or(Of(r.Row))},
+			Deps: []Dep{{Of(r.Row), Of(r.Cols...)}},
+		}, nil
+	case *Filter:
+		return above(r.In, func(t Type) (Type, error) { return filter(t, r) })
+	case *Map:
+		return above(r.In, func(t Type) (Type, error) { return mapped(t, r) })
+	case *Join:
+		return join(r)
+	case *Group:
+		return above(r.In, func(t Type) (Type, error) { return group(t, r) })
+	case *Rank:
+		return above(r.In, func(t Type) (Type, error) { return ranked(t, r) })
+	case *Union:
+		return union(r)
+	case *Unnest:
+		return above(r.In, func(t Type) (Type, error) { return unnest(t, r) })
+	case *Cap:
+		return above(r.In, func(t Type) (Type, error) { return capped(t, r), nil })
+	}
+	return Type{}, errors.New("an unknown operator")
+}
+
+// above derives the type of an operator over one relation.
+func above(in Rel, derive func(Type) (Type, error)) (Type, error) {
+	t, err := tight(in)
+	if err != nil {
+		return t, err
+	}
+	return derive(t)
+}
+
+// tight checks a relation that must not have loose rows.
+func tight(r Rel) (Type, error) {
+	t, err := Check(r)
+	if err == nil && len(t.Loose) > 0 {
+		err = ErrLoose
+	}
+	return t, err
+}
+
+// scan: the catalogue proves that each row of a protected table is of one unit, and the Scan has all that it proves of the path, of keys
+// and of references. Rows of a reference table are the same whoever is removed.
+func scan(r *Scan) Type {
+	t := Type{Cols: Of(r.Cols...).Or(Of(r.Unit, r.Row)), Row: Of(r.Row), Unit: r.Unit, Spelled: r.Spelled}
+	t.Facts = r.Says.and(Facts{Valued: Of(r.Unit, r.Row)})
+	t.Deps = slices.Concat(r.Deps, []Dep{{Of(r.Row), t.Cols}})
+	for _, k := range r.Keys {
+		t.Deps = append(t.Deps, Dep{k, t.Cols})
+	}
+	if r.Reference {
+		loose := Loose{Refers: t.Facts.Refers}
+		for _, l := range t.Facts.Looks {
+			loose.Keys = append(loose.Keys, l.Key)
+		}
+		t.Facts.Refers, t.Loose = nil, []Loose{loose}
+	}
+	return t.counted()
+}
+
+// counted has one row of a unit if the unit tells rows apart.
+func (t Type) counted() Type {
+	if t.Unique(nil) {
+		t.Rows = 1
+	}
+	return t
+}
+
+// filter: a condition is a function of the row, so that it keeps the same rows of a unit, whoever else is there.
+func filter(t Type, r *Filter) (Type, error) {
+	for _, c := range r.If {
+		if !c.Cols.In(t.Cols) {
+			return t, ErrScope
+		}
+		t.Facts = t.Facts.and(c.Says)
+	}
+	return t.counted(), nil
+}
+
+func (f Facts) and(g Facts) Facts {
+	return Facts{
+		Equal: slices.Concat(f.Equal, g.Equal), Fixed: f.Fixed.Or(g.Fixed), Valued: f.Valued.Or(g.Valued),
+		Looks: slices.Concat(f.Looks, g.Looks), Refers: slices.Concat(f.Refers, g.Refers), Given: slices.Concat(f.Given, g.Given),
+	}
+}
+
+// mapped: a computed column is a function of the row, or of rows of one unit where it is free.
+func mapped(t Type, r *Map) (Type, error) {
+	for _, d := range r.Defs {
+		if !d.Cols.In(t.Cols) {
+			return t, ErrScope
+		}
+		t = t.with(d)
+	}
+	return t, nil
+}
+
+// with adds a column.
+func (t Type) with(d Def) Type {
+	t.Cols = t.Cols.Or(Of(d.Out))
+	t.Deps = slices.Concat(t.Deps, []Dep{{t.Row, Of(d.Out)}})
+	if d.Spelled {
+		t.Spelled = t.Spelled.Or(Of(d.Out))
+	}
+	if d.Valued {
+		t.Facts.Valued = t.Facts.Valued.Or(Of(d.Out))
+	}
+	if !d.Free {
+		t.Deps = append(t.Deps, Dep{d.Cols, Of(d.Out)})
+	}
+	if d.Same != 0 {
+		same := Facts{Equal: []Pair{{d.Out, d.Same, true}}}
+		t.Facts = t.Facts.and(Facts{Given: []Given{{Of(d.Out, d.Same), same}}})
+		t.Deps = append(t.Deps, Dep{Of(d.Out), Of(d.Same)})
+	}
+	return t
+}
+
+// group: all rows of a group are of one unit, since rows are grouped by the unit too. So the groups of a unit depend on its
+// rows alone. A group has the values of each of its rows in the keys, if these have one spelling: facts of rows hold of it, as
+// of one of its rows.
+func group(t Type, r *Group) (Type, error) {
+	if !r.Keys.In(t.Cols) {
+		return t, ErrScope
+	}
+	if r.Keys.Meets(t.Spelled) {
+		return t, ErrSpell
+	}
+	if t.Unit != 0 && !r.ByUnit && !t.tells(r.Keys) {
+		return t, ErrGroup
+	}
+	out := Type{Unit: t.Unit, Rows: t.Rows, Row: Of(r.Row), Cols: r.Keys.Or(Of(t.Unit, r.Row)), Spelled: t.Spelled}
+	out.Facts = t.Facts.and(Facts{Valued: Of(r.Row)})
+	for _, d := range t.Deps { // of two spellings of a unit another one can be shown than that of the row
+		if !Of(t.Unit).Meets(t.Spelled) || !d.From.Has(t.Unit) && !d.To.Has(t.Unit) {
+			out.Deps = append(out.Deps, d)
+		}
+	}
+	by := r.Keys
+	if r.ByUnit {
+		by = by.Or(Of(t.Unit))
+	}
+	out.Deps = append(out.Deps, Dep{by, Of(r.Row)}, Dep{Of(r.Row), t.Cols.Or(t.Row)})
+	for _, a := range r.Aggs {
+		a.Free = true
+		out = out.with(a)
+	}
+	return out.counted(), nil
+}
+
+// tells reports whether rows that agree in columns are of one unit: it is equal to one of them, or follows from them.
+func (t Type) tells(by Set) bool {
+	for c := range by.All() {
+		if t.Equal(c, t.Unit) {
+			return true
+		}
+	}
+	return len(by) > 0 && t.Closure(by).Has(t.Unit)
+}
+
+// ranked: the numbers are those of rows of one unit.
+func ranked(t Type, r *Rank) (Type, error) {
+	if !r.By.In(t.Cols) {
+		return t, ErrScope
+	}
+	t = t.with(Def{Out: r.Out, Free: true, Valued: true})
+	t.Deps = append(t.Deps, Dep{r.By.Or(Of(t.Unit, r.Out)), t.Row})
+	return t, nil
+}
+
+// union: the rows of a unit are those of both sides.
+func union(r *Union) (Type, error) {
+	l, err := tight(r.L)
+	if err != nil {
+		return l, err
+	}
+	also, err := tight(r.R)
+	if err != nil {
+		return also, err
+	}
+	if (l.Unit == 0) != (also.Unit == 0) {
+		return l, ErrUnits
+	}
+	out := Type{Cols: Of(r.Out...).Or(Of(r.Row)), Row: Of(r.Row), Deps: []Dep{{Of(r.Row), Of(r.Out...)}}}
+	left, right := l.Facts.close(), also.Facts.close()
+	out.Facts.Valued = Of(r.Row)
+	for i, c := range r.Out {
+		a, b := r.Left[i], r.Also[i]
+		if left.Valued.Has(a) && right.Valued.Has(b) {
+			out.Facts.Valued = out.Facts.Valued.Or(Of(c))
+		}
+		if l.Spelled.Has(a) || also.Spelled.Has(b) {
+			out.Spelled = out.Spelled.Or(Of(c))
+		}
+		switch {
+		case l.Unit == 0 || !left.classes.same(a, l.Unit) || !right.classes.same(b, also.Unit):
+		case out.Unit == 0:
+			out.Unit = c
+		default:
+			out.Facts.Equal = append(out.Facts.Equal, Pair{c, out.Unit, !out.Spelled.Meets(Of(c, out.Unit))})
+		}
+	}
+	for i, c := range r.Out {
+		if out.Unit != 0 && l.identifies(r.Left[i]) && also.identifies(r.Also[i]) {
+			out.Facts.Given = append(out.Facts.Given, Given{Of(c), Facts{Equal: []Pair{{c, out.Unit, false}}}})
+		}
+	}
+	if l.Unit != 0 && out.Unit == 0 {
+		return out, ErrUnits
+	}
+	if l.Rows > 0 && also.Rows > 0 {
+		out.Rows = l.Rows + also.Rows
+	}
+	return out, nil
+}
+
+// identifies reports whether a column is equal to the unit unless it is NULL.
+func (t Type) identifies(c Col) bool {
+	valued := t.Facts.and(Facts{Valued: Of(c)}).close()
+	return valued.classes.same(c, t.Unit)
+}
+
+// unnest: the elements are those of a row, and of its unit.
+func unnest(t Type, r *Unnest) (Type, error) {
+	if !r.Array.Cols.In(t.Cols) {
+		return t, ErrScope
+	}
+	t.Rows *= r.Most
+	t.Row, t.Cols = t.Row.Or(Of(r.Row)), t.Cols.Or(Of(r.Row))
+	array := r.Array
+	array.Free = true
+	return t.with(array), nil
+}
+
+// capped: which rows are kept depends on the rows of their unit alone.
+func capped(t Type, r *Cap) Type {
+	if t.Unit != 0 && (t.Rows == 0 || t.Rows > r.Rows) {
+		t.Rows = r.Rows
+	}
+	return t
+}

@@ -1,0 +1,132 @@
+package core
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// join: rows of two protected relations meet only if their units are equal, so that all joined rows are of the unit of the left row, and
+// depend on the rows of that unit. If one side is public, it is the same whoever is removed.
+//
+// Rows of a left side without a match stay, and whether there is a match is a matter of the unit's own rows. The left side must be
+// protected then if the right one is: whether a public row has a match would say whether any unit has such a row. So it is with the
+// rows that EXISTS, and its negation, keep.
+func join(r *Join) (Type, error) {
+	l, err := Check(r.L)
+	if err != nil {
+		return l, err
+	}
+	right, err := Check(r.R)
+	if err != nil {
+		return right, err
+	}
+	on := Facts{}
+	for _, c := range r.On {
+		if !c.Cols.In(l.Cols.Or(right.Cols)) {
+			return l, ErrScope
+		}
+		on = on.and(c.Says)
+	}
+	matched := Type{Cols: l.Cols.Or(right.Cols), Row: l.Row.Or(right.Row), Spelled: l.Spelled.Or(right.Spelled)}
+	matched.Facts, matched.Deps = l.Facts.and(right.Facts).and(on), slices.Concat(l.Deps, right.Deps)
+	if matched.Loose = slices.Concat(l.Loose, right.Loose); r.Kind != Inner {
+		matched.Loose = right.Loose
+		for _, loose := range l.Loose { // it is looked up further up, if at all
+			matched.Facts.Refers = slices.Concat(matched.Facts.Refers, loose.Refers)
+		}
+	}
+	matched.lookUp()
+	switch {
+	case r.Kind != Inner && len(matched.Loose) > 0:
+		return l, ErrLoose
+	case l.Unit != 0 && right.Unit != 0 && !matched.Equal(l.Unit, right.Unit):
+		return l, ErrUnits
+	case l.Unit == 0 && right.Unit != 0 && r.Kind != Inner:
+		return l, ErrUnits
+	case r.Kind == Semi || r.Kind == Anti:
+		return l, nil
+	}
+	out := matched
+	if r.Kind == Left {
+		if len(l.Loose) > 0 {
+			matched.Facts.Refers = l.Facts.Refers
+		}
+		out = extended(l, right, matched, on, r.On)
+	}
+	if out.Unit = l.Unit; out.Unit == 0 {
+		out.Unit = right.Unit
+	}
+	out.Rows = joined(r.Kind, l, right, matched)
+	return out.counted(), nil
+}
+
+// lookUp takes away loose rows that rows of the join refer to.
+func (t *Type) lookUp() {
+	for again := true; again; {
+		again = false
+		facts := t.Facts.close()
+		for i, loose := range t.Loose {
+			if facts.refersTo(loose) {
+				t.Loose = slices.Delete(slices.Clone(t.Loose), i, i+1)
+				t.Facts.Refers = slices.Concat(t.Facts.Refers, loose.Refers)
+				again = true
+				break
+			}
+		}
+	}
+}
+
+// refersTo reports whether a row of a unit refers to a row of a reference table.
+func (c *closed) refersTo(loose Loose) bool {
+	return slices.ContainsFunc(loose.Keys, func(k Key) bool {
+		return slices.ContainsFunc(c.Refers, func(by Key) bool { return c.sameRow(k, by) })
+	})
+}
+
+// extended has the facts of a left join. Facts of a match hold of rows on which any column of the right side has a value. A
+// dependency of the right side holds of the rows without a match as well if it is from a column that always has a value
+// there; otherwise only if the same is known of whether there is a match, which is a function of the left columns that the conditions
+// are about.
+func extended(l, right, matched Type, on Facts, conds []Condition) Type {
+	out := Type{Cols: l.Cols.Or(right.Cols), Row: l.Row.Or(right.Row), Spelled: l.Spelled.Or(right.Spelled), Facts: l.Facts, Deps: l.Deps}
+	all := right.Cols.Or(right.Row)
+	out.Facts.Given = append(slices.Clip(l.Facts.Given), Given{all, right.Facts.and(on)})
+	out.Facts.Looks = slices.Concat(l.Facts.Looks, right.Facts.Looks)
+	out.Facts.Refers = matched.Facts.Refers
+	needs := Set{}
+	for _, c := range conds {
+		needs = needs.Or(c.Cols.But(right.Cols))
+	}
+	in := right.Facts.close()
+	var deps []Dep
+	for _, d := range slices.Concat(right.Deps, in.deps()) {
+		if d.From.Meets(in.Valued) {
+			deps = append(deps, d)
+			continue
+		}
+		deps = append(deps, Dep{d.From.Or(needs), d.To})
+	}
+	said := on.close()
+	for _, d := range said.deps() {
+		deps = append(deps, Dep{d.From.Or(needs), d.To})
+	}
+	out.Deps = slices.Concat(l.Deps, deps)
+	return out
+}
+
+// joined bounds the rows of a unit.
+func joined(kind Kind, l, right, matched Type) int64 {
+	switch {
+	case l.Unit != 0 && right.Row.In(matched.Closure(l.Row)):
+		return l.Rows
+	case kind == Inner && right.Unit != 0 && l.Row.In(matched.Closure(right.Row)): // of an outer join rows of l without a match stay
+		return right.Rows
+	case l.Unit == 0 || right.Unit == 0:
+		return 0
+	}
+	high, n := bits.Mul64(uint64(l.Rows), uint64(right.Rows))
+	if high > 0 || n >= 1<<63 {
+		return 0
+	}
+	return int64(n)
+}

@@ -1,0 +1,83 @@
+package core
+
+import (
+	"iter"
+	"math/bits"
+)
+
+// A Col is a column, from 1 on. No two operators of a query make the same one, so that no rewriting captures a name.
+type Col int
+
+// A Set is a set of columns. It is not changed once it is made.
+type Set []uint64
+
+// Of returns the set of some columns.
+func Of(cols ...Col) (s Set) {
+	for _, c := range cols {
+		if c == 0 {
+			continue
+		}
+		for len(s) <= int(c)/64 {
+			s = append(s, 0)
+		}
+		s[c/64] |= 1 << (c % 64)
+	}
+	return s
+}
+
+// Has reports whether a column is in the set.
+func (s Set) Has(c Col) bool { return int(c)/64 < len(s) && s[c/64]&(1<<(c%64)) != 0 }
+
+// In reports whether all columns are in t.
+func (s Set) In(t Set) bool {
+	for i, w := range s {
+		if i >= len(t) && w != 0 || i < len(t) && w&^t[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Meets reports whether a column is in both.
+func (s Set) Meets(t Set) bool {
+	for i := range min(len(s), len(t)) {
+		if s[i]&t[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Or returns the columns of both.
+func (s Set) Or(t Set) Set {
+	both := make(Set, max(len(s), len(t)))
+	copy(both, s)
+	for i, w := range t {
+		both[i] |= w
+	}
+	return both
+}
+
+// But returns the columns that are not in t.
+func (s Set) But(t Set) Set {
+	rest := make(Set, len(s))
+	for i, w := range s {
+		if rest[i] = w; i < len(t) {
+			rest[i] &^= t[i]
+		}
+	}
+	return rest
+}
+
+// All are the columns, in order.
+func (s Set) All() iter.Seq[Col] {
+	return func(yield func(Col) bool) {
+		for i, w := range s {
+			for ; w != 0; w &= w - 1 {
+				if !yield(Col(64*i + bits.TrailingZeros64(w))) {
+					return
+				}
+			}
+		}
+	}
+}
