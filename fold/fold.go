@@ -29,18 +29,18 @@ type Fold struct {
 	// full says that there are too many rows to keep.
 	full bool
 
-	lists                 []*lookup
-	units, groups, values *table
-	rows                  pieces[row]
-	lastUnit              []byte // the identity of the unit of the last row
-	unitNumber            uint32
-	lastGroup             []byte
-	groupNumber           uint32
-	scratch, identity     []byte
-	message               []byte   // of an order
-	picked                []uint32 // things in it
-	own                   []entry  // of the unit whose rows come, or are finished
-	merged                int      // how many of these are merged
+	lists             []*lookup
+	units, values     *table
+	groups            *grouping
+	rows              pieces[row]
+	lastUnit          []byte // the identity of the unit of the last row
+	unitNumber        uint32
+	groupNumber       uint32 // of the last row
+	scratch, identity []byte
+	message           []byte   // of an order
+	picked            []uint32 // things in it
+	own               []entry  // of the unit whose rows come, or are finished
+	merged            int      // how many of these are merged
 
 	levels  []int64 // units by level
 	buckets *buckets
@@ -53,11 +53,12 @@ type row struct{ unit, group, value uint32 }
 
 // New begins. Secret is the key of the orders by which groups and values are chosen. Rows take about most bytes, and no more.
 func New(spec *Spec, secret []byte, most int) *Fold {
-	f := &Fold{spec: spec, norm: newNorm(&spec.Norm), order: newOrder(secret), most: most, groups: newTable(manyParts)}
+	f := &Fold{spec: spec, norm: newNorm(&spec.Norm), order: newOrder(secret), most: most}
 	f.levels = make([]int64, len(spec.Norm.Limits)+1)
 	for i := range spec.Lists {
 		f.lists = append(f.lists, newLookup(&spec.Lists[i]))
 	}
+	f.groups = newGrouping(spec.Keys, f.lists)
 	switch {
 	case spec.Sums != nil:
 		f.adds = newSumming(spec.Sums)
@@ -73,7 +74,7 @@ func New(spec *Spec, secret []byte, most int) *Fold {
 // begin forgets the rows that came, and prepares for others.
 func (f *Fold) begin(byUnit bool) {
 	f.Drop()
-	f.byUnit, f.full, f.lastUnit, f.lastGroup = byUnit, false, nil, nil
+	f.byUnit, f.full, f.lastUnit = byUnit, false, nil
 	f.units, f.values = newTable(manyParts), newTable(manyParts)
 	if byUnit { // values are those of one unit
 		f.units, f.values = nil, newTable(1)
@@ -167,32 +168,10 @@ func (f *Fold) group(values [][]byte) (rest [][]byte, counts bool, err error) {
 	if len(f.spec.Keys) == 0 {
 		return values, true, nil
 	}
-	key := f.scratch[:0]
-	for i := range f.spec.Keys {
-		k := &f.spec.Keys[i]
-		if len(values) == 0 {
-			return nil, false, errRow
-		}
-		if k.Shown == Numbered {
-			if key, counts, err = f.appendNumbered(key, k, values[0]); err != nil || !counts {
-				return nil, false, err
-			}
-			values = values[1:]
-			continue
-		}
-		if key, values, err = appendPart(key, k.Column, values); err == nil && k.Shown == Behind {
-			key, values, err = appendPart(key, Column{Kind: Text}, values)
-		}
-		if err != nil {
-			return nil, false, err
-		}
+	if f.groupNumber, counts, f.scratch, err = f.groups.number(values, f.scratch); err != nil || !counts {
+		return nil, false, err
 	}
-	f.scratch = key
-	if f.lastGroup == nil || !bytes.Equal(key, f.lastGroup) {
-		f.groupNumber = f.groups.number(key)
-		f.lastGroup = append(f.lastGroup[:0], key...)
-	}
-	return values, true, nil
+	return values[len(f.groups.columns):], true, nil
 }
 
 // bucket numbers that of a value. It does not count where it is in no list.
@@ -310,13 +289,13 @@ func (f *Fold) keysOf(group uint32) (keys [][]byte, err error) {
 	if len(f.spec.Keys) == 0 {
 		return nil, nil
 	}
-	columns := parts(f.groups.key(group))
-	for _, k := range f.spec.Keys {
-		identity := columns[0]
-		if columns = columns[1:]; k.Shown == Behind {
-			identity, columns = columns[0], columns[1:]
+	columns := f.groups.identities(group)
+	for i, k := range f.spec.Keys {
+		at := f.groups.first[i]
+		if k.Shown == Behind {
+			at++
 		}
-		text, err := k.text(identity)
+		text, err := k.text(columns[at])
 		if err != nil {
 			return nil, err
 		}
@@ -345,7 +324,7 @@ func (f *Fold) Drop() {
 	f.order.drop()
 	clear(f.own[:cap(f.own)])
 	f.own, f.merged = nil, 0
-	for _, b := range [][]byte{f.lastUnit, f.lastGroup, f.scratch, f.identity, f.message} {
+	for _, b := range [][]byte{f.lastUnit, f.scratch, f.identity, f.message} {
 		clear(b[:cap(b)])
 	}
 }

@@ -1,9 +1,6 @@
 package fold
 
-import (
-	"bytes"
-	"encoding/binary"
-)
+import "bytes"
 
 // lookup are the values of a [List] by their identities.
 type lookup struct {
@@ -66,16 +63,4 @@ func (f *Fold) List(values [][]byte) (err error) {
 		f.lists[i].add(f.scratch)
 	}
 	return nil
-}
-
-// appendNumbered adds the number of a value in a list, behind its length as an identity. It adds nothing where the value has none.
-func (f *Fold) appendNumbered(to []byte, k *Key, value []byte) (_ []byte, counts bool, err error) {
-	if f.identity, err = k.AppendIdentity(f.identity[:0], value); err != nil {
-		return to, false, err
-	}
-	number, counts := f.lists[k.List].find(f.identity)
-	if counts {
-		to = binary.BigEndian.AppendUint32(append(to, 0, 0, 0, 5, 1), number)
-	}
-	return to, counts, nil
 }

@@ -121,12 +121,9 @@ func (f *Fold) kept() map[uint32]bool {
 // nameOf tells the last unit and a group of it apart from all others.
 func (f *Fold) nameOf(group uint32) []byte {
 	f.message = f.spec.Unit.AppendCanonical(f.message[:0], f.lastUnit)
-	columns := parts(f.groups.key(group))
-	for _, k := range f.spec.Keys {
-		f.message = k.AppendCanonical(f.message, columns[0])
-		if columns = columns[1:]; k.Shown == Behind {
-			columns = columns[1:]
-		}
+	columns := f.groups.identities(group)
+	for i, k := range f.spec.Keys {
+		f.message = k.AppendCanonical(f.message, columns[f.groups.first[i]])
 	}
 	return f.message
 }

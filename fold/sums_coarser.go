@@ -23,16 +23,16 @@ type joined struct {
 }
 
 // number returns that of the coarser group that a group is a part of.
-func (c *coarser) number(group uint32, groups *table) uint32 {
+func (c *coarser) number(group uint32, groups *grouping) uint32 {
 	for c.part.size <= int(group) {
-		c.key = appendSome(c.key[:0], groups.key(uint32(c.part.size)), c.of.Keys)
+		c.key = groups.appendSome(c.key[:0], uint32(c.part.size), c.of.Keys)
 		c.part.add(c.numbers.number(c.key))
 	}
 	return *c.part.at(int(group))
 }
 
 // square returns the square of the norm of a unit over coarser groups, divided, and rounded up.
-func (c *coarser) square(own own, summand int, groups *table) (square wide) {
+func (c *coarser) square(own own, summand int, groups *grouping) (square wide) {
 	c.joined = c.joined[:0]
 	for g, group := range own.groups {
 		c.joined = append(c.joined, joined{c.number(group, groups), own.at(g, summand)})

@@ -241,7 +241,7 @@ func TestSumsLinesSayAll(t *testing.T) {
 // TestCoarserGroups holds that the norm of a unit over coarser groups is that of its sums there.
 func TestCoarserGroups(t *testing.T) {
 	row := func(unit int, key, other int64) [][]byte {
-		return [][]byte{number(unit), whole(key), whole(other), nil, nil}
+		return [][]byte{number(unit), whole(key), []byte("shown"), whole(other), nil, nil}
 	}
 	rows := [][][]byte{ // unit by unit: what is measured last is of the second
 		row(5, 1, 9), row(5, 9, 9), row(7, 1, 1), row(7, 1, 2), row(7, 1, 3), row(7, 2, 1), row(7, 2, 1),
@@ -257,7 +257,7 @@ func TestCoarserGroups(t *testing.T) {
 		"the largest":                {[]Coarser{{Square: 3}, {Square: 1, Keys: []int{0}}}, 13},
 	} {
 		spec := adding()
-		spec.Keys = append(spec.Keys, spec.Keys[0])
+		spec.Keys = append([]Key{{Column: Column{Kind: Written}, Shown: Behind}}, spec.Keys...)
 		spec.Sums.Norms[0].Coarser, spec.ByUnit = c.coarser, true
 		f := New(spec, secret, 1<<30)
 		for _, row := range rows {

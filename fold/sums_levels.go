@@ -55,7 +55,7 @@ func (b *bound) cuts() bool { return len(b.of.Limits) > 0 }
 func (b *bound) byGroup() bool { return b.cuts() && b.of.Kind == Largest }
 
 // measure finds the norm of the unit, where it is one of all groups.
-func (b *bound) measure(s *summing, groups *table) {
+func (b *bound) measure(s *summing, groups *grouping) {
 	if b.level = b.of.Level; !b.cuts() || b.byGroup() {
 		return
 	}
