@@ -19,7 +19,7 @@ type averageOf struct {
 }
 
 func newAverage(c *call) (form, error) {
-	if seconds, ok, err := c.difference(); ok || err != nil {
+	if seconds, ok, err := c.length(); ok || err != nil {
 		return averageOf{overRow{seconds, c.filter, c.At}, pgtype.Of(pgtype.Interval)}, err
 	}
 	x, err := c.number()
@@ -29,32 +29,18 @@ func newAverage(c *call) (form, error) {
 	return averageOf{overRow{x, c.filter, c.At}, pgtype.Mean(x.Type())}, nil
 }
 
-// difference resolves the seconds between two timestamps, if the only argument is that: of such a difference days have 24
-// hours, and there are no months, so that its seconds are all of it.
-func (c *call) difference() (seconds scalar.Expr, ok bool, err error) {
+// length resolves the seconds of an interval, if the only argument is one that lasts so long: of a difference of two timestamps days have
+// 24 hours, and there are no months.
+func (c *call) length() (seconds scalar.Expr, ok bool, err error) {
 	if len(c.Args) != 1 || c.Within != nil || c.Distinct {
 		return nil, false, nil
 	}
-	minus, ok := c.Args[0].(*ast.Op)
-	if !ok || minus.Name != "-" || minus.Left == nil {
-		return nil, false, nil
+	if x, err := c.resolver.Expr(c.Args[0]); err != nil || x.Type().OID != pgtype.Interval || !scalar.Lasting(x) {
+		return nil, false, nil //nolint:nilerr // the argument is resolved as any other, and refused by that
 	}
-	dates := 0
-	for _, e := range []ast.Expr{minus.Left, minus.Right} {
-		x, err := c.resolver.Expr(e)
-		if err != nil || !x.Type().Dated() {
-			return nil, false, nil //nolint:nilerr // the argument is resolved as any other, and refused by that
-		}
-		if x.Type().OID == pgtype.Date {
-			dates++
-		}
-	}
-	if dates == 2 { // whose difference is a number of days
-		return nil, false, nil
-	}
-	at := minus.Pos()
+	at := c.Args[0].Pos()
 	epoch := &ast.Const{Kind: ast.String, Text: "epoch", At: at}
-	seconds, err = c.resolver.Expr(&ast.Func{Name: "extract", Args: []ast.Expr{epoch, minus}, At: at})
+	seconds, err = c.resolver.Expr(&ast.Func{Name: "extract", Args: []ast.Expr{epoch, c.Args[0]}, At: at})
 	if err != nil {
 		return nil, false, err
 	}

@@ -37,6 +37,7 @@ var boundedStatements = []string{
 	"SELECT sum(s), max(s) FROM (SELECT patient_id, sum(cost - tip) AS s FROM visits GROUP BY 1) t",
 	"SELECT d > 7, sum(d), avg(f) FROM (SELECT day - '2020-01-01'::date AS d, steps * steps AS f FROM visits) t GROUP BY 1",
 	"SELECT avg(at - day), avg(extract(epoch FROM at - day) / 3600) FROM visits",
+	"SELECT avg(coalesce(least(at - day, interval '1 day 20 hours'), interval '2 hours')) FROM visits",
 	"SELECT sum(score / steps), var_pop(cost - tip), percentile_cont(0.5) WITHIN GROUP (ORDER BY steps * steps) FROM visits",
 }
 

@@ -439,6 +439,30 @@ func partBounds(name string, x Interval, from pgtype.Type) Interval {
 // less than a day, but no months.
 func elapsed(e Expr) bool { return madeBy(e, difference) }
 
+// Lasting reports whether the seconds of an interval are all of it, if constants in it have no months: it is a difference of two times,
+// or a choice among such and constants.
+func Lasting(e Expr) bool {
+	return len(e.Columns()) > 0 && lasting(e, func(*constant) bool { return true })
+}
+
+func lasting(e Expr, constants func(*constant) bool) bool {
+	switch e := e.(type) { //nolint:gochecksumtype // the others are as for a difference
+	case *constant:
+		return constants(e)
+	case *choice:
+		return !slices.ContainsFunc(e.results, func(x Expr) bool { return !lasting(x, constants) })
+	}
+	return elapsed(e)
+}
+
+// withoutMonths reports whether a constant interval has none.
+func withoutMonths(env *Env) func(*constant) bool {
+	return func(c *constant) bool {
+		d, err := env.datum(c)
+		return err == nil && d.months == 0
+	}
+}
+
 func extracted(w *Writer, c *call) (fragment, error) {
 	x := c.args[1]
 	if i := w.Env.interval(x); !i.Bounded() && !i.empty {
@@ -446,9 +470,6 @@ func extracted(w *Writer, c *call) (fragment, error) {
 	}
 	from := x.Type()
 	age := from.OID == pgtype.Interval && madeBy(x, calendarAge)
-	if from.OID == pgtype.Interval && !age && !elapsed(x) {
-		return fragment{}, notAllowed("a part of an interval that is no difference of two times", c.at)
-	}
 	var name string
 	field, err := writeField(w, c.args[0], func(s string) bool {
 		p, ok := parts[s]
@@ -465,6 +486,9 @@ func extracted(w *Writer, c *call) (fragment, error) {
 	})
 	if err != nil {
 		return fragment{}, err
+	}
+	if from.OID == pgtype.Interval && !age && !elapsed(x) && (name != "epoch" || !lasting(x, withoutMonths(w.Env))) {
+		return fragment{}, notAllowed("a part of an interval that is no difference of two times", c.at)
 	}
 	f, err := w.operand(x)
 	if err != nil {
