@@ -210,6 +210,9 @@ func TestSmallGroupsOfChoices(t *testing.T) {
 	}
 }
 
+// ofYears is said of errors of years of birth.
+const ofYears = " of values clamped to [1920, 2010]"
+
 // Errors of percentiles are in the unit of the value, to the ends of the buckets that were chosen beside them, and of MIN to the bound;
 // ranks are said beside: an end is looked for 2·max(a, c−a)/c·ln(2B/α)/ε + max(a, c−a)/c away, of B buckets, MIN for ln(B/α),
 // and is missed by as much: 2·ln(182/0.05)/0.1095 + 0.5 = 150.2 of a median. That of a mode is ⌈ln(k/α)/ε⌉ of k values.
@@ -222,22 +225,23 @@ func TestErrorsOfChoices(t *testing.T) {
 		{
 			medianYear,
 			[]int64{1000, 50, 60, 75},
-			"percentile_disc(birth_year) ± 15",
+			"percentile_disc(birth_year) ± 15" + ofYears,
 			"The interval of percentile_disc(birth_year) ends within 151 rows of it, by rank (95 %).",
 		},
-		{medianYear, []int64{1000, 75, 60, 50}, "percentile_disc(birth_year) ± 15", "-"},
+		{medianYear, []int64{1000, 75, 60, 50}, "percentile_disc(birth_year) ± 15" + ofYears, "-"},
 		{
 			"SELECT percentile_disc(0.1) WITHIN GROUP (ORDER BY birth_year) FROM patients",
 			[]int64{1000, 0, 60, 61},
-			"percentile_disc(birth_year) ± 60", "The interval of percentile_disc(birth_year) ends within 271 rows of it, by rank (95 %).",
+			"percentile_disc(birth_year) ± 60" + ofYears,
+			"The interval of percentile_disc(birth_year) ends within 271 rows of it, by rank (95 %).",
 		},
 		{
 			leastYear,
 			[]int64{1000, 5},
-			"min(birth_year) ± 5",
+			"min(birth_year) ± 5" + ofYears,
 			"The interval of min(birth_year) ends within 160 rows of it, by rank (95 %).", // 4·ln(91/0.05)/0.1897 + 1 = 159.3
 		},
-		{"SELECT max(birth_year) FROM patients", []int64{1000, 5}, "max(birth_year) ± 85", "-"},
+		{"SELECT max(birth_year) FROM patients", []int64{1000, 5}, "max(birth_year) ± 85" + ofYears, "-"},
 		{commonSex, []int64{1000, 1}, "mode(sex): at most 22 rows fewer than the most frequent", ""},
 	} {
 		p := chosenPlan(t, tt.sql, choiceSettings(false))
@@ -264,26 +268,26 @@ func TestErrorsWithoutEnds(t *testing.T) {
 		want   []string
 		rank   string
 	}{
-		{medianYear, []int64{1000, 60}, "rank within 40 rows", []string{"percentile_disc(birth_year): rank within 40 rows"}, ""},
+		{medianYear, []int64{1000, 60}, "rank within 40 rows", []string{"percentile_disc(birth_year): rank within 40 rows" + ofYears}, ""},
 		{
 			"SELECT " + tenth + " FROM patients",
 			[]int64{1000, 60},
 			"rank within 72 rows",
-			[]string{"percentile_disc(birth_year): rank within 72 rows"},
+			[]string{"percentile_disc(birth_year): rank within 72 rows" + ofYears},
 			"",
 		},
 		{
 			"SELECT " + median + ", dp.upper(" + median + ") FROM patients",
 			[]int64{1000, 50, 60, 75},
 			"known with the answer",
-			[]string{"percentile_disc(birth_year) ± 15"},
+			[]string{"percentile_disc(birth_year) ± 15" + ofYears},
 			"The interval of percentile_disc(birth_year) ends within 151 rows of it, by rank (95 %).",
 		},
 		{
 			"SELECT " + median + ", min(birth_year) FROM patients",
 			[]int64{1000, 5, 60},
 			"rank within 56 rows",
-			[]string{"percentile_disc(birth_year): rank within 56 rows", "min(birth_year) ± 5"},
+			[]string{"percentile_disc(birth_year): rank within 56 rows" + ofYears, "min(birth_year) ± 5" + ofYears},
 			"The interval of min(birth_year) ends within 225 rows of it, by rank (95 %).", // 4·ln(91/0.05)/0.1342 + 1 = 224.8
 		},
 	} {

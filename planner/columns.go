@@ -98,7 +98,7 @@ func (p *partitions) keysOf(r *Released, row int) []*string {
 }
 
 // Errors returns the error of each aggregate, over all grouping sets. Released has the
-// relations that were released, or is nil for a plan that was not run. Clamping bias is not part of it.
+// relations that were released, or is nil for a plan that was not run. Values beyond their bounds have no part in an error, which says so.
 func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 	if b.none {
 		return emptyBlock{b}.errors()

@@ -24,6 +24,8 @@ type ErrorBar struct {
 	// have goes on above them as it does below. Moves says that the value is no sum, of which something is left out.
 	Beyond float64
 	Moves  bool
+	// Clamped are the bounds of the values that it is of, if any can be beyond them.
+	Clamped string
 }
 
 // Known reports whether anything is known of the error.
@@ -42,13 +44,14 @@ func (e ErrorBar) or(f ErrorBar, first bool) ErrorBar {
 	}
 	e.Least, e.Most = min(e.Least, f.Least), max(e.Most, f.Most)
 	e.Beyond, e.Moves, e.Unanswered = max(e.Beyond, f.Beyond), e.Moves && f.Moves, e.Unanswered || f.Unanswered
+	e.Clamped = both(e.Clamped, f.Clamped)
 	if e.Said != f.Said || e.Unit != f.Unit {
 		e.Said, e.Least, e.Most = "", math.Inf(1), math.Inf(1)
 	}
 	return e
 }
 
-// String writes the error as "count(*) ± 20" or "avg(cost) ± 2.5 to 31".
+// String writes the error as "count(*) ± 20", or "avg(cost) ± 2.5 to 31 of values clamped to [0, 20000]".
 func (e ErrorBar) String() string {
 	if e.Hidden {
 		return e.Label + " of too few rows for its noise"
@@ -60,7 +63,7 @@ func (e ErrorBar) String() string {
 		return e.Label + " of no group"
 	}
 	if !e.Known() {
-		return e.Label + " with an error " + knownAfter
+		return e.Label + " with an error " + ofClamped(knownAfter, e.Clamped)
 	}
 	if math.IsInf(e.Least, 1) {
 		return e.Label + " of unknown error"
@@ -70,9 +73,9 @@ func (e ErrorBar) String() string {
 		half += " to " + most
 	}
 	if e.Said != "" {
-		return e.Label + ": " + fmt.Sprintf(e.Said, half)
+		return e.Label + ": " + ofClamped(fmt.Sprintf(e.Said, half), e.Clamped)
 	}
-	s := e.Label + " ± " + half
+	s := e.Label + " ± " + ofClamped(half, e.Clamped)
 	do := ", limits leave out "
 	if e.Moves {
 		do = ", limits move it by "

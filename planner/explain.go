@@ -148,7 +148,8 @@ func (g *GroupingSet) explain(w *tree, of *BlockPlan, depth int, hidden bool) {
 			continue
 		}
 		half := g.errorBefore(o, atConfidence(of, nil))
-		w.line(depth, "%s%s: error at %s %%: %s%s", o.label, whose(b), Number(100*(1-g.alpha)), half, o.clampedTo())
+		w.line(depth, "%s%s: error at %s %%: %s%s", o.label, whose(b), Number(100*(1-g.alpha)),
+			ofClamped(half, o.clampedTo()), o.declared())
 	}
 	for _, p := range g.ranks {
 		p.explain(w, depth, g)
@@ -265,7 +266,7 @@ func (b *BlockPlan) errorBefore(i int, label string) string {
 			errors = append(errors, told)
 		}
 	}
-	told := strings.Join(errors, " or ")
+	told := ofClamped(strings.Join(errors, " or "), b.Sets[0].outputs[i].clampedTo())
 	switch {
 	case strings.HasPrefix(told, "±"):
 		return label + " " + told

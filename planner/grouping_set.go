@@ -103,7 +103,7 @@ type Selection interface {
 
 // errorBar is the error of one output of the grouping set, which fails with probability alpha; 0 if that is not known yet.
 func (g *GroupingSet) errorBar(o *output, rows []integers, alpha float64) ErrorBar {
-	bar := ErrorBar{Label: o.label, Unit: o.unit(), Least: -1, Most: -1, Said: o.said()}
+	bar := o.bar()
 	if alpha == 0 || !g.answers() {
 		return bar
 	}

@@ -50,6 +50,41 @@ func TestOutside(t *testing.T) {
 	}
 }
 
+// TestErrorsAreOfClampedValues: each error says to which bounds the values are clamped that it is of, whatever it is an error of, where an
+// answer begins with the values beyond them, and only there.
+func TestErrorsAreOfClampedValues(t *testing.T) {
+	const percentile = " WITHIN GROUP (ORDER BY cost)"
+	for _, of := range []string{
+		"sum(cost)", "avg(cost)", "stddev(cost)", "var_pop(cost)", "covar_samp(cost, cost)", "corr(cost, cost)", "regr_slope(cost, cost)",
+		"regr_avgx(cost, cost)", "min(cost)", "max(cost)", "percentile_cont(0.9)" + percentile, "percentile_disc(0.5)" + percentile,
+		"sum(cost) FILTER (WHERE steps > 3)", "avg(cost) + 1", "max(cost) - min(cost)", "count(*)", "count(cost)",
+		"count(DISTINCT patient_id)",
+	} {
+		for where, clamps := range map[string]bool{
+			"": !strings.Contains(of, "count"), " WHERE cost > 5": !strings.Contains(of, "count"), " WHERE cost BETWEEN 0 AND 20000": false,
+		} {
+			for _, contribution := range []string{planner.FixedContribution, planner.ChosenContribution} {
+				sql := "SELECT " + of + " FROM visits" + where
+				p := planWith(t, connect(t), clinic(t), sql, func(s *planner.Settings) {
+					s.Mechanism, s.Contribution = "auto", contribution
+				})
+				named := strings.Contains(strings.Join(p.Outside([][]*planner.Released{nil}), ", "), "cost beyond ")
+				bars := ""
+				for _, bar := range planner.Errors(p.Plan, nil) {
+					bars += bar.String() + "\n"
+				}
+				for place, said := range map[string]string{
+					"EXPLAIN": strings.Join(p.Explain(nil), "\n"), "dp.plan": strings.Join(p.ErrorsBefore(), "\n"), "a notice": bars,
+				} {
+					if got := strings.Contains(said, "of values clamped to ["); got != clamps || named != clamps {
+						t.Errorf("%s: the values beyond bounds are named: %v, and %s says\n%s", sql, named, place, said)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestNobodyIsSaid: rows that belong to nobody are named first, unless the statement itself leaves them out, as a join on the unit does.
 func TestNobodyIsSaid(t *testing.T) {
 	const (

@@ -169,21 +169,55 @@ func (r *results) errorsOf(designs []mechanisms.Mechanism) []ErrorBar {
 			noise.Bits = s.measure.lattice(s)
 		}
 		half := noise.Quantile(r.alpha) * factor
-		bars = append(bars, ErrorBar{Label: o.label, Least: half, Most: half})
+		bar := o.bar()
+		bar.Least, bar.Most = half, half
+		bars = append(bars, bar)
 	}
 	return bars
 }
 
-// clampedTo writes the bounds that values are clamped to.
-func (o *output) clampedTo() string {
-	var bounds []string
+// bar has all of an error that is no figure.
+func (o *output) bar() ErrorBar {
+	return ErrorBar{Label: o.label, Unit: o.unit(), Least: -1, Most: -1, Said: o.said(), Clamped: o.clampedTo()}
+}
+
+// clampedTo has the bounds that values are clamped to, where any can be beyond them: no error has a part for that, be it known before or
+// after, of a sum, a moment or a rank. It is one of the clamped values.
+func (o *output) clampedTo() (bounds string) {
 	for _, t := range o.cutTerms() {
-		bounds = append(bounds, o.boundsOf(t)+t.declared())
+		bounds = both(bounds, o.boundsOf(t))
 	}
-	if bounds == nil {
-		return ""
+	return bounds
+}
+
+// both names the bounds of two kinds of values, each once.
+func both(bounds, more string) string {
+	switch {
+	case strings.Contains(bounds, more):
+		return bounds
+	case bounds == "":
+		return more
 	}
-	return ", values clamped to " + strings.Join(bounds, " and ")
+	return bounds + " and " + more
+}
+
+// ofClamped says behind what is told of an error to which bounds the values are clamped that it is of.
+func ofClamped(told, bounds string) string {
+	switch {
+	case bounds == "":
+		return told
+	case strings.Contains(told, ", ") || strings.HasSuffix(told, knownAfter):
+		told += ","
+	}
+	return told + " of values clamped to " + bounds
+}
+
+// declared says which bounds of the policy there are for what the clamped values are computed of, beside those of columns.
+func (o *output) declared() (said string) {
+	for _, t := range o.cutTerms() {
+		said += t.declared()
+	}
+	return said
 }
 
 // boundsOf writes the bounds of the values of a term; an interval is computed of seconds.

@@ -56,9 +56,6 @@ func (a *account) notice(ctx context.Context, c *cashier.Cashier) wire.Notice {
 	for _, g := range a.groups {
 		said = append(said, "Of "+g+".")
 	}
-	if a.bounds != "" {
-		said = append(said, "Values are clamped: "+a.bounds+". The error does not include what clamping leaves out.")
-	}
 	said = append(append(said, a.leftOut...), a.ranks...)
 	if a.hidden > 0 {
 		said = append(said, fmt.Sprintf("%d of %d values are NULL: %s.", a.hidden, a.all, tooFew))

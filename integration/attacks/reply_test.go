@@ -100,9 +100,10 @@ const half = `(\d+ days? )?[^\s,;]+( days| seconds)?`
 var (
 	// errorBar is computed from released values, and the rest of the budget from earlier
 	// statements: both are compared elsewhere, or not the shape's.
-	errorBar = regexp.MustCompile(`± ` + half + `( to ` + half + `)?(, limits (leave out|move it by) [^,;]+)?`)
-	left     = regexp.MustCompile(`\S+ left of .*`)
-	leave    = regexp.MustCompile(`would leave .*`)
+	errorBar = regexp.MustCompile(`± ` + half + `( to ` + half + `)?( of values clamped to \[[^]]*\])?` +
+		`(, limits (leave out|move it by) [^,;]+)?`)
+	left  = regexp.MustCompile(`\S+ left of .*`)
+	leave = regexp.MustCompile(`would leave .*`)
 	// given are names that differ between sessions and mirrors for reasons of their own: the
 	// number of a file counts every attempt to make one on the mirror.
 	given = regexp.MustCompile(`(pg_temp_|_dp|base/\d+/)[0-9A-Z]+`)
