@@ -19,8 +19,16 @@ func (f *Fold) finishBuckets() (level int) {
 	if f.norm.squared {
 		bits += rootBits
 	}
-	for _, e := range f.own {
-		f.buckets.all.add(placeOf(e.group(), level, e.value()), tally{int64(e.rows), int64(uint64(e.rows) << bits / length)})
+	var group uint32
+	counts := false
+	for i, e := range f.own {
+		if i == 0 || e.group() != f.own[i-1].group() {
+			group, counts = f.place(e.group())
+		}
+		if !counts {
+			continue
+		}
+		f.buckets.all.add(placeOf(group, level, e.value()), tally{int64(e.rows), int64(uint64(e.rows) << bits / length)})
 	}
 	return level
 }

@@ -2,7 +2,6 @@ package fold
 
 import (
 	"encoding/binary"
-	"hash/maphash"
 	"math"
 	"sort"
 )
@@ -12,14 +11,12 @@ import (
 // Which values there are takes memory of its own. Where that is too little, those are counted alone whose hash is in a range, and the
 // others when the rows are read once more.
 type different struct {
-	seed maphash.Seed
+	hashRange
 	// least has the levels of values by group and value.
 	places *table
 	least  pieces[uint16]
 	key    []byte
-	// from and to are the range of hashes.
-	from, to uint64
-	counts   map[counted]int64
+	counts map[counted]int64
 }
 
 // counted are the values of a group that are kept from a level on.
@@ -28,11 +25,8 @@ type counted struct {
 	level uint16
 }
 
-// hashes is how many there are.
-const hashes = 1 << 32
-
 func newDifferent() *different {
-	return &different{seed: maphash.MakeSeed(), places: newTable(manyParts), to: hashes, counts: map[counted]int64{}}
+	return &different{hashRange: allHashes(), places: newTable(manyParts), counts: map[counted]int64{}}
 }
 
 // bytes is about how much memory the values take.
@@ -40,7 +34,7 @@ func (d *different) bytes() int { return d.places.bytes() + 2*pieceSize*len(d.le
 
 // add says that a unit keeps a value, by its identity, from a level on.
 func (d *different) add(group uint32, value []byte, level int) {
-	if h := maphash.Bytes(d.seed, value) % hashes; h < d.from || h >= d.to {
+	if !d.has(value) {
 		return
 	}
 	d.key = append(binary.BigEndian.AppendUint32(d.key[:0], group), value...)
@@ -53,13 +47,13 @@ func (d *different) add(group uint32, value []byte, level int) {
 	}
 }
 
-// narrow leaves the values of half of the range.
-func (d *different) narrow() {
-	if d.to-d.from < 2 {
+// halve leaves the values of half of the range.
+func (d *different) halve() {
+	if !d.narrow(2) {
 		return
 	}
 	all, levels := d.places, d.least
-	d.to, d.places, d.least = d.from+(d.to-d.from)/2, newTable(manyParts), pieces[uint16]{}
+	d.places, d.least = newTable(manyParts), pieces[uint16]{}
 	for i := range all.size() {
 		key := all.key(uint32(i))
 		d.add(binary.BigEndian.Uint32(key), key[4:], int(*levels.at(i)))
@@ -74,8 +68,7 @@ func (d *different) tally() (again bool) {
 		d.counts[counted{binary.BigEndian.Uint32(d.places.key(uint32(i))), *d.least.at(i)}]++
 	}
 	d.drop()
-	d.from, d.to = d.to, hashes
-	return d.from < hashes
+	return d.next(hashes)
 }
 
 // drop forgets the values of the range.
@@ -102,12 +95,16 @@ func (d *different) sums(give func(uint32, Sum) error) error {
 func (f *Fold) finishDifferent() (level int) {
 	size := f.norm.size(f.own, func([]entry, uint64) {})
 	f.norm.size(f.own, func(of []entry, k uint64) {
+		group, counts := f.place(of[0].group())
+		if !counts {
+			return
+		}
 		for rank, value := range f.ordered(of) {
-			f.kinds.add(of[0].group(), f.values.key(value), f.norm.keeps(uint64(rank)+1, k, size))
+			f.kinds.add(group, f.values.key(value), f.norm.keeps(uint64(rank)+1, k, size))
 		}
 	})
 	if f.kinds.bytes() > f.most {
-		f.kinds.narrow()
+		f.kinds.halve()
 	}
 	return f.norm.level(size)
 }

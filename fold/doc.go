@@ -14,5 +14,7 @@
 //   - the order of rows changes nothing, and an error has one text.
 //
 // Memory is bounded: where the rows of all units are more, they are dropped, and read again in the order of units
-// ([Fold.Finish] says so), where each unit is finished before the next one begins.
+// ([Fold.Finish] says so), where each unit is finished before the next one begins. Where groups are more, with all that is added up
+// of them, those alone are counted whose hash is in a range, and the others when the rows are read once more. Rows of one unit, and a few
+// groups, are there however much they take.
 package fold

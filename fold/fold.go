@@ -26,8 +26,12 @@ type Fold struct {
 
 	// byUnit says that the rows come unit by unit, which is then finished when another one comes.
 	byUnit bool
-	// full says that there are too many rows to keep.
+	// full says that there are too many rows to keep, or groups.
 	full bool
+	// within has the groups that are counted in this reading. Where these are not all, ofUnit numbers the groups of the unit whose rows
+	// come, and groups those alone that are counted.
+	within hashRange
+	ofUnit *grouping
 
 	lists             []*lookup
 	units, values     *table
@@ -35,7 +39,8 @@ type Fold struct {
 	rows              pieces[row]
 	lastUnit          []byte // the identity of the unit of the last row
 	unitNumber        uint32
-	groupNumber       uint32 // of the last row
+	groupNumber       uint32   // of the last row
+	keys              [][]byte // of the last row, while it is taken
 	scratch, identity []byte
 	message           []byte   // of an order
 	picked            []uint32 // things in it
@@ -53,31 +58,43 @@ type row struct{ unit, group, value uint32 }
 
 // New begins. Secret is the key of the orders by which groups and values are chosen. Rows take about most bytes, and no more.
 func New(spec *Spec, secret []byte, most int) *Fold {
-	f := &Fold{spec: spec, norm: newNorm(&spec.Norm), order: newOrder(secret), most: most}
-	f.levels = make([]int64, len(spec.Norm.Limits)+1)
+	f := &Fold{spec: spec, norm: newNorm(&spec.Norm), order: newOrder(secret), most: most, within: allHashes()}
 	for i := range spec.Lists {
 		f.lists = append(f.lists, newLookup(&spec.Lists[i]))
 	}
-	f.groups = newGrouping(spec.Keys, f.lists)
-	switch {
-	case spec.Sums != nil:
-		f.adds = newSumming(spec.Sums)
-	case spec.Buckets != nil:
-		f.buckets = newBuckets(spec.Buckets)
-	default: // half of it is for the values
-		f.kinds, f.most = newDifferent(), most/2
+	if spec.Sums == nil && spec.Buckets == nil { // half of it is for different values
+		f.most /= 2
 	}
 	f.begin(spec.ByUnit)
 	return f
 }
 
-// begin forgets the rows that came, and prepares for others.
+// begin forgets rows and results, and prepares for rows.
 func (f *Fold) begin(byUnit bool) {
+	f.Drop()
+	f.groups, f.levels = newGrouping(f.spec.Keys, f.lists, manyParts), make([]int64, len(f.spec.Norm.Limits)+1)
+	switch {
+	case f.spec.Sums != nil:
+		f.adds = newSumming(f.spec.Sums)
+		f.adds.counted = f.within.from > 0
+	case f.spec.Buckets != nil:
+		f.buckets = newBuckets(f.spec.Buckets)
+	default:
+		f.kinds = newDifferent()
+	}
+	f.beginRows(byUnit)
+}
+
+// beginRows forgets the rows that came, and prepares for others.
+func (f *Fold) beginRows(byUnit bool) {
 	f.Drop()
 	f.byUnit, f.full, f.lastUnit = byUnit, false, nil
 	f.units, f.values = newTable(manyParts), newTable(manyParts)
 	if byUnit { // values are those of one unit
 		f.units, f.values = nil, newTable(1)
+	}
+	if f.ofUnit = nil; !f.within.all() {
+		f.ofUnit = newGrouping(f.spec.Keys, f.lists, 1)
 	}
 	if f.adds != nil {
 		f.adds.begin(byUnit, f.most)
@@ -144,7 +161,34 @@ func (f *Fold) unit(value []byte) (again bool, err error) {
 	if again = f.lastUnit != nil && bytes.Equal(f.identity, f.lastUnit); !again {
 		f.nextUnit(f.identity)
 	}
-	return again, nil
+	if len(f.spec.Keys) > 0 {
+		f.groupNumber, f.scratch, err = f.grouped().number(f.keys, f.scratch)
+	}
+	return again, err
+}
+
+// grouped has the groups by the numbers that rows have.
+func (f *Fold) grouped() *grouping {
+	if f.ofUnit != nil {
+		return f.ofUnit
+	}
+	return f.groups
+}
+
+// place returns the number under which a group is counted; counts is false where it is in another reading.
+func (f *Fold) place(group uint32) (number uint32, counts bool) {
+	if f.ofUnit == nil {
+		return group, true
+	}
+	columns := f.ofUnit.identities(group)
+	f.scratch = f.scratch[:0]
+	for _, c := range columns {
+		f.scratch = appendIdentity(f.scratch, c)
+	}
+	if !f.within.has(f.scratch) {
+		return 0, false
+	}
+	return f.groups.numberOf(columns), true
 }
 
 // nextUnit goes on to the unit of a row.
@@ -161,16 +205,20 @@ func (f *Fold) nextUnit(unit []byte) {
 		f.unitNumber = f.units.number(unit)
 	}
 	f.lastUnit = append(f.lastUnit[:0], unit...)
+	if f.ofUnit != nil {
+		f.ofUnit.empty()
+	}
 }
 
-// group finds that of a row, and returns the columns behind its keys. A row does not count where a key is in no list.
+// group reads the key of a row, and returns the columns behind it. A row does not count where a key is in no list.
 func (f *Fold) group(values [][]byte) (rest [][]byte, counts bool, err error) {
 	if len(f.spec.Keys) == 0 {
 		return values, true, nil
 	}
-	if f.groupNumber, counts, f.scratch, err = f.groups.number(values, f.scratch); err != nil || !counts {
+	if counts, f.scratch, err = f.grouped().find(values, f.scratch); err != nil || !counts {
 		return nil, false, err
 	}
+	f.keys = values[:len(f.groups.columns)]
 	return values[len(f.groups.columns):], true, nil
 }
 
@@ -215,14 +263,44 @@ func (f *Fold) keep(value uint32) {
 		return
 	}
 	f.rows.add(row{f.unitNumber, f.groupNumber, value})
-	if f.rows.size%weighedEvery == 0 && rowBytes*f.rows.size+f.units.bytes()+f.values.bytes() > f.most {
-		f.full = true
-		f.Drop()
+	if f.rows.size%weighedEvery == 0 && f.rowsBytes()+f.groups.bytes() > f.most {
+		f.overflow()
 	}
 }
 
-// Finish is to be called behind the last row. Where again is true the rows of another reading are to follow, in the order of units: then
-// it is to be called once more. Else it gives all sums, and the numbers of units of each level. It ends early with ctx.
+// rowsBytes is about how much memory rows take that are all kept.
+func (f *Fold) rowsBytes() int { return rowBytes*f.rows.size + f.units.bytes() + f.values.bytes() }
+
+// leastGroups is how many groups are counted in a reading, whatever they take.
+const leastGroups = 1 << 8
+
+// weighResults looks whether the groups, and all that is added up of them, are too much beside the rows. Rows that do not come unit by
+// unit are given up first.
+func (f *Fold) weighResults() {
+	n := f.groups.bytes()
+	switch {
+	case f.adds != nil:
+		n += f.adds.bytes() + f.adds.had.size
+	case f.buckets != nil:
+		n += f.buckets.all.bytes()
+	}
+	if f.adds == nil && !f.byUnit {
+		n += f.rowsBytes()
+	}
+	if n > f.most && (!f.byUnit || f.groups.size() > leastGroups) {
+		f.overflow()
+	}
+}
+
+// overflow drops all that is there. The rows are to be read again.
+func (f *Fold) overflow() {
+	f.full = true
+	f.Drop()
+}
+
+// Finish is to be called behind the last row. It gives sums, each once, and the numbers of units of each level. Where again is true the
+// rows of another reading are to follow, in the order of units: then it is to be called once more, for what is left. It ends
+// early with ctx.
 func (f *Fold) Finish(ctx context.Context, sum func(Sum) error, units func(level int, n int64) error) (again bool, err error) {
 	defer guard(&err)
 	defer f.Drop()
@@ -230,7 +308,7 @@ func (f *Fold) Finish(ctx context.Context, sum func(Sum) error, units func(level
 		return again, err
 	}
 	if f.kinds != nil && f.kinds.tally() {
-		f.begin(true)
+		f.beginRows(true)
 		return true, nil
 	}
 	for level, n := range f.levels {
@@ -240,20 +318,40 @@ func (f *Fold) Finish(ctx context.Context, sum func(Sum) error, units func(level
 			}
 		}
 	}
-	return false, f.sums(sum)
+	if err := f.sums(sum); err != nil {
+		return false, err
+	}
+	return f.otherGroups(), nil
 }
 
 // ended finishes the units that are left, the last one or all, or prepares for rows that are to come once more.
 func (f *Fold) ended(ctx context.Context, last func(), all func(context.Context) error) (again bool, err error) {
 	switch {
 	case f.full:
-		f.begin(true)
-		return true, nil
 	case f.byUnit:
 		last()
-		return false, nil
+	default:
+		err = all(ctx)
 	}
-	return false, all(ctx)
+	if err != nil || !f.full {
+		return false, err
+	}
+	if f.byUnit { // there are too many groups
+		f.within.narrow(fewerGroups)
+	}
+	f.begin(true)
+	return true, nil
+}
+
+// fewerGroups is the part of groups that are counted in a reading where all of them were too many.
+const fewerGroups = 4
+
+// otherGroups prepares for rows that are to come once more for other groups, if there are any.
+func (f *Fold) otherGroups() (again bool) {
+	if again = f.within.next(f.within.to - f.within.from); again {
+		f.begin(true)
+	}
+	return again
 }
 
 // sums gives all of them.
@@ -271,8 +369,14 @@ func (f *Fold) sums(yield func(Sum) error) error {
 	return f.kinds.sums(give)
 }
 
-// remembered returns keysOf, which writes the keys of each group once.
+// rememberedGroups is of how many groups the keys are written once. More can be too many for memory.
+const rememberedGroups = 1 << 14
+
+// remembered returns keysOf, which writes the keys of few groups once.
 func (f *Fold) remembered() func(group uint32) ([][]byte, error) {
+	if f.groups.size() > rememberedGroups {
+		return f.keysOf
+	}
 	keys := map[uint32][][]byte{}
 	return func(group uint32) (of [][]byte, err error) {
 		of, known := keys[group]
@@ -311,6 +415,9 @@ func (f *Fold) Drop() {
 		if t != nil {
 			t.drop()
 		}
+	}
+	if f.ofUnit != nil {
+		f.ofUnit.empty()
 	}
 	for _, l := range f.lists {
 		l.drop()

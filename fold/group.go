@@ -1,6 +1,12 @@
 package fold
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+)
+
+// away is no group: it stands for one that is counted in another reading.
+const away = math.MaxUint32
 
 // grouping numbers groups: those of one key as its values are numbered, and those of more keys by the number of the group of the keys
 // before and that of the value of the last one.
@@ -18,8 +24,8 @@ type keyColumn struct {
 	joined *index  // numbers the groups of this column and those before it, but for the first one
 }
 
-// newGrouping returns that of some keys, which has no group yet.
-func newGrouping(keys []Key, lists []*lookup) *grouping {
+// newGrouping returns that of some keys, which has no group yet, with tables of so many parts.
+func newGrouping(keys []Key, lists []*lookup, parts int) *grouping {
 	g := &grouping{}
 	for _, k := range keys {
 		c := keyColumn{Column: k.Column}
@@ -27,30 +33,30 @@ func newGrouping(keys []Key, lists []*lookup) *grouping {
 			c.list = lists[k.List]
 		}
 		g.first = append(g.first, len(g.columns))
-		g.add(c)
+		g.add(c, parts)
 		if k.Shown == Behind {
-			g.add(keyColumn{Column: Column{Kind: Text}})
+			g.add(keyColumn{Column: Column{Kind: Text}}, parts)
 		}
 	}
 	g.numbers = make([]uint32, len(g.columns))
 	return g
 }
 
-func (g *grouping) add(c keyColumn) {
+func (g *grouping) add(c keyColumn, parts int) {
 	if c.list == nil {
-		c.values = newTable(manyParts)
+		c.values = newTable(parts)
 	}
 	if len(g.columns) > 0 {
-		c.joined = newIndex(manyParts)
+		c.joined = newIndex(parts)
 	}
 	g.columns = append(g.columns, c)
 }
 
-// number returns that of the group of a row, whose first columns are the keys; counts is false where one of them is in no list, of which
-// nothing is kept. Scratch is memory for an identity.
-func (g *grouping) number(values [][]byte, scratch []byte) (group uint32, counts bool, _ []byte, err error) {
+// find looks for the keys of a row, its first columns, in their lists; counts is false where one of them is in none, of which nothing
+// is kept. Scratch is memory for an identity.
+func (g *grouping) find(values [][]byte, scratch []byte) (counts bool, _ []byte, err error) {
 	if len(values) < len(g.columns) {
-		return 0, false, scratch, errRow
+		return false, scratch, errRow
 	}
 	for i := range g.columns {
 		c := &g.columns[i]
@@ -58,26 +64,91 @@ func (g *grouping) number(values [][]byte, scratch []byte) (group uint32, counts
 			continue
 		}
 		if scratch, err = c.AppendIdentity(scratch[:0], values[i]); err != nil {
-			return 0, false, scratch, err
+			return false, scratch, err
 		}
 		if g.numbers[i], counts = c.list.find(scratch); !counts {
-			return 0, false, scratch, nil
+			return false, scratch, nil
 		}
 	}
+	return true, scratch, nil
+}
+
+// number returns that of the group of the row whose keys were looked for last.
+func (g *grouping) number(values [][]byte, scratch []byte) (group uint32, _ []byte, err error) {
 	for i := range g.columns {
 		c := &g.columns[i]
 		if c.list == nil {
 			if scratch, err = c.AppendIdentity(scratch[:0], values[i]); err != nil {
-				return 0, false, scratch, err
+				return 0, scratch, err
 			}
 			g.numbers[i] = c.values.number(scratch)
 		}
-		if group = g.numbers[i]; c.joined != nil {
-			group = uint32(c.joined.number(uint64(g.numbers[i-1])<<32 | uint64(group)))
-			g.numbers[i] = group
+		group = c.group(group, g.numbers[i])
+	}
+	return group, scratch, nil
+}
+
+// numberOf returns that of a group of another grouping of the same keys, by its identities.
+func (g *grouping) numberOf(identities [][]byte) (group uint32) {
+	for i := range g.columns {
+		c := &g.columns[i]
+		var value uint32
+		if c.list != nil {
+			value = binary.BigEndian.Uint32(identities[i][1:])
+		} else {
+			value = c.values.number(identities[i])
+		}
+		group = c.group(group, value)
+	}
+	return group
+}
+
+// group returns that of a value of the column in a group of the columns before it.
+func (c *keyColumn) group(before, value uint32) uint32 {
+	if c.joined == nil {
+		return value
+	}
+	return uint32(c.joined.number(uint64(before)<<32 | uint64(value)))
+}
+
+// size is how many groups there are, or can be.
+func (g *grouping) size() int {
+	if len(g.columns) == 0 {
+		return 1
+	}
+	switch c := g.columns[len(g.columns)-1]; {
+	case c.joined != nil:
+		return c.joined.size()
+	case c.list != nil:
+		return c.list.values.size()
+	default:
+		return c.values.size()
+	}
+}
+
+// bytes is about how much memory the groups take.
+func (g *grouping) bytes() (n int) {
+	for _, c := range g.columns {
+		if c.values != nil {
+			n += c.values.bytes()
+		}
+		if c.joined != nil {
+			n += c.joined.bytes()
 		}
 	}
-	return group, true, scratch, nil
+	return n
+}
+
+// empty forgets the groups, and keeps the room of a few for others.
+func (g *grouping) empty() {
+	for _, c := range g.columns {
+		if c.values != nil {
+			c.values.empty()
+		}
+		if c.joined != nil {
+			c.joined.empty()
+		}
+	}
 }
 
 // identities returns those of the columns of a group; where a list has its values, that of the number.
@@ -102,8 +173,12 @@ func (g *grouping) identities(group uint32) [][]byte {
 func (g *grouping) appendSome(to []byte, group uint32, keys []int) []byte {
 	all := g.identities(group)
 	for _, k := range keys {
-		of := all[g.first[k]]
-		to = append(binary.BigEndian.AppendUint32(to, uint32(len(of))), of...)
+		to = appendIdentity(to, all[g.first[k]])
 	}
 	return to
+}
+
+// appendIdentity adds an identity behind its length.
+func appendIdentity(to, identity []byte) []byte {
+	return append(binary.BigEndian.AppendUint32(to, uint32(len(identity))), identity...)
 }

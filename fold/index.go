@@ -33,6 +33,22 @@ func (x *index) size() int { return x.keys.size }
 // key returns that of a number.
 func (x *index) key(number int) uint64 { return *x.keys.at(number) }
 
+// bytes is about how much memory the index takes.
+func (x *index) bytes() int { return 16*x.slots + 8*pieceSize*len(x.keys.list) }
+
+// empty forgets the keys, and keeps the room of a few for others.
+func (x *index) empty() {
+	for i := range x.parts {
+		p := &x.parts[i]
+		if clear(p.slots); len(p.slots) > firstSlots {
+			x.slots -= len(p.slots)
+			*p = indexPart{}
+		}
+		p.used = 0
+	}
+	x.keys.empty()
+}
+
 // number returns that of a key, which it gets at its first appearance.
 func (x *index) number(key uint64) int {
 	h := maphash.Comparable(x.seed, key)
@@ -99,3 +115,6 @@ func (a *addends) of(number int) []amount {
 	}
 	return a.list[piece][from : from+a.each : from+a.each]
 }
+
+// bytes is about how much memory the sums take.
+func (a *addends) bytes() int { return 16 << a.bits * a.each * len(a.list) }

@@ -62,6 +62,9 @@ func eachUnit[T any](ctx context.Context, f *Fold, size int, at func(i int) (uni
 		if u%checkedEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if f.full {
+			return nil
+		}
 		f.lastUnit = append(f.lastUnit[:0], f.units.key(uint32(u))...)
 		finish(sorted[from:to])
 		from = to
@@ -82,11 +85,12 @@ func (f *Fold) finishOwn() {
 	} else {
 		level = f.finishDifferent()
 	}
-	if f.kinds == nil || f.kinds.from == 0 { // when all units come for the first time
+	if f.within.from == 0 && (f.kinds == nil || f.kinds.from == 0) { // when all units come for the first time
 		f.levels[level]++
 	}
 	clear(f.own)
 	f.own, f.merged = f.own[:0], 0
+	f.weighResults()
 }
 
 // cut leaves the groups of the unit that count.
@@ -121,7 +125,7 @@ func (f *Fold) kept() map[uint32]bool {
 // nameOf tells the last unit and a group of it apart from all others.
 func (f *Fold) nameOf(group uint32) []byte {
 	f.message = f.spec.Unit.AppendCanonical(f.message[:0], f.lastUnit)
-	columns := f.groups.identities(group)
+	columns := f.grouped().identities(group)
 	for i, k := range f.spec.Keys {
 		f.message = k.AppendCanonical(f.message, columns[f.groups.first[i]])
 	}

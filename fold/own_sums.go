@@ -6,9 +6,8 @@ import "context"
 // come unit by unit all of them are kept, or none.
 func (f *Fold) addRow(values [][]byte, again bool) error {
 	err := f.adds.take(f.lastUnit, again, f.groupNumber, values)
-	if err == nil && !f.byUnit && f.adds.had.size > f.most {
-		f.full = true
-		f.Drop()
+	if err == nil && !f.byUnit && f.adds.had.size+f.groups.bytes() > f.most {
+		f.overflow()
 	}
 	return err
 }
@@ -32,7 +31,10 @@ func (f *Fold) Totals(ctx context.Context, give func(Total) error) (again bool, 
 	if again, err = f.ended(ctx, f.finishLast, f.finishShares); again || err != nil {
 		return again, err
 	}
-	return false, f.adds.give(f.remembered(), give)
+	if err = f.adds.give(f.remembered(), give); err != nil {
+		return false, err
+	}
+	return f.otherGroups(), nil
 }
 
 // finishShares finishes the units of all shares.
@@ -42,12 +44,18 @@ func (f *Fold) finishShares(ctx context.Context) error {
 			return err
 		}
 		f.adds.had.finish(i, f.finishUnit)
+		if f.weighResults(); f.full {
+			return nil
+		}
 	}
 	return nil
 }
 
 // finishLast adds the unit whose rows came last, where they come unit by unit.
-func (f *Fold) finishLast() { f.adds.had.finish(0, f.finishUnit) }
+func (f *Fold) finishLast() {
+	f.adds.had.finish(0, f.finishUnit)
+	f.weighResults()
+}
 
 // finishUnit adds a unit with its sums in groups.
 func (f *Fold) finishUnit(name []byte, groups []uint32, sums []amount) {
@@ -62,8 +70,17 @@ func (f *Fold) finishUnit(name []byte, groups []uint32, sums []amount) {
 			s.bring(sums[i*each : (i+1)*each])
 		}
 	}
+	if f.ofUnit != nil {
+		s.forgetCoarser()
+	}
 	for i := range s.bounds {
-		s.bounds[i].measure(s, f.groups)
+		s.bounds[i].measure(s, f.grouped())
+	}
+	for i, group := range s.own.groups {
+		var counts bool
+		if s.own.groups[i], counts = f.place(group); !counts {
+			s.own.groups[i] = away
+		}
 	}
 	s.weigh(f.lastUnit)
 	s.add()

@@ -191,14 +191,14 @@ func (s *shares) join(p *share) {
 
 // finish brings the rows of a share together, and calls unit for each of its units, in some order. It has nothing left.
 func (s *shares) finish(at int, unit func(name []byte, groups []uint32, sums []amount)) {
-	s.bring(at)
 	p, from := &s.parts[at], uint32(0)
+	s.size -= p.bytes()
+	s.bring(at)
 	for u, end := range s.joined.ends {
 		unit(p.units.key(u), s.joined.groups[from:end], s.joined.sums[int(from)*s.each:int(end)*s.each])
 		from = end
 	}
 	s.joined.clear()
-	s.size -= p.bytes()
 	p.drop()
 	p.units, s.spare = names{}, p.units
 	s.size += p.bytes()

@@ -34,8 +34,9 @@ type summing struct {
 	places []uint64
 	cells  *index
 	totals *addends
-	// units counts those of a vector and its levels.
-	units map[uint64]int64
+	// units counts those of a vector and its levels, unless they were counted in another reading.
+	units   map[uint64]int64
+	counted bool
 	// weights has those of groups by number, beside how many pairs they are of.
 	weights pieces[weight]
 
@@ -201,6 +202,9 @@ func (s *summing) weigh(unit []byte) {
 		of = 0
 	}
 	for _, g := range s.own.groups {
+		if g == away {
+			continue
+		}
 		for int(g) >= s.weights.size {
 			s.weights.add(weight{})
 		}
@@ -221,4 +225,18 @@ func (s *summing) drop() {
 	clear(s.added)
 	clear(s.sums)
 	s.own.drop()
+}
+
+// bytes is about how much memory results take.
+func (s *summing) bytes() int {
+	return s.cells.bytes() + s.totals.bytes() + 16*pieceSize*len(s.weights.list)
+}
+
+// forgetCoarser forgets the coarser groups of a unit.
+func (s *summing) forgetCoarser() {
+	for i := range s.bounds {
+		for c := range s.bounds[i].coarser {
+			s.bounds[i].coarser[c].forget()
+		}
+	}
 }

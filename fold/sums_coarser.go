@@ -22,6 +22,12 @@ type joined struct {
 	sum   amount
 }
 
+// forget forgets the numbers.
+func (c *coarser) forget() {
+	c.numbers.drop()
+	c.part.empty()
+}
+
 // number returns that of the coarser group that a group is a part of.
 func (c *coarser) number(group uint32, groups *grouping) uint32 {
 	for c.part.size <= int(group) {

@@ -179,9 +179,9 @@ func (s *summing) add() {
 		var room [maxNorms]int
 		at := s.placeIn(v, s.levels(room[:0], vector))
 		for g, group := range s.own.groups {
-			s.addTo(s.cell(group, at), vector, g)
+			s.addTo(group, at, vector, g)
 		}
-		s.units[at]++
+		s.countAt(at)
 	}
 }
 
@@ -200,9 +200,9 @@ func (s *summing) addByGroup(v int, vector *Vector) {
 		if g == 0 || above(sizes, largestOf) {
 			largestOf, placed = sizes, at
 		}
-		s.addTo(s.cell(group, at), vector, g)
+		s.addTo(group, at, vector, g)
 	}
-	s.units[placed]++
+	s.countAt(placed)
 }
 
 // levels adds those by the norms of a vector.
@@ -213,9 +213,11 @@ func (s *summing) levels(to []int, vector *Vector) []int {
 	return to
 }
 
-// cell returns the sums of a place in a group.
-func (s *summing) cell(group uint32, place uint64) []amount {
-	return s.totals.of(s.cells.number(uint64(group)<<placeBits | place))
+// countAt counts the unit, unless it was counted in another reading.
+func (s *summing) countAt(at uint64) {
+	if !s.counted {
+		s.units[at]++
+	}
 }
 
 // above orders two groups of a unit: by the first norm, then by the next one.
@@ -228,10 +230,14 @@ func above(a, b [maxNorms]wide) bool {
 	return false
 }
 
-// addTo adds the summands of a group of the unit to a cell.
-func (s *summing) addTo(cell []amount, vector *Vector, group int) {
+// addTo adds the summands of a group of the unit, which has a number of its own there, to the sums of a place in it.
+func (s *summing) addTo(group uint32, at uint64, vector *Vector, own int) {
+	if group == away {
+		return
+	}
+	cell := s.totals.of(s.cells.number(uint64(group)<<placeBits | at))
 	for i, n := range vector.Summands {
-		x, of := s.own.at(group, n), &s.spec.Summands[n]
+		x, of := s.own.at(own, n), &s.spec.Summands[n]
 		cell[2*i] = cell[2*i].plus(x)
 		if of.Norm >= 0 {
 			b := &s.bounds[of.Norm]

@@ -43,3 +43,6 @@ func (t *tallies) each(give func(place, tally) error) error {
 	}
 	return nil
 }
+
+// bytes is about how much memory the tallies take.
+func (t *tallies) bytes() int { return t.places.bytes() + 16*pieceSize*len(t.of.list) }
