@@ -88,7 +88,7 @@ func (c *closed) refersTo(loose Loose) bool {
 // there; otherwise only if the same is known of whether there is a match, which is a function of the left columns that the conditions
 // are about.
 func extended(l, right, matched Type, on Facts, conds []Condition) Type {
-	out := Type{Cols: l.Cols.Or(right.Cols), Row: l.Row.Or(right.Row), Spelled: l.Spelled.Or(right.Spelled), Facts: l.Facts, Deps: l.Deps}
+	out := Type{Cols: matched.Cols, Row: matched.Row, Spelled: matched.Spelled, Facts: l.Facts, Loose: l.Loose}
 	all := right.Cols.Or(right.Row)
 	out.Facts.Given = append(slices.Clip(l.Facts.Given), Given{all, right.Facts.and(on)})
 	out.Facts.Looks = slices.Concat(l.Facts.Looks, right.Facts.Looks)

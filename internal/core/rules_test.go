@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"errors"
 	"testing"
 
 	"dpproxy/internal/core"
@@ -37,6 +38,45 @@ func TestSpellingOfAGroup(t *testing.T) {
 		typ, err := core.Check(&core.Group{In: s, Keys: core.Of(x), ByUnit: true, Row: group})
 		if err != nil || typ.Closure(core.Of(ref)).Has(unit) == spelled {
 			t.Errorf("a unit of several spellings, %v: %v, %v", spelled, typ.Deps, err)
+		}
+	}
+}
+
+// A row of a reference table stays loose, whatever it is joined with, until a row of a unit refers to it.
+func TestLooseRows(t *testing.T) {
+	const own, id, ref, row = core.Col(1), core.Col(2), core.Col(3), core.Col(4)
+	key := func(c core.Col) []core.Key { return []core.Key{{Of: "places(id)", Cols: []core.Col{c}}} }
+	person := &core.Scan{Cols: []core.Col{own, ref}, Unit: own, Row: row, Says: core.Facts{Refers: key(ref)}}
+	place := func(at core.Col, kinds ...core.Kind) core.Rel {
+		var r core.Rel = &core.Scan{
+			Reference: true, Cols: []core.Col{at}, Row: at + 1, Says: core.Facts{Looks: []core.Look{{Key: key(at)[0]}}, Refers: key(at)},
+		}
+		for _, k := range kinds {
+			r = &core.Join{Kind: k, L: r, R: &core.Values{Row: at + 2}}
+		}
+		return r
+	}
+	by := func(a, b core.Col) []core.Condition {
+		return []core.Condition{{Cols: core.Of(a, b), Says: core.Facts{Equal: []core.Pair{{A: a, B: b}}}}}
+	}
+	for name, c := range map[string]struct {
+		r     core.Rel
+		loose int
+		err   error
+	}{
+		"alone":              {r: place(10), loose: 1},
+		"left join":          {r: place(10, core.Left), loose: 1},
+		"semi-join":          {r: place(10, core.Semi), loose: 1},
+		"looked up":          {r: &core.Join{L: person, R: place(10), On: by(ref, 10)}},
+		"looked up, left":    {r: &core.Join{Kind: core.Left, L: person, R: place(10, core.Left), On: by(ref, 10)}},
+		"by another column":  {r: &core.Join{L: person, R: place(10), On: by(own, 10)}, loose: 1},
+		"not by its row":     {r: &core.Join{Kind: core.Left, L: person, R: place(10), On: by(own, 10)}, err: core.ErrLoose},
+		"by one that is not": {r: &core.Join{L: place(10), R: place(20), On: by(10, 20)}, loose: 2},
+		"grouped":            {r: &core.Group{In: place(10), Keys: core.Of(10), Row: id}, err: core.ErrLoose},
+	} {
+		typ, err := core.Check(c.r)
+		if !errors.Is(err, c.err) || err == nil && len(typ.Loose) != c.loose {
+			t.Errorf("%s: %v, %v, want %d loose", name, typ.Loose, err, c.loose)
 		}
 	}
 }

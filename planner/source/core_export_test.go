@@ -8,15 +8,16 @@ import (
 
 	"dpproxy/internal/core"
 	"dpproxy/parser/ast"
+	"dpproxy/pgerr"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
 // A Compared is what package core derives of the levels of blocks beside what this package proves.
 type Compared struct {
-	// Levels were compared, Claims of them; Left counts those that have no term yet, by reason.
-	Levels, Claims int
-	Left           map[string]int
+	// Levels were compared, Claims of them, and Refusals of blocks; Left counts those that have no term yet, by reason.
+	Levels, Claims, Refusals int
+	Left                     map[string]int
 	// Weaker counts claims by kind that core does not derive, and Stronger those that core alone derives.
 	Weaker, Stronger map[string]int
 	// Notes has a line for each of them.
@@ -29,15 +30,26 @@ func (c *Compared) Compare(model *policy.Model, b *ast.Block) error {
 		c.Left, c.Weaker, c.Stronger = map[string]int{}, map[string]int{}, map[string]int{}
 	}
 	rows, err := Resolve(&Statement{Model: model, Constants: &scalar.Constants{}}, b)
-	if err != nil {
-		return err
+	if err == nil {
+		c.level(rows.scope.proved)
+	} else if refused, ok := errors.AsType[*pgerr.Error](err); ok && refused.Code == pgerr.Ownership {
+		c.refused(rows.scope.resolved, err)
 	}
-	c.level(rows.scope.proved)
-	return nil
+	return err
+}
+
+// refused compares a block whose rows need not be of one unit each.
+func (c *Compared) refused(r *resolved, refusal error) {
+	if r.root == nil { // a level below is refused
+		return
+	}
+	c.Refusals++
+	_, typ, err := typeOf(&bounded{proof: &proof{resolved: r, follows: paths{}, semijoins: r.subselects}})
+	c.claim("refusal", refusal.Error(), true, err != nil || len(typ.Loose) > 0)
 }
 
 func (c *Compared) String() string {
-	return fmt.Sprintf("core: %d levels, %d claims, no term: %v, less: %v, more: %v", c.Levels, c.Claims, c.Left, c.Weaker, c.Stronger)
+	return fmt.Sprintf("core: %d levels, %d claims, %d refusals, no term: %v, less: %v, more: %v", c.Levels, c.Claims, c.Refusals, c.Left, c.Weaker, c.Stronger)
 }
 
 // typeOf derives the type of a level.
