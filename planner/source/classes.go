@@ -64,9 +64,8 @@ func newClasses(equal []pair, rs []*relation, f paths) *classes {
 	return c
 }
 
-// witnesses returns scans that have a row for each row of the relation, and the equalities of these: those of groups, and of first
-// rows, are below them, where each comes from at least one row that has the values of its plain columns, and the unit. Of other
-// derived tables, and of a UNION ALL, there are none.
+// witnesses returns scans that have a row for each row of the relation, and the equalities of these: those of a derived table are below
+// it, where each of its rows comes from at least one that has the values of its plain columns, and the unit. Of a UNION ALL there are none.
 func (f paths) witnesses(r *relation) (scans []*relation, equal []pair) {
 	if r.rows == nil {
 		return append([]*relation{r}, f.hops(r)...), nil
@@ -74,11 +73,7 @@ func (f paths) witnesses(r *relation) (scans []*relation, equal []pair) {
 	if len(r.rows.branches) != 1 || !r.protected() {
 		return nil, nil
 	}
-	b := r.rows.branches[0]
-	if !b.grouped && len(b.first) == 0 {
-		return nil, nil
-	}
-	below := b.source
+	below := r.rows.branches[0].source
 	equal = below.equal
 	for _, in := range region(below.root) {
 		more, also := below.follows.witnesses(in)

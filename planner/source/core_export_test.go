@@ -49,7 +49,8 @@ func (c *Compared) refused(r *resolved, refusal error) {
 }
 
 func (c *Compared) String() string {
-	return fmt.Sprintf("core: %d levels, %d claims, %d refusals, no term: %v, less: %v, more: %v", c.Levels, c.Claims, c.Refusals, c.Left, c.Weaker, c.Stronger)
+	return fmt.Sprintf("core: %d levels, %d claims, %d refusals, no term: %v, less: %v, more: %v",
+		c.Levels, c.Claims, c.Refusals, c.Left, c.Weaker, c.Stronger)
 }
 
 // typeOf derives the type of a level.

@@ -35,7 +35,7 @@ func (p *proof) ofSameUnit(j *semijoin) (*semijoin, error) {
 	// say that the units are equal.
 	follows := inner.follows.with(p.follows)
 	both := slices.Concat(region(inner.root), region(p.root))
-	c := newClasses(slices.Concat(inner.equal, p.equal), both, follows)
+	c := newClasses(p.withMatches(slices.Concat(inner.equal, p.equal), p.root), both, follows)
 	follows.lookUp(inner.relations, p.follows.joinable(p.root, p.classes), p.resolved, c)
 	switch r := follows.unlooked(inner.relations); {
 	case r == nil || r == follows.end(p.owner):
