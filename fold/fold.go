@@ -23,6 +23,7 @@ type Fold struct {
 	norm  norm
 	order *order
 	most  int // bytes
+	width int // columns of a row
 
 	// byUnit says that the rows come unit by unit, which is then finished when another one comes.
 	byUnit bool
@@ -66,6 +67,10 @@ func New(spec *Spec, secret []byte, most int) *Fold {
 		f.most /= 2
 	}
 	f.begin(spec.ByUnit)
+	f.width = 1 + len(f.groups.columns) + 1
+	if spec.Sums != nil {
+		f.width += len(spec.Sums.Columns) - 1
+	}
 	return f
 }
 
@@ -111,7 +116,7 @@ func (f *Fold) Take(values [][]byte) (err error) {
 	if f.adds != nil && f.spec.Sums.Summed != nil {
 		return f.addUnit(values)
 	}
-	if len(values) == 0 {
+	if len(values) != f.width {
 		return errRow
 	}
 	rest, counts, err := f.group(values[1:])
@@ -125,7 +130,7 @@ func (f *Fold) Take(values [][]byte) (err error) {
 		}
 		return f.addRow(rest, again)
 	}
-	if len(rest) != 1 || rest[0] == nil {
+	if rest[0] == nil {
 		return errRow
 	}
 	return f.takeValue(values[0], rest[0])

@@ -55,9 +55,6 @@ func (g *grouping) add(c keyColumn, parts int) {
 // find looks for the keys of a row, its first columns, in their lists; counts is false where one of them is in none, of which nothing
 // is kept. Scratch is memory for an identity.
 func (g *grouping) find(values [][]byte, scratch []byte) (counts bool, _ []byte, err error) {
-	if len(values) < len(g.columns) {
-		return false, scratch, errRow
-	}
 	for i := range g.columns {
 		c := &g.columns[i]
 		if c.list == nil {

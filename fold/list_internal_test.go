@@ -84,6 +84,17 @@ func TestPositions(t *testing.T) {
 	}
 }
 
+// TestRowsOfAnotherForm holds that a row with other columns is none, also where it would not count.
+func TestRowsOfAnotherForm(t *testing.T) {
+	row := [][]byte{number(1), []byte("in no list"), numericOf(0, positive, 2), {1}, whole(5)}
+	for n := range 8 {
+		of := append(row, row...)[:n]
+		if err := New(numbered(), secret, 1<<30).Take(of); (err != nil) != (n != len(row)) {
+			t.Errorf("%d columns: %v", n, err)
+		}
+	}
+}
+
 // TestListsOfAnotherForm holds that a row of lists with other columns is none.
 func TestListsOfAnotherForm(t *testing.T) {
 	for _, row := range [][][]byte{{}, {nil}, {[]byte("no numeric"), nil}, {nil, nil, nil}} {
