@@ -8,7 +8,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 TESTS := $(GO) tool -modfile=tools/test/go.mod gotestsum --format standard-quiet --
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test ahead race shape lint fmt golden nafld accuracy truth limits local bench bench-noise bench-ledger bench-tpch bench-plain fuzz faults clock property splicing soak life generate clients versions bare
+.PHONY: help setup setup-test build demo test ahead race shape lint fmt golden nafld accuracy truth limits local bench bench-noise bench-ledger bench-tpch bench-plain bench-clinic growth fuzz faults clock property splicing soak life generate clients versions bare
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -129,6 +129,14 @@ bench-tpch: setup-test ## ask TPC-H-derived queries of dpproxy and of Postgres: 
 
 bench-plain: setup-test ## compare times with plain Postgres on 5,000,000 rows
 	$(GO) test -count=1 -timeout 60m -run '^TestBenchPlainTime$$' -v ./integration/bench -args -plaintime 5000000
+
+STATEMENTS ?= 1000000
+bench-clinic: setup-test ## compare times of 35 statements with plain Postgres: make bench-clinic STATEMENTS=10000000
+	$(GO) test -count=1 -timeout 120m -run '^TestBenchClinic$$' -v ./integration/bench -args -clinic $(STATEMENTS)
+
+GROWTH ?= 10000000
+growth: setup-test ## measure time and memory of reads of more and more rows, people and groups (half an hour)
+	$(GO) test -count=1 -timeout 120m -run '^TestGrowth$$' -v ./integration/bench -args -growth $(GROWTH)
 
 T ?= FuzzParse
 P ?= ./parser

@@ -31,6 +31,7 @@ func TestTruth(t *testing.T) {
 		if *draws > 0 {
 			t.Run("errors", func(t *testing.T) { printErrors(t, s, questionsAbout(t, "clinic")) })
 			t.Run("aggregates", func(t *testing.T) { printErrors(t, s, questionsAbout(t, "aggregates")) })
+			t.Run("statistics", func(t *testing.T) { printErrors(t, s, questionsAbout(t, "statistics")) })
 		}
 		if *rounds > 0 {
 			t.Run("analyst", func(t *testing.T) { printVerdicts(t, s) })

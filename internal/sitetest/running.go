@@ -19,11 +19,22 @@ import (
 // ResidentKiB returns the resident memory of a process.
 func ResidentKiB(t *testing.T, r *Running) (kib int) {
 	t.Helper()
+	return statusKiB(t, r, "VmRSS:")
+}
+
+// PeakKiB returns the most resident memory that a process has had.
+func PeakKiB(t *testing.T, r *Running) (kib int) {
+	t.Helper()
+	return statusKiB(t, r, "VmHWM:")
+}
+
+func statusKiB(t *testing.T, r *Running, name string) (kib int) {
+	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.Cmd.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(text), "VmRSS:")
+	_, rest, _ := strings.Cut(string(text), name)
 	if _, err := fmt.Sscan(rest, &kib); err != nil {
 		t.Fatal(err)
 	}
