@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -93,6 +94,16 @@ func TestGrowth(t *testing.T) {
 			}
 		}
 	}
+	n := all[0].rows
+	for _, c := range all {
+		if c.rows == c.people {
+			n = c.rows // the most
+		}
+	}
+	took, peak := crowded(t, s.Variant(t, "fold_memory: 65536", "fold_memory: 256", "data_connections: 4", "data_connections: 16"),
+		fmt.Sprintf(grown[0], crowd{n, n, fewKeys}.name()))
+	t.Logf("%d clients at once, each over %d people with a row, 256 MB for all reads: %v, %d MB",
+		clients, n, took.Round(time.Second), peak>>10)
 	t.Logf("load %s\n| statement | rows | people | keys | memory of a read | time | resident, MB |\n"+
 		"| --- | --- | --- | --- | --- | --- | --- |\n%s", load(t), &table)
 }
@@ -112,6 +123,28 @@ func growthOf(t *testing.T, s *sitetest.Site, sql string) (took time.Duration, p
 		}
 	}
 	return took, sitetest.PeakKiB(t, r)
+}
+
+// clients are as many as ask at once.
+const clients = 16
+
+// crowded has many clients ask at once.
+func crowded(t *testing.T, s *sitetest.Site, sql string) (took time.Duration, peak int) {
+	t.Helper()
+	r := s.Run(t)
+	defer r.Stop()
+	var all sync.WaitGroup
+	start := time.Now()
+	for range clients {
+		ana := sitetest.Dial(t, r.URL("ana"))
+		all.Go(func() {
+			if _, err := ana.Exec(t.Context(), sql); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	return time.Since(start), sitetest.PeakKiB(t, r)
 }
 
 // fillCrowd makes a table in no order.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +38,7 @@ CREATE INDEX ON labs (patient_id);
 ANALYZE;`, clockRows)
 
 const clockPolicy = `
-privacy_unit: {name: patient, budget: {epsilon: 9000}}
+privacy_unit: {name: patient, budget: {epsilon: 9000, delta: 1e-6}}
 tables:
   patients: {unit: id, columns: {birth_year: {bounds: [1920, 2010]}}}
   visits: {unit: patient_id, max_rows: 5, max_partitions: 2, columns: {cost: {bounds: [0, 1000]}, diagnosis: {values: [flu, asthma]}}}
@@ -61,6 +62,12 @@ var clocked = []string{
 	differentYears,
 	"SELECT count(*) FROM (SELECT p.id, p.smoker AS s FROM patients p JOIN visits v ON v.patient_id = p.id) t WHERE t.s",
 	"SELECT count(*) FROM patients p WHERE p.smoker AND EXISTS (SELECT 1 FROM labs l WHERE l.patient_id = p.id)",
+	"SELECT v.diagnosis, count(*), sum(v.cost) FROM patients p JOIN visits v ON v.patient_id = p.id WHERE p.smoker GROUP BY v.diagnosis",
+	"SELECT v.diagnosis, avg(v.cost) FILTER (WHERE p.smoker) FROM patients p JOIN visits v ON v.patient_id = p.id GROUP BY v.diagnosis",
+	"SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY v.cost) FILTER (WHERE p.smoker) " +
+		"FROM patients p JOIN visits v ON v.patient_id = p.id",
+	"SELECT v.cost, count(*) FROM patients p JOIN visits v ON v.patient_id = p.id WHERE p.smoker GROUP BY v.cost",
+	"SELECT stddev(v.cost), corr(v.cost, p.birth_year) FROM patients p JOIN visits v ON v.patient_id = p.id WHERE p.smoker",
 }
 
 // TestClockOfPairs measures, through real connections and without the grid of replies, what an attribute of one
@@ -78,24 +85,26 @@ func TestClockOfPairs(t *testing.T) {
 	} {
 		sitetest.Exec(t, plain, sql)
 	}
-	ana := sitetest.Dial(t, s.Run(t).URL("ana"))
+	r := s.Run(t)
+	ana := sitetest.Dial(t, r.URL("ana"))
 	sitetest.Exec(t, ana, "SET dp.notice = off; SET dp.epsilon = 0.001")
+	both := func() time.Duration { return spent(t, plain, "dpproxy") + processorOf(t, r.Cmd.Process.Pid) }
 	const all = "SELECT count(*) FROM patients p JOIN visits v ON v.patient_id = p.id JOIN labs l ON l.patient_id = p.id"
 	perRow := timeOf(t, ana, all) / clockRows
 	table := timeOf(t, ana, "SELECT count(*) FROM visits")
 	t.Logf("all rows of a patient take %v by design, a whole table %v", patientsRows*perRow, table)
 	for _, sql := range clocked {
-		wall, processor := measure(t, ana, plain, "dpproxy", sql)
+		wall, processor := measure(t, ana, plain, both, sql)
 		t.Logf("%s\nby the clock:     %v\nby the processor: %v", sql, wall, processor)
 		if least := processor.least(); least > patientsRows*perRow+visible {
 			t.Errorf("one attribute of one person takes %v: %s", least, sql)
 		}
 	}
 	sitetest.Exec(t, plain, "UPDATE patients SET smoker = true WHERE id = 108")
-	wall, processor := measure(t, ana, plain, "dpproxy", differentYears)
+	wall, processor := measure(t, ana, plain, both, differentYears)
 	t.Logf("beside another who smokes, %s\nby the clock:     %v\nby the processor: %v", differentYears, wall, processor)
 	sitetest.Exec(t, plain, "UPDATE patients SET smoker = false WHERE id = 108")
-	wall, processor = measure(t, plain, plain, "plain", clocked[0])
+	wall, processor = measure(t, plain, plain, func() time.Duration { return spent(t, plain, "plain") }, clocked[0])
 	t.Logf("plain Postgres, %s\nby the clock:     %v\nby the processor: %v", clocked[0], wall, processor)
 	if processor.least() < 4*visible {
 		t.Error("the cliff of plain Postgres is not seen")
@@ -127,9 +136,8 @@ func once(t *testing.T, conn *pgx.Conn, sql string) time.Duration {
 type paired struct{ with, without []time.Duration }
 
 // measure takes the members of a pair one after the other, in either order by turns, so that other work on the machine meets
-// both. Beside the clock it reads what processor time the protected database spends in the sessions of an application, which
-// is without the waiting for others.
-func measure(t *testing.T, conn, super *pgx.Conn, application, sql string) (wall, processor paired) {
+// both. Beside the clock it reads what processor time is spent, which is without the waiting for others.
+func measure(t *testing.T, conn, super *pgx.Conn, spent func() time.Duration, sql string) (wall, processor paired) {
 	t.Helper()
 	set := func(smoker bool) {
 		sitetest.Exec(t, super, fmt.Sprintf("UPDATE patients SET smoker = %t WHERE id = 107", smoker))
@@ -139,9 +147,9 @@ func measure(t *testing.T, conn, super *pgx.Conn, application, sql string) (wall
 		for turn := range 2 {
 			with := (i + turn) % 2
 			set(with == 1)
-			before := spent(t, super, application)
+			before := spent()
 			took[with] = once(t, conn, sql)
-			busy[with] = spent(t, super, application) - before
+			busy[with] = spent() - before
 		}
 		if i > 1 { // the first ones fill caches
 			wall.without, wall.with = append(wall.without, took[0]), append(wall.with, took[1])
@@ -152,7 +160,7 @@ func measure(t *testing.T, conn, super *pgx.Conn, application, sql string) (wall
 	return wall, processor
 }
 
-// spent is the processor time of an application's sessions, as Linux counts it.
+// spent is the processor time of an application's sessions on the protected database, as Linux counts it.
 func spent(t *testing.T, super *pgx.Conn, application string) (all time.Duration) {
 	t.Helper()
 	rows, err := super.Query(t.Context(), "SELECT pid FROM pg_stat_activity WHERE application_name = $1", application)
@@ -164,7 +172,20 @@ func spent(t *testing.T, super *pgx.Conn, application string) (all time.Duration
 		t.Fatal(err)
 	}
 	for _, pid := range pids {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", pid))
+		all += processorOf(t, pid)
+	}
+	return all
+}
+
+// processorOf is that of all threads of a process.
+func processorOf(t *testing.T, pid int) (all time.Duration) {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	if err != nil || len(threads) == 0 {
+		t.Fatalf("process %d has %d threads: %v", pid, len(threads), err)
+	}
+	for _, name := range threads {
+		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
