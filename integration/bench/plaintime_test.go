@@ -65,6 +65,7 @@ func TestBenchPlainTime(t *testing.T) {
 		t.Logf("×%.2f  Postgres p50 %v, dpproxy p50 %v  %s", float64(b)/float64(a), a.Round(time.Millisecond),
 			b.Round(time.Millisecond), sql)
 	}
+	t.Logf("load %s", load(t))
 }
 
 // inTurns returns the median times of a statement, of plain Postgres and of dpproxy, which take turns.

@@ -54,6 +54,7 @@ func TestBenchTPCH(t *testing.T) {
 			compareQuery(t, q, plain, ours)
 		})
 	}
+	t.Logf("load %s", load(t))
 }
 
 func tpchSite(t *testing.T) *sitetest.Site {
