@@ -13,6 +13,8 @@ type product struct {
 	term
 	factors    []term
 	operations int
+	// apart are the factors where package fold multiplies them, of columns as they are stored.
+	apart []scalar.Factor
 }
 
 // factorise computes the integers of terms from those of columns, where that saves more than it takes: to
@@ -38,6 +40,11 @@ func (r *reader) factorise() {
 	if saved <= r.taken(factors) {
 		return
 	}
+	for i, p := range products {
+		if !r.folds() || !r.within(p.term) || slices.ContainsFunc(r.statistics, p.neededSoon) {
+			products[i].apart = nil
+		}
+	}
 	r.products = products
 	r.integers = slices.DeleteFunc(r.integers, func(t term) bool {
 		return slices.ContainsFunc(products, func(p product) bool { return p.sameInteger(t) })
@@ -57,7 +64,7 @@ func (r *reader) product(t term) (product, bool) {
 		return p, false
 	}
 	used, all := 0, true
-	_, ok := scalar.Steps(r.w, t.arg, t.values.digits, func(ref *scalar.Ref) string {
+	_, of, ok := scalar.Steps(r.w, t.arg, t.values.digits, func(ref *scalar.Ref) string {
 		used++
 		f, known := r.factor(ref)
 		all = all && known
@@ -67,6 +74,7 @@ func (r *reader) product(t term) (product, bool) {
 		return ""
 	})
 	p.operations = used + scalar.Operations(t.arg)
+	p.apart, _ = of.Factors()
 	return p, ok && all && len(p.factors) > 0
 }
 
@@ -95,14 +103,14 @@ func (r *reader) taken(factors []term) int {
 	return n
 }
 
-// isFactor says that products are computed of the integers of a term.
+// isFactor says that DATA computes products of the integers of a term.
 func (r *reader) isFactor(t term) bool {
-	return slices.ContainsFunc(r.products, func(p product) bool { return slices.ContainsFunc(p.factors, t.equal) })
+	return slices.ContainsFunc(r.products, func(p product) bool { return p.apart == nil && slices.ContainsFunc(p.factors, t.equal) })
 }
 
 // multiplied writes the integer of a product, within its limits.
 func (r *reader) multiplied(p product) string {
-	sql, _ := scalar.Steps(r.w, p.arg, p.values.digits, func(ref *scalar.Ref) string {
+	sql, _, _ := scalar.Steps(r.w, p.arg, p.values.digits, func(ref *scalar.Ref) string {
 		f, _ := r.factor(ref)
 		at := slices.IndexFunc(r.integers, f.equal)
 		if r.integers[at].whole() == int8Type {

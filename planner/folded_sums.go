@@ -38,15 +38,27 @@ func (c *addedColumns) column(sql string, n fold.Number) int {
 // where returns the place of a condition.
 func (c *addedColumns) where(sql string) int { return c.column(sql, fold.Number{Kind: fold.Truth}) }
 
-// factor returns so many times the integer of a term, less a number. The term is a column as it is stored where package fold can bring
-// it onto its lattice, else the integer.
+// factor returns so many times the integer of a term, less a number.
 func (c *addedColumns) factor(t term, times, less int64) (fold.Factor, error) {
-	if i := slices.IndexFunc(c.integers, t.sameInteger); i >= 0 && c.stored[i].Kind != 0 {
-		return fold.Factor{Column: c.column(sqltext.Of(sqltext.Rows, sqltext.Integer(i)), c.stored[i]), Times: times, Less: less}, nil
+	if i := slices.IndexFunc(c.integers, t.sameInteger); i >= 0 {
+		return c.factorOf(i, times, less), nil
 	}
 	x, err := c.integer(t)
-	whole := fold.Number{Kind: fold.Whole, Low: t.values.low, High: t.values.high}
-	return fold.Factor{Column: c.column(x, whole), Times: times, Less: less}, err
+	return fold.Factor{Column: c.column(x, t.steps()), Times: times, Less: less}, err
+}
+
+// factorOf is one of an integer of the rows: of a column as it is stored where package fold can bring it onto its lattice.
+func (c *addedColumns) factorOf(integer int, times, less int64) fold.Factor {
+	x, number := sqltext.Integer(integer), c.integers[integer].steps()
+	if c.stored[integer].Kind != 0 {
+		x, number = sqltext.Of(sqltext.Rows, x), c.stored[integer]
+	}
+	return fold.Factor{Column: c.column(x, number), Times: times, Less: less}
+}
+
+// steps are the integers of a term as DATA writes them.
+func (t term) steps() fold.Number {
+	return fold.Number{Kind: fold.Whole, Low: t.values.low, High: t.values.high}
 }
 
 // distance is that from the middle of the bounds, in half steps.
@@ -54,21 +66,29 @@ func (c *addedColumns) distance(t term) (fold.Factor, error) {
 	return c.factor(t, 2, t.values.low+t.values.high)
 }
 
-// addedUp adds one factor up.
-func addedUp(f fold.Factor, err error) (fold.Addition, error) {
-	return fold.Addition{Factors: []fold.Factor{f}, Unit: 1}, err
+// sum adds up so many times the integer of a term, less a number: the product of its factors where package fold multiplies them.
+func (c *addedColumns) sum(t term, times, less int64) (fold.Addition, error) {
+	at := slices.IndexFunc(c.products, func(p product) bool { return p.apart != nil && p.sameInteger(t) })
+	if at < 0 {
+		f, err := c.factor(t, times, less)
+		return fold.Addition{Factors: []fold.Factor{f}, Unit: 1}, err
+	}
+	a := fold.Addition{Unit: 1, Offset: less}
+	for _, f := range c.products[at].apart {
+		of, _ := c.reader.factor(f.Column)
+		integer := slices.IndexFunc(c.integers, of.equal)
+		a.Factors = append(a.Factors, c.factorOf(integer, times*f.Times, times*f.Less))
+		times = 1
+	}
+	return a, nil
 }
 
-func (f valueSum) addition(c *addedColumns) (fold.Addition, error) {
-	return addedUp(c.factor(f.term, 1, 0))
-}
+func (f valueSum) addition(c *addedColumns) (fold.Addition, error) { return c.sum(f.term, 1, 0) }
 
-func (f offsetSum) addition(c *addedColumns) (fold.Addition, error) {
-	return addedUp(c.factor(f.term, 1, 0))
-}
+func (f offsetSum) addition(c *addedColumns) (fold.Addition, error) { return c.sum(f.term, 1, 0) }
 
 func (f centredSum) addition(c *addedColumns) (fold.Addition, error) {
-	return addedUp(c.distance(f.term))
+	return c.sum(f.term, 2, f.values.low+f.values.high)
 }
 
 func (f productSum) addition(c *addedColumns) (fold.Addition, error) {

@@ -117,3 +117,47 @@ func TestProducts(t *testing.T) {
 		}
 	}
 }
+
+// TestProductsByGroup holds that products of columns which are read as they are stored add up to what the database computes of them.
+func TestProductsByGroup(t *testing.T) {
+	conn := connect(t)
+	s := clinicSchema()
+	cost, _ := s.Tables[name("visits")].Column("cost")
+	steps, _ := s.Tables[name("visits")].Column("steps")
+	run(t, conn, `BEGIN; ALTER TABLE visits ALTER COLUMN cost DROP NOT NULL; UPDATE visits SET steps = NULLIF(id % 7, 0) * 30000 - 50000,
+		diagnosis = CASE WHEN patient_id % 2 = 0 THEN 'asthma' ELSE 'flu' END,
+		cost = (ARRAY[NULL, 'NaN', 99999999.99, 19999.99, 0.01, -0.01, -99999999.99, 30])[1 + id % 8]`)
+	for _, c := range []struct {
+		list  string
+		fixed bool // nothing is NULL
+		apart bool // the database multiplies nothing
+	}{
+		{"sum(cost * (3 - steps)~), sum(cost)", false, true}, {"sum(cost * steps~) FILTER (WHERE id < 3), avg(cost)", false, true},
+		{"sum(cost * (steps - 50000) * 0.1~), sum(cost * -(7 - steps)~), sum(1.5 * cost)", false, true},
+		{"sum((cost - cost - 1.25) * steps~), sum(cost * (steps + 1)~), stddev(cost)", false, true},
+		{"avg(cost * 2~), sum(cost)", true, true}, {"sum(cost * 2~), stddev(cost * 2), avg(cost * 2)", true, false},
+		{"sum(cost * 2~) FROM visits WHERE cost < 5", true, false}, // is within its bounds by the condition alone
+	} {
+		if cost.NotNull, steps.NotNull = c.fixed, c.fixed; c.fixed {
+			run(t, conn, "UPDATE visits SET cost = COALESCE(cost, 7), steps = COALESCE(steps, 8)")
+		}
+		cat := checked(t, s)
+		var released [2]string
+		for i, more := range []string{"", " + cost * steps * 0"} { // with which it is no product
+			sql := "SELECT diagnosis, " + strings.ReplaceAll(c.list, "~", more)
+			if !strings.Contains(sql, " FROM ") {
+				sql += " FROM visits"
+			}
+			sql += " GROUP BY diagnosis"
+			p := plan(t, conn, cat, sql)
+			e := p.read(t, conn)[0]
+			released[i] = fmt.Sprint(e.Released(e.Uncut()).Rows)
+			if text := p.Blocks[0].Sets[0].Reads[0].SQL; strings.Contains(text, "*") == (c.apart && i == 0) {
+				t.Errorf("%s multiplies in the database, or does not:\n%s", sql, text)
+			}
+		}
+		if released[0] != released[1] {
+			t.Errorf("%s adds up to %s, want %s", c.list, released[0], released[1])
+		}
+	}
+}

@@ -196,7 +196,7 @@ func (f distanceFrom) ofRows(r rowColumns) (string, error) {
 }
 
 func (f distanceFrom) addition(c *addedColumns) (fold.Addition, error) {
-	return addedUp(c.factor(f.term, 1, f.centre))
+	return c.sum(f.term, 1, f.centre)
 }
 
 // A productFrom is the sum of the products of two distances, over the rows where neither is NULL.

@@ -183,6 +183,7 @@ type database struct {
 	today         string // what CURRENT_DATE is, if it is not the servers' own
 	version       int    // of data, such as 15
 	stepsSeen     int    // expressions that were computed in whole steps
+	productsSeen  int    // of these those that are products of linear numbers
 }
 
 const analystZone = "America/New_York"

@@ -7,10 +7,11 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// steps is SQL of a number in whole steps of 10^-digits, as int8.
+// steps is SQL of a number in whole steps of 10^-digits, as int8, and the number as a product, where it is one.
 type steps struct {
 	sql    string
 	digits int
+	of     *Product
 }
 
 // An inSteps writes numbers in steps, those of columns with column.
@@ -27,17 +28,19 @@ const mostDigits = 18
 // Steps writes a number that is computed with +, - and * of columns of tables and constants, in steps of
 // 10^-digits, as int8. It is the same number, since no operation on the way rounds, or NULL where that is.
 // Of a column it has column write the steps of its own scale: an int8 within its declared bounds. It is not
-// ok where an operand has no known scale, or no bounds that are whole steps, or where int8 might not do.
-func Steps(w *Writer, e Expr, digits int, column func(*Ref) string) (sql string, ok bool) {
+// ok where an operand has no known scale, or no bounds that are whole steps, or where int8 might not do. The product is
+// the same number, and nil where it is none of linear numbers of columns.
+func Steps(w *Writer, e Expr, digits int, column func(*Ref) string) (sql string, of *Product, ok bool) {
 	if c, computed := e.(*call); !computed || !c.typ.Decimal() {
-		return "", false
+		return "", nil, false
 	}
 	in := &inSteps{w, column}
 	s, ok := in.steps(e)
 	if !ok || s.digits > digits {
-		return "", false
+		return "", nil, false
 	}
-	return in.finer(e, s, digits)
+	s, ok = in.finer(e, s, digits)
+	return s.sql, s.of, ok
 }
 
 // OwnSteps returns the decimals of a column of a table whose declared bounds are whole steps of its scale.
@@ -66,7 +69,7 @@ func (w *inSteps) steps(e Expr) (steps, bool) {
 		if !ok {
 			return steps{}, false
 		}
-		return steps{w.column(e), digits}, true
+		return steps{w.column(e), digits, productOf(e)}, true
 	case *constant:
 		return w.constantSteps(e)
 	case *cast:
@@ -84,7 +87,8 @@ func (w *inSteps) constantSteps(e *constant) (steps, bool) {
 		return steps{}, false
 	}
 	digits, known := w.Env.scale(e)
-	if in := w.Env.interval(e); !known || in.empty || !in.Bounded() || !fewSteps(in, digits) {
+	in := w.Env.interval(e)
+	if !known || in.empty || !in.Bounded() || !fewSteps(in, digits) {
 		return steps{}, false
 	}
 	f, err := w.constant(e, clamped)
@@ -94,7 +98,7 @@ func (w *inSteps) constantSteps(e *constant) (steps, bool) {
 	if digits > 0 {
 		f.sql += " * " + power10(digits).Num().String()
 	}
-	return steps{castSQL(f.sql, pgtype.Of(pgtype.Int8)), digits}, true
+	return steps{castSQL(f.sql, pgtype.Of(pgtype.Int8)), digits, constantProduct(in.Low, digits)}, true
 }
 
 func (w *inSteps) callSteps(c *call) (steps, bool) {
@@ -114,7 +118,7 @@ func (w *inSteps) callSteps(c *call) (steps, bool) {
 	} else {
 		for i, a := range c.args {
 			var ok bool
-			if args[i].sql, ok = w.finer(a, args[i], most); !ok {
+			if args[i], ok = w.finer(a, args[i], most); !ok {
 				return steps{}, false
 			}
 		}
@@ -126,18 +130,19 @@ func (w *inSteps) callSteps(c *call) (steps, bool) {
 	for i, a := range args {
 		x[i] = a.sql
 	}
-	return steps{c.fn.sql(x...), most}, true
+	return steps{c.fn.sql(x...), most, computedProduct(c.fn.over, args)}, true
 }
 
 // finer writes steps as those of so many decimals.
-func (w *inSteps) finer(e Expr, s steps, digits int) (string, bool) {
+func (w *inSteps) finer(e Expr, s steps, digits int) (steps, bool) {
 	if s.digits == digits {
-		return s.sql, true
+		return s, true
 	}
 	if !fewSteps(w.Env.interval(e), digits) {
-		return "", false
+		return steps{}, false
 	}
-	return fmt.Sprintf("(%s * %s)", s.sql, intLiteral(power10(digits-s.digits))), true
+	by := power10(digits - s.digits)
+	return steps{fmt.Sprintf("(%s * %s)", s.sql, intLiteral(by)), digits, s.of.times(constantProduct(by, 0))}, true
 }
 
 // Operations counts the calls in an expression.

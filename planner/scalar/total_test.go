@@ -43,8 +43,8 @@ func TestTotal(t *testing.T) {
 	if seen < 300 {
 		t.Errorf("only %d expressions", seen)
 	}
-	if db.stepsSeen < 8 {
-		t.Errorf("only %d expressions were computed in whole steps", db.stepsSeen)
+	if db.stepsSeen < 8 || db.productsSeen < 5 {
+		t.Errorf("only %d expressions were computed in whole steps, %d of them products", db.stepsSeen, db.productsSeen)
 	}
 }
 
@@ -144,33 +144,44 @@ func (db *database) rowsWithin(ctx context.Context, res *resolved) (rows [][]*st
 	return rows, sql, nil
 }
 
-// stepped reports steps that are not those of the expression's own value, on any row.
+// stepped reports steps that are not those of the expression's own value, on any row, also as a product.
 func (db *database) stepped(ctx context.Context, res *resolved) error {
 	w := res.writer()
 	digits, _ := res.env.Scale(res.x)
-	sql, ok := scalar.Steps(w, res.x, digits, func(r *scalar.Ref) string {
+	column := func(r *scalar.Ref) string {
 		own, _ := scalar.OwnSteps(res.env, r)
 		x, _, err := w.Clamped(r, res.env.Bounds(r))
 		if err != nil {
 			return "an error"
 		}
 		return fmt.Sprintf("CAST(%s * 1e%d AS int8)", x, own)
-	})
+	}
+	sql, of, ok := scalar.Steps(w, res.x, digits, column)
 	if !ok {
 		return nil
 	}
 	db.stepsSeen++
+	product := sql
+	if factors, ok := of.Factors(); ok {
+		db.productsSeen++
+		product = "1"
+		for _, f := range factors {
+			product += fmt.Sprintf(" * (CAST(%d AS numeric) * %s - (%d))", f.Times, column(f.Column), f.Less)
+		}
+	}
 	x, _, err := w.Clamped(res.x, res.env.Bounds(res.x))
 	if err != nil {
 		return err
 	}
-	rows, err := db.query(ctx, res.env, fmt.Sprintf("SELECT k, %s, CAST((%s) * 1e%d AS int8) FROM public.t AS t0", sql, x, digits))
+	rows, err := db.query(ctx, res.env,
+		fmt.Sprintf("SELECT k, %s, CAST((%s) * 1e%d AS int8), CAST(%s AS int8) FROM public.t AS t0", sql, x, digits, product))
 	if err != nil {
 		return fmt.Errorf("steps: %w\n\t%s", err, sql)
 	}
 	for _, r := range rows {
-		if (r[1] == nil) != (r[2] == nil) || r[1] != nil && *r[1] != *r[2] {
-			return fmt.Errorf("row %s: %s steps of 1e-%d, want %s\n\t%s", *r[0], text(r[1]), digits, text(r[2]), sql)
+		if text(r[1]) != text(r[2]) || text(r[3]) != text(r[2]) {
+			return fmt.Errorf("row %s: %s steps of 1e-%d, %s as a product, want %s\n\t%s\n\t%s", *r[0], text(r[1]), digits, text(r[3]),
+				text(r[2]), sql, product)
 		}
 	}
 	return nil
