@@ -125,9 +125,9 @@ func anotherFormat(m []byte) []byte {
 		}
 		at += 4
 	}
-	m = append(m[:at:at], 0, 0, 0, 3, '1', '.', '5')
-	binary.BigEndian.PutUint32(m[1:], uint32(len(m)-1))
-	return m
+	out := slices.Concat(m[:at], []byte{0, 0, 0, 3}, []byte("1.5"))
+	binary.BigEndian.PutUint32(out[1:], uint32(len(out)-1))
+	return out
 }
 
 // TestBrokenRows has the protected database send rows that are none, end in the middle of one, and say nothing more: the

@@ -32,7 +32,7 @@ func TestManyPrivatePartitions(t *testing.T) {
 		}
 		for _, row := range []planner.Row{
 			{Keys: key, Measure: -1, Weights: []byte(weight)},
-			{Keys: key, Levels: []int{2}, Cells: []planner.Cell{cell(0, "7", "9")}},
+			{Keys: key, Levels: []int{2}, Cells: []planner.Cell{cell("7", "9")}},
 		} {
 			if err := c.Take(0, row); err != nil {
 				t.Fatal(err)

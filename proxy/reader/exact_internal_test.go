@@ -80,9 +80,9 @@ func texts(all ...string) (out [][]byte) {
 	return out
 }
 
-// cell is an integer of a row, with directions unless they are empty.
-func cell(at int, sum, directions string) planner.Cell {
-	c := planner.Cell{At: at, Sum: []byte(sum)}
+// cell is the first integer of a row, with directions unless they are empty.
+func cell(sum, directions string) planner.Cell {
+	c := planner.Cell{Sum: []byte(sum)}
 	if directions != "" {
 		c.Directions = []byte(directions)
 	}
@@ -97,7 +97,7 @@ func TestMeasured(t *testing.T) {
 	}
 	grid := set.Measures[0].Norms[0].Grid
 	level := func(key string, level int, units, sum, directions string) planner.Row {
-		return planner.Row{Keys: texts(key), Levels: []int{level}, Units: []byte(units), Cells: []planner.Cell{cell(0, sum, directions)}}
+		return planner.Row{Keys: texts(key), Levels: []int{level}, Units: []byte(units), Cells: []planner.Cell{cell(sum, directions)}}
 	}
 	const secret = 7700077
 	exact, err := take(set,
@@ -139,7 +139,7 @@ func TestImpossibleRows(t *testing.T) {
 	}
 	most := set.Measures[0].Norms[0].Grid.Len()
 	good := func() planner.Row {
-		return planner.Row{Keys: texts("1"), Levels: []int{2}, Units: []byte("3"), Cells: []planner.Cell{cell(0, "7", "9")}}
+		return planner.Row{Keys: texts("1"), Levels: []int{2}, Units: []byte("3"), Cells: []planner.Cell{cell("7", "9")}}
 	}
 	if _, err := take(set, good()); err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func TestWeights(t *testing.T) {
 		return planner.Row{Keys: texts(key), Measure: -1, Weights: []byte(n)}
 	}
 	level := func(key string, level int) planner.Row {
-		return planner.Row{Keys: texts(key), Levels: []int{level}, Units: []byte("1"), Cells: []planner.Cell{cell(0, "7", "9")}}
+		return planner.Row{Keys: texts(key), Levels: []int{level}, Units: []byte("1"), Cells: []planner.Cell{cell("7", "9")}}
 	}
 	const many = "1000000000000"
 	// Integers that come before the weights of a partition, or without them, are of none. Units count all the same.
