@@ -11,5 +11,8 @@ func entryOf(group, value uint32) entry { return entry{uint64(group)<<32 | uint6
 func (e entry) group() uint32 { return uint32(e.at >> 32) }
 func (e entry) value() uint32 { return uint32(e.at) }
 
+// keptEntries is for how many entries there is room for other units.
+const keptEntries = 4 * mergeFrom
+
 // mergeFrom is how many rows of a unit are kept before those of one value become one entry.
 const mergeFrom = 1 << 12

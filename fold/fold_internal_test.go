@@ -108,9 +108,18 @@ func TestUnitsTakeTurns(t *testing.T) {
 			}
 		}
 	}
-	take(2, 3*pieceSize)
+	take(2, 6*pieceSize)
+	for _, unit := range []string{"another", "another", "one more"} {
+		if err := f.Take([][]byte{[]byte(unit), []byte("v" + unit[:len(unit)%2])}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take(1, 2)
 	if err := f.Take([][]byte{[]byte("another"), []byte("v")}); err != nil {
 		t.Fatal(err)
+	}
+	if n, m := cap(f.own), cap(f.order.ranked); n > keptEntries || m > keptEntries {
+		t.Errorf("room for %d entries and %d things in an order", n, m)
 	}
 	used := f.values.keys.list[0]
 	if n := f.values.bytes(); n > 2*(arenaSize+12*pieceSize) || slices.ContainsFunc(used[2:], func(b byte) bool { return b != 0 }) {

@@ -146,3 +146,45 @@ func TestLargeGroups(t *testing.T) {
 		t.Errorf("%d readings", readings)
 	}
 }
+
+// TestListedGroupsInRanges holds that groups whose keys have numbers in lists are counted in several readings as well, each under its own
+// number.
+func TestListedGroupsInRanges(t *testing.T) {
+	const values, units = 2000, 500
+	spec := adding()
+	spec.Lists = []List{{Column: Column{Kind: Plain}, Null: true}}
+	spec.Keys = []Key{{Column: Column{Kind: Plain}, Shown: Numbered}, {Column: Column{Kind: Plain}, Shown: Decimal}}
+	spec.Sums.Weights, spec.ByUnit = Weights{}, true
+	f := New(spec, secret, 1<<18)
+	for i := range values {
+		if err := f.List([][]byte{number(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, readings := map[string]int64{}, 0
+	for again := true; again; readings++ {
+		for u := range units {
+			for i := range 2 * values / units {
+				row := [][]byte{number(u), number(u + i*units), whole(3), {1}, whole(5)} // half of them are in the list
+				if i == 0 && u%2 == 0 {
+					row[1] = nil
+				}
+				if err := f.Take(row); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		var err error
+		if again, err = f.Totals(t.Context(), func(total Total) error {
+			if total.Sums != nil {
+				got[string(total.Keys[0])+" "+string(total.Keys[1])] += total.Sums[0].Int64()
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if readings < 4 || len(got) != values-units/2+1 || got["0 3"] != units/2 || got["2 3"] != 1 || got["2000 3"] != 1 {
+		t.Errorf("%d readings, %d groups, %v", readings, len(got), got["0 3"])
+	}
+}

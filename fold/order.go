@@ -34,7 +34,10 @@ func newOrder(secret []byte) *order { return &order{mac: hmac.New(sha256.New, se
 
 // begin empties the order.
 func (o *order) begin() {
-	o.ranked = o.ranked[:0]
+	if o.ranked = o.ranked[:0]; cap(o.ranked) > keptEntries {
+		clear(o.ranked[:cap(o.ranked)])
+		o.ranked = nil
+	}
 	if len(o.arena.list) > 1 {
 		o.arena.drop()
 	}

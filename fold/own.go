@@ -89,7 +89,9 @@ func (f *Fold) finishOwn() {
 		f.levels[level]++
 	}
 	clear(f.own)
-	f.own, f.merged = f.own[:0], 0
+	if f.own, f.merged = f.own[:0], 0; cap(f.own) > keptEntries { // those of one unit are not kept for the others
+		f.own = nil
+	}
 	f.weighResults()
 }
 
