@@ -521,7 +521,8 @@ var limitKeys = []key[Limits]{
 	{
 		"fold_memory", "", count(maxFoldMemory, func(l *Limits, n int) { l.FoldMemory = n }), "`1024`",
 		"Megabytes that rows of people may take in dpproxy, of all reads together, %s: each of `data_connections` has its part, a " +
-			"megabyte at least. Rows that are more are read once more, in the order of the people.",
+			"megabyte at least. Rows that are more are read once more, in the order of the people; private groups that are " +
+			"more are counted in parts, a reading for each.",
 	},
 	{
 		"max_public_fanout", "", count(maxFanout, func(l *Limits, n int64) { l.MaxPublicFanout = n }), "`1000`",
