@@ -349,7 +349,7 @@ func (f *Fold) ended(ctx context.Context, last func(), all func(context.Context)
 }
 
 // fewerGroups is the part of groups that are counted in a reading where all of them were too many.
-const fewerGroups = 4
+const fewerGroups = 2
 
 // otherGroups prepares for rows that are to come once more for other groups, if there are any.
 func (f *Fold) otherGroups() (again bool) {
