@@ -10,7 +10,8 @@ func TestKeysOfGroups(t *testing.T) {
 	spec := adding()
 	spec.Lists = []List{{Column: Column{Kind: Numeric}, Null: true}}
 	spec.Keys = []Key{
-		{Column: Column{Kind: Written}, Shown: Behind}, {Column: Column{Kind: Numeric}, Shown: Numbered},
+		{Column: Column{Kind: Written}, Shown: Behind},
+		{Column: Column{Kind: Numeric}, Shown: Numbered},
 		{Column: Column{Kind: Padded}, Shown: Same},
 	}
 	f := New(spec, secret, 1<<30)

@@ -375,18 +375,23 @@ func drawSums(t *rapid.T) *Spec {
 		}
 		of.Fraction = rapid.SampledFrom([]uint{0, 14, 20}).Draw(t, "fraction")
 	}
-	again := rapid.IntRange(-1, 0).Draw(t, "filter again")
-	for _, a := range s.Additions { // one that is there twice is as good as the other
-		a.Filter = again
+	drawTwice(t, s)
+	s.Weights.Kind = rapid.SampledFrom([]WeightKind{Weightless, Single, Spread}).Draw(t, "weights")
+	s.Weights.Nobody = rapid.SampledFrom([]string{"", "n"}).Draw(t, "nobody")
+	return spec
+}
+
+// drawTwice has each addition twice, with the same filter or another one, and draws which of them a summand is of.
+func drawTwice(t *rapid.T, s *Sums) {
+	filter := rapid.IntRange(-1, 0).Draw(t, "filter again")
+	for _, a := range s.Additions {
+		a.Filter = filter
 		s.Additions = append(s.Additions, a)
 	}
 	for i := range s.Summands {
 		s.Summands[i].Addition += 3 * rapid.IntRange(0, 1).Draw(t, "which")
 		s.Summands[i].Count += 3 * rapid.IntRange(0, 1).Draw(t, "which count")
 	}
-	s.Weights.Kind = rapid.SampledFrom([]WeightKind{Weightless, Single, Spread}).Draw(t, "weights")
-	s.Weights.Nobody = rapid.SampledFrom([]string{"", "n"}).Draw(t, "nobody")
-	return spec
 }
 
 // drawBound draws the norm of a summand.

@@ -132,10 +132,12 @@ func TestProductsByGroup(t *testing.T) {
 		fixed bool // nothing is NULL
 		apart bool // the database multiplies nothing
 	}{
-		{"sum(cost * (3 - steps)~), sum(cost)", false, true}, {"sum(cost * steps~) FILTER (WHERE id < 3), avg(cost)", false, true},
+		{"sum(cost * (3 - steps)~), sum(cost)", false, true},
+		{"sum(cost * steps~) FILTER (WHERE id < 3), avg(cost)", false, true},
 		{"sum(cost * (steps - 50000) * 0.1~), sum(cost * -(7 - steps)~), sum(1.5 * cost)", false, true},
 		{"sum((cost - cost - 1.25) * steps~), sum(cost * (steps + 1)~), stddev(cost)", false, true},
-		{"avg(cost * 2~), sum(cost)", true, true}, {"sum(cost * 2~), stddev(cost * 2), avg(cost * 2)", true, false},
+		{"avg(cost * 2~), sum(cost)", true, true},
+		{"sum(cost * 2~), stddev(cost * 2), avg(cost * 2)", true, false},
 		{"sum(cost * 2~) FROM visits WHERE cost < 5", true, false}, // is within its bounds by the condition alone
 	} {
 		if cost.NotNull, steps.NotNull = c.fixed, c.fixed; c.fixed {

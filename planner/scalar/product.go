@@ -1,6 +1,9 @@
 package scalar
 
-import "math/big"
+import (
+	"math/big"
+	"slices"
+)
 
 // A Product is a whole number times linear numbers of columns: 10 · (100 − discount) · price, in steps.
 type Product struct {
@@ -68,7 +71,7 @@ func (p *Product) times(q *Product) *Product {
 	if p == nil || q == nil {
 		return nil
 	}
-	return &Product{new(big.Int).Mul(p.by, q.by), append(p.of[:len(p.of):len(p.of)], q.of...)}
+	return &Product{new(big.Int).Mul(p.by, q.by), append(slices.Clip(p.of), q.of...)}
 }
 
 // plus is a product where both are linear numbers of one column, or one of them of none. A column that is taken from itself stays there,
