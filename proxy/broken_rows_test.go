@@ -77,7 +77,7 @@ func (c *spoiled) Read(b []byte) (int, error) {
 		if _, err := io.ReadFull(c.messages, head); err != nil {
 			return 0, err
 		}
-		m := append(head, make([]byte, binary.BigEndian.Uint32(head[1:])-4)...)
+		m := slices.Concat(head, make([]byte, binary.BigEndian.Uint32(head[1:])-4))
 		if _, err := io.ReadFull(c.messages, m[5:]); err != nil {
 			return 0, err
 		}

@@ -60,14 +60,14 @@ func (v doorkeeper) open() {
 
 // another reports whether the mirror is another than the one that was last looked at since the door is shut, and notes which it is.
 // It is noted before the look: one that is made during the look is looked at again. The caller has the turn.
-func (v doorkeeper) another(ctx context.Context) (bool, error) {
+func (v doorkeeper) another(ctx context.Context) bool {
 	shut := v.door.Load()
 	recorded, err := v.now.Load().recordedAs(ctx)
 	if err != nil || recorded == shut.recorded {
-		return false, err
+		return false
 	}
 	v.door.Store(&closedDoor{shut.reason, recorded})
-	return true, nil
+	return true
 }
 
 // isUnsafe reports whether an error is that of a mirror that shows too much.

@@ -71,14 +71,15 @@ func (v *service) takeOver(ctx context.Context) (taken bool, err error) {
 	if v.door.Load() != nil {
 		other = doorkeeper{v}.another
 	}
-	if remade, err := other(ctx); err != nil || !remade {
-		return false, nil // a mirror that is away is seen by the pages of health, and by statements
+	if !other(ctx) {
+		return false, nil
 	}
 	return true, v.renew(ctx)
 }
 
-// remade reports whether the mirror was made anew since this generation began to serve.
-func (v *service) remade(ctx context.Context) (bool, error) {
+// remade reports whether the mirror was made anew since this generation began to serve. One that is away is not: the pages of health see
+// that, and statements do.
+func (v *service) remade(ctx context.Context) bool {
 	g := v.now.Load()
 	var name string
 	err := g.keeper.follower.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
@@ -86,7 +87,7 @@ func (v *service) remade(ctx context.Context) (bool, error) {
 		name, err = mirror.ConfirmedAs(ctx, conn.Conn())
 		return err
 	})
-	return name != g.outlook.confirmed, err
+	return err == nil && name != g.outlook.confirmed
 }
 
 // renew has the policy served by the schema as it is by now: the wanted one, or else the one that serves. The caller has the turn.
