@@ -35,18 +35,20 @@ func (v *service) reload(ctx context.Context) (err error) {
 	return v.adopt(ctx)
 }
 
-// adopt has the wanted policy serve. It stays the wanted one as long as the mirror shows more than it permits. The caller has the
-// turn.
+// adopt has the wanted policy serve. While nobody is served it stays the wanted one until it is proved that the mirror shows no more than
+// it permits, whatever fails before: another policy could open the door to a mirror that was never made for the wanted one. The caller
+// has the turn.
 func (v *service) adopt(ctx context.Context) (err error) {
 	read, g := v.wanted, v.now.Load()
+	permitted := read.survey().permitted(ctx)
+	if isUnsafe(permitted) || permitted != nil && v.door.Load() != nil {
+		return permitted
+	}
 	defer func() {
 		if !isUnsafe(err) {
 			v.wanted = nil
 		}
 	}()
-	if err := read.survey().permitted(ctx); isUnsafe(err) {
-		return err
-	}
 	old, policy := g.policy, read.policy
 	if fixed := fixedKeys(g.site, read); len(fixed) > 0 {
 		return v.untilRestart("that needs a restart: " + strings.Join(fixed, "; "))

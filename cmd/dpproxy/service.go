@@ -39,7 +39,7 @@ type service struct {
 	unsynced string
 	// door is closed, not nil, while the mirror shows more than the policy permits.
 	door atomic.Pointer[closedDoor]
-	// wanted is the policy of the last SIGHUP as long as the mirror shows more than it permits. Changing it takes the turn.
+	// wanted is the policy of the last SIGHUP as long as the mirror may show more than it permits. Changing it takes the turn.
 	wanted *site
 	// closing ends with the generations before this one.
 	closing chan struct{}
@@ -106,7 +106,7 @@ func (v *service) reloadAt(ctx context.Context, hup <-chan os.Signal) {
 		case <-hup:
 			err := v.reload(ctx)
 			switch {
-			case isUnsafe(err):
+			case err != nil && v.door.Load() != nil:
 				v.log.Error("the policy was not reloaded: nobody is served until dpproxy sync has made the mirror for it", "error", err)
 			case err != nil:
 				v.log.Error("the policy was not reloaded: the old one stays", "error", err)

@@ -94,7 +94,7 @@ func (v *service) remade(ctx context.Context) bool {
 func (v *service) renew(ctx context.Context) error {
 	if v.wanted != nil {
 		err := v.adopt(ctx)
-		if err == nil || isUnsafe(err) {
+		if err == nil || v.wanted != nil {
 			return err
 		}
 		v.log.Error("the policy was not reloaded: the old one stays", "error", err)

@@ -199,6 +199,23 @@ func TestMirrorIsBound(t *testing.T) {
 	})
 }
 
+// TestMirrorIsBoundAfterOutage has the mirror be away while a policy waits for it that permits less. When it is back nobody is served by
+// the policy before.
+func TestMirrorIsBoundAfterOutage(t *testing.T) {
+	t.Parallel()
+	s := newBoundSite(t, "")
+	r := s.Run(t)
+	s.taken(t, r, footings[1])
+	s.stand(t, footings[2])
+	r.HangUp(t, "nobody is served")
+	sitetest.Crash(t, s.Mirror)
+	r.HangUp(t, "nobody is served until dpproxy sync has made the mirror for it")
+	s.Mirror = sitetest.Restart(t, s.Mirror)
+	footings[2].tryAnew(t, "the mirror is back", r.URL("ana"), false)
+	s.Command(t, "sync", s.Policy)
+	footings[2].tryAnew(t, "after its sync", r.URL("ana"), true)
+}
+
 // takenOut has the policy lose a protected table, which the mirror has until a sync: statements about it say so.
 func (s *boundSite) takenOut(t *testing.T, r *sitetest.Running) {
 	s.taken(t, r, footings[2])
