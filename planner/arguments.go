@@ -80,7 +80,23 @@ func (a arguments) clampedTerm(x scalar.Expr) (term, error) {
 	if err != nil {
 		return term{}, tooWide(x.Pos())
 	}
-	return term{arg: x, values: l, inside: a.inside(x)}, nil
+	return term{arg: x, values: l, inside: a.inside(x), of: a.brought(x)}, nil
+}
+
+// brought returns the columns that a value is computed of and that can have values beyond their bounds. The value of such a row can be
+// anywhere within the bounds of the expression.
+func (a arguments) brought(x scalar.Expr) (all []brought) {
+	if c, plain := scalar.PlainColumn(x); plain && len(c.Base().Of) == 0 {
+		return nil
+	}
+	for _, u := range scalar.Uses(a.env, x) {
+		c := u.Column
+		if c == nil || c.Untold || c.Bounds == nil || !u.Brought || proved(u) || scalar.Confined(a.env, u, a.conjuncts) {
+			continue
+		}
+		all = append(all, brought{c.Shown(), "[" + c.Bounds.LowText + ", " + c.Bounds.HighText + "]"})
+	}
+	return all
 }
 
 // inside reports whether an argument is a column of which no value in a row that counts is beyond its bounds: constraints of the database

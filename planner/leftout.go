@@ -87,8 +87,10 @@ func (p *Plan) Outside(released [][]*Released) []string {
 		}
 	}
 	for _, t := range p.clampedTerms() {
-		if s := describe(t.arg) + " beyond " + t.bounds(); !said[s] {
-			say(s)
+		for _, s := range t.beyond() {
+			if !said[s] {
+				say(s)
+			}
 		}
 	}
 	for i, b := range p.Blocks {

@@ -14,7 +14,8 @@ func TestOutside(t *testing.T) {
 	for _, c := range []struct{ sql, want string }{
 		{"SELECT count(*) FROM visits", ""},
 		{"SELECT sum(cost) FROM visits", "cost beyond [0, 20000]"},
-		{"SELECT sum(birth_year - birth_year % 2) FROM patients WHERE smoker", "an expression beyond [1918, 2010]"},
+		{"SELECT sum(birth_year - birth_year % 2) FROM patients WHERE smoker", "birth_year beyond [1920, 2010]"},
+		{"SELECT avg(cost - steps), sum(cost) FROM visits", "cost beyond [0, 20000], steps beyond [0, 100000]"},
 		{"SELECT sum(least(greatest(cost, 0), 500)) FROM visits", "an expression beyond [0, 500]"},
 		{
 			"SELECT sum(v.cost) FROM visits v JOIN visits w ON v.patient_id = w.patient_id",
@@ -80,6 +81,28 @@ func TestErrorsAreOfClampedValues(t *testing.T) {
 						t.Errorf("%s: the values beyond bounds are named: %v, and %s says\n%s", sql, named, place, said)
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestErrorsOfComputedValues: columns are clamped each by itself, so that a value which is computed of two of them can be another one
+// though it is within the bounds of the expression. The columns are named.
+func TestErrorsOfComputedValues(t *testing.T) {
+	const columns = "computed of cost in [0, 20000] and steps in [0, 100000]"
+	for sql, want := range map[string]string{
+		"SELECT avg(cost - steps) FROM visits":                                    "of values clamped to [-100000, 20000], " + columns,
+		"SELECT sum(cost - steps) FROM visits":                                    "of values clamped to [-100000, 20000], " + columns,
+		"SELECT avg(cost - steps) FROM visits WHERE steps BETWEEN 0 AND 100000":   "20000], computed of cost in [0, 20000]",
+		"SELECT max(greatest(cost - steps, 0)) FROM visits":                       columns,
+		"SELECT avg(n) FROM (SELECT patient_id, cost - steps AS n FROM visits) q": columns,
+	} {
+		p := planWith(t, connect(t), clinic(t), sql, func(s *planner.Settings) {
+			s.Mechanism, s.Contribution = "auto", planner.FixedContribution
+		})
+		for _, bar := range planner.Errors(p.Plan, nil) {
+			if !strings.Contains(bar.String(), want) {
+				t.Errorf("%s: %s, want %q", sql, bar, want)
 			}
 		}
 	}

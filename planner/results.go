@@ -185,7 +185,7 @@ func (o *output) bar() ErrorBar {
 // after, of a sum, a moment or a rank. It is one of the clamped values.
 func (o *output) clampedTo() (bounds string) {
 	for _, t := range o.cutTerms() {
-		bounds = both(bounds, o.boundsOf(t))
+		bounds = both(bounds, o.boundsOf(t)+t.computedOf())
 	}
 	return bounds
 }

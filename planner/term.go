@@ -19,7 +19,12 @@ type term struct {
 	values lattice
 	wide   bool // a number that is computed of the integers needs int8
 	inside bool // no value is beyond the bounds
+	// of are the columns that the values are computed of, each clamped to its own bounds; none where the values are those of a column.
+	of []brought
 }
+
+// A brought is a column of which no value beyond its bounds is used.
+type brought struct{ column, bounds string }
 
 // equal reports whether two terms are the same values within the same bounds.
 func (t term) equal(o term) bool {
@@ -87,6 +92,26 @@ func (t term) everyValue() bool {
 // bounds writes the bounds of the values.
 func (t term) bounds() string {
 	return "[" + t.limitText(t.values.low) + ", " + t.limitText(t.values.high) + "]"
+}
+
+// computedOf says of which columns the values are computed, where each is clamped by itself.
+func (t term) computedOf() (said string) {
+	for i, c := range t.of {
+		said += []string{", computed of ", " and "}[min(i, 1)] + c.column + " in " + c.bounds
+	}
+	return said
+}
+
+// beyond names the values that are clamped: those of the columns that the values are computed of, and the values themselves unless
+// arithmetic of clamped columns leaves none of them beyond.
+func (t term) beyond() (names []string) {
+	if t.of == nil || !scalar.Computed(t.arg) {
+		names = append(names, describe(t.arg)+" beyond "+t.bounds())
+	}
+	for _, c := range t.of {
+		names = append(names, c.column+" beyond "+c.bounds)
+	}
+	return names
 }
 
 // declared says which bounds of the policy there are for what the values are computed of, beside those of columns.
