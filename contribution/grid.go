@@ -12,8 +12,8 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// Exponents of two: of the largest limit for a count of rows and for a sum that is grouped, and of the largest limit that any grid
-// can have, as for a sum that is not grouped.
+// Exponents of two: of the largest limit for a count of rows and for a sum that is grouped (but of large values), and of the largest
+// limit that any grid can have, as for a sum that is not grouped.
 const (
 	CountBits      = 30
 	GroupedSumBits = 42

@@ -35,7 +35,7 @@ const (
 	// about 2³⁰ steps.
 	floatBits = 30
 	// freeDigits are the decimals kept of numeric values without a known scale, and maxDigits those of others,
-	// at most; fewer where the bounds of one row would be above the largest limit of a sum in groups.
+	// at most; fewer if the bounds of one row are so large that hardly more than ten would fit into a sum in groups.
 	freeDigits = 6
 	maxDigits  = 12
 	// floatDigits are those shown of floating-point values.

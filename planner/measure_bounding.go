@@ -16,6 +16,8 @@ const (
 	sumFraction   = 14
 	choiceBits    = 62 // of the sensitivity of a score
 	groupedBits   = contribution.GroupedSumBits
+	roomBits      = 10 // a thousand rows of the largest value are within the largest limit in groups, if that is
+	mostBits      = 46 // at most 2^46: with sumFraction and the bit of what is saturated it is within an int64
 	totalBits     = 56
 )
 
@@ -178,7 +180,8 @@ func (m *Measure) top(s *statistic) int64 {
 	case s.counts():
 		return 1 << contribution.CountBits
 	case m.keyed || m.weighting.byLevels():
-		return 1 << groupedBits
+		one := s.statisticForm.(normForm).adds(1)
+		return 1 << min(max(groupedBits, one.BitLen()+roomBits), mostBits)
 	}
 	return 1 << totalBits
 }

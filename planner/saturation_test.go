@@ -56,7 +56,7 @@ func TestSaturatedMomentsDoNotCount(t *testing.T) {
 			for _, m := range p.Blocks[0].Sets[0].Measures {
 				moments++
 				for i, n := range m.Norms {
-					if last, most := n.Grid.Limit(n.Grid.Len()-1), []float64{1_000_000, 1 << 43, 1 << 43}[i]; last >= most {
+					if last, most := n.Grid.Limit(n.Grid.Len()-1), []float64{1_000_000, 1 << 47, 1 << 47}[i]; last >= most {
 						t.Errorf("%s: norm %d has the limit %v, and is saturated at %v", sql, i, last, most)
 					}
 				}
@@ -65,6 +65,19 @@ func TestSaturatedMomentsDoNotCount(t *testing.T) {
 	}
 	if moments != 10 {
 		t.Errorf("%d measures", moments)
+	}
+}
+
+// TestRoomForRows holds that more than ten rows of the largest value are within the largest limit of a sum in groups: a unit beyond it is
+// cut whatever limit is chosen.
+func TestRoomForRows(t *testing.T) {
+	for sum, most := range map[string]float64{"cost": 2e6, "cost * cost": 4e12, "cost * steps": 2e11, "cost * tip": 1.98e10} {
+		p := specializeWith(t, unlimitedClinic(t), "SELECT diagnosis, sum("+sum+") FROM visits GROUP BY 1",
+			func(s *planner.Settings) { s.Contribution = planner.ChosenContribution })
+		n := p.Blocks[0].Sets[0].Measures[0].Norms[0]
+		if last := n.Grid.Limit(n.Grid.Len() - 1); last < 10*most {
+			t.Errorf("the largest limit of sum(%s) is %v, one row adds up to %v", sum, last, most)
+		}
 	}
 }
 
