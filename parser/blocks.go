@@ -6,6 +6,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
 	"dpproxy/pgerr"
 )
 
@@ -58,7 +59,7 @@ type level struct {
 // An analysis finds the release blocks of one statement.
 type analysis struct {
 	l         *locator
-	cat       Names
+	cat       ast.Names
 	levels    queries
 	found     []*candidate
 	bodies    []*pg.CommonTableExpr // CTEs whose queries read protected rows
@@ -85,7 +86,7 @@ type analysis struct {
 	modifies bool
 }
 
-func newAnalysis(l *locator, cat Names) *analysis {
+func newAnalysis(l *locator, cat ast.Names) *analysis {
 	return &analysis{
 		l: l, cat: cat, levels: queries{}, cteRefs: map[*pg.RangeVar]*cte{},
 	}
@@ -186,7 +187,7 @@ func (a *analysis) setOperation(sel *pg.SelectStmt, s *scope) result {
 // are output columns.
 func (a *analysis) tail(sel *pg.SelectStmt, s *scope) {
 	for _, n := range sel.SortClause {
-		if _, bare := columnName(n.GetSortBy().GetNode()); !bare {
+		if _, bare := pgtree.ColumnName(n.GetSortBy().GetNode()); !bare {
 			a.expr(n, s)
 		}
 	}
@@ -194,8 +195,8 @@ func (a *analysis) tail(sel *pg.SelectStmt, s *scope) {
 }
 
 func (a *analysis) limits(sel *pg.SelectStmt, s *scope) {
-	visitNode(sel.LimitOffset, func(n *pg.Node) { a.expr(n, s) })
-	visitNode(sel.LimitCount, func(n *pg.Node) { a.expr(n, s) })
+	pgtree.Visit(sel.LimitOffset, func(n *pg.Node) { a.expr(n, s) })
+	pgtree.Visit(sel.LimitCount, func(n *pg.Node) { a.expr(n, s) })
 }
 
 // plain analyses a SELECT that is no set operation.
@@ -288,11 +289,11 @@ func (a *analysis) block(sel *pg.SelectStmt, s *scope, groups grouping, outputs 
 func (a *analysis) above(sel *pg.SelectStmt, s *scope, outputs []string, groups ...*pg.Node) {
 	for _, n := range sel.TargetList {
 		t := n.GetResTarget()
-		if s.block && isStar(t.GetVal()) {
+		if s.block && pgtree.IsStar(t.GetVal()) {
 			a.refuse(pgerr.New(pgerr.NotAllowed, "* cannot be used where protected rows are grouped or aggregated").
 				At(a.pos(t.Location)).WithHint("Name the grouping columns."))
 		}
-		if !slices.Contains(groups, t.GetVal()) || !holds(isSubLink, t.GetVal()) {
+		if !slices.Contains(groups, t.GetVal()) || !pgtree.Holds(isSubLink, t.GetVal()) {
 			a.exprs([]*pg.Node{t.GetVal()}, s)
 		}
 	}
@@ -312,15 +313,15 @@ func isOutput(n *pg.Node, outputs []string) bool {
 	if by := n.GetSortBy(); by != nil {
 		n = by.Node
 	}
-	name, bare := columnName(n)
+	name, bare := pgtree.ColumnName(n)
 	return bare && slices.Contains(outputs, name)
 }
 
 func outputNames(sel *pg.SelectStmt) []string {
 	names := make([]string, 0, len(sel.TargetList))
 	for _, n := range sel.TargetList {
-		if t := n.GetResTarget(); t != nil && !isStar(t.Val) {
-			name, _ := outputName(t)
+		if t := n.GetResTarget(); t != nil && !pgtree.IsStar(t.Val) {
+			name, _ := pgtree.OutputName(t)
 			names = append(names, name)
 		}
 	}
@@ -328,7 +329,7 @@ func outputNames(sel *pg.SelectStmt) []string {
 }
 
 func (a *analysis) exprs(list []*pg.Node, s *scope) {
-	visitNodes(list, func(n *pg.Node) { a.expr(n, s) })
+	pgtree.VisitAll(list, func(n *pg.Node) { a.expr(n, s) })
 }
 
 // expr looks for sub-selects and for references that leave their query.
@@ -338,20 +339,20 @@ func (a *analysis) expr(n *pg.Node, s *scope) {
 		a.reference(x.ColumnRef)
 		s.refer(x.ColumnRef, a.pos(x.ColumnRef.Location))
 	case *pg.Node_SubLink:
-		visitNode(x.SubLink.Testexpr, func(n *pg.Node) { a.expr(n, s) })
+		pgtree.Visit(x.SubLink.Testexpr, func(n *pg.Node) { a.expr(n, s) })
 		a.subquery(x.SubLink.Subselect.GetSelectStmt(), s)
 	case *pg.Node_SelectStmt:
 		a.subquery(x.SelectStmt, s)
 	default:
 		sorter{a}.noteOrders(n, s)
-		if f := n.GetFuncCall(); f != nil && callsWeight(f) && !isAggregate(n) && a.inside == 0 && a.unweighable == nil {
+		if f := n.GetFuncCall(); f != nil && pgtree.CallsWeight(f) && !pgtree.IsAggregate(n) && a.inside == 0 && a.unweighable == nil {
 			a.unweighable = f
 		}
-		if s.block && isAggregate(n) {
+		if s.block && pgtree.IsAggregate(n) {
 			a.inside++
 			defer func() { a.inside-- }()
 		}
-		children(n, func(n *pg.Node) { a.expr(n, s) })
+		pgtree.Children(n, func(n *pg.Node) { a.expr(n, s) })
 		if refused := (valuer{a, s}).report(n); refused != nil {
 			a.refuse(refused)
 		}
@@ -390,16 +391,16 @@ func (a *analysis) columns(sel *pg.SelectStmt, s *scope) (out []column, known bo
 		if t == nil {
 			return out, false
 		}
-		if !isStar(t.Val) {
-			name, ok := outputName(t)
+		if !pgtree.IsStar(t.Val) {
+			name, ok := pgtree.OutputName(t)
 			out = append(out, column{
-				name: name, titled: titles(t), unit: s.isUnit(t.Val), keys: s.keysOf(t.Val), refers: s.refersTo(t.Val),
+				name: name, titled: pgtree.Titles(t), unit: s.isUnit(t.Val), keys: s.keysOf(t.Val), refers: s.refersTo(t.Val),
 				lacking: s.lacks(t.Val), value: valuer{a, s}.of(t.Val),
 			})
 			known = known && ok
 			continue
 		}
-		names, _ := stringsOf(t.Val.GetColumnRef().GetFields())
+		names, _ := pgtree.Strings(t.Val.GetColumnRef().GetFields())
 		for i, it := range s.items {
 			if len(names) > 0 && s.named("", names[len(names)-1]) != i {
 				continue

@@ -3,6 +3,7 @@ package parser
 import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"dpproxy/parser/pgtree"
 	"dpproxy/pgerr"
 )
 
@@ -73,7 +74,7 @@ func (s *classification) view(v *pg.ViewStmt) {
 func executed(stmt *pg.Node) (query *pg.Node, form Form, ok bool) {
 	switch x := stmt.GetNode().(type) {
 	case *pg.Node_SelectStmt:
-		if intoClause(x.SelectStmt) != nil {
+		if pgtree.IntoClause(x.SelectStmt) != nil {
 			return stmt, Utility, true
 		}
 		return stmt, Query, true
@@ -134,8 +135,8 @@ func (s *classification) run(query *pg.Node, form Form) {
 // locate finds the query inside the statement, and INTO.
 func (s *classification) locate(query *pg.Node) {
 	s.l.query = s.l.inner(s.stmt)
-	if sel := query.GetSelectStmt(); sel != nil && intoClause(sel) != nil {
-		s.l.target = s.l.into(intoClause(sel))
+	if sel := query.GetSelectStmt(); sel != nil && pgtree.IntoClause(sel) != nil {
+		s.l.target = s.l.into(pgtree.IntoClause(sel))
 	}
 	if s.l.origin == nil {
 		s.st.Inner, s.st.into = s.l.query, s.l.target
@@ -225,13 +226,13 @@ func (s *classification) explain(e *pg.ExplainStmt) {
 	s.locate(query)
 	s.analyse(query, Utility)
 	before := priors(s.analysis, s.st.Text, query)
-	if !measures(e) {
+	if !pgtree.Executes(e) {
 		defer s.stage(before, Explain)
 	}
 	if s.st.Class != Relay || len(s.found) == 0 {
 		return
 	}
-	if measures(e) {
+	if pgtree.Executes(e) {
 		s.st.refuse(pgerr.New(pgerr.NotAllowed, "EXPLAIN ANALYZE of protected data is not allowed").At(s.st.Inner.Start).
 			WithHint("Use EXPLAIN without ANALYZE: it shows the privacy plan and its cost."))
 		return

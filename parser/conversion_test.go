@@ -10,6 +10,7 @@ import (
 
 	"dpproxy/parser"
 	"dpproxy/parser/ast"
+	"dpproxy/parser/parsertest"
 )
 
 // TestConversion: the tree of a block, printed, means what the client wrote. Both
@@ -21,11 +22,11 @@ func TestConversion(t *testing.T) {
 		if strings.HasPrefix(sql, "--") {
 			continue
 		}
-		script, err := parser.Parse(sql, clinic)
+		script, err := parser.Parse(sql, parsertest.Clinic)
 		if err != nil {
 			t.Fatal(err)
 		}
-		cores, err := parser.Cores(sql, clinic)
+		cores, err := parser.Cores(sql, parsertest.Clinic)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
 	"dpproxy/pgerr"
 )
 
@@ -80,7 +81,7 @@ func convert(a *analysis, c *candidate, m *matcher) *ast.Block {
 // Postgres takes a column that depends on a grouped key.
 func (v *conversion) strays(m *matcher) {
 	if m.stray != nil {
-		names, _ := stringsOf(m.stray.Fields)
+		names, _ := pgtree.Strings(m.stray.Fields)
 		name := "*"
 		if len(names) > 0 {
 			name = names[len(names)-1]

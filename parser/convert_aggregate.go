@@ -4,6 +4,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
 	"dpproxy/pgerr"
 )
 
@@ -13,17 +14,17 @@ const otherAggregate = "Use an aggregate of Postgres itself without this clause,
 func (v exprConverter) aggregate(n *pg.Node) *ast.Aggregate {
 	f := n.GetFuncCall()
 	if f == nil {
-		v.forbid(firstLocation(n), "an SQL/JSON aggregate", otherAggregate)
+		v.forbid(pgtree.FirstLocation(n), "an SQL/JSON aggregate", otherAggregate)
 		return &ast.Aggregate{}
 	}
 	switch {
-	case isReport(f):
+	case pgtree.IsReport(f):
 		return v.report(f)
-	case isWeight(f):
+	case pgtree.IsWeight(f):
 		return v.weighed(f)
 	}
 	row := exprConverter{v.queryConverter, false}
-	schema, name := callee(f)
+	schema, name := pgtree.Callee(f)
 	out := &ast.Aggregate{Func: name, Star: f.AggStar, Distinct: f.AggDistinct, At: v.a.pos(f.Location)}
 	switch {
 	case schema != "" && schema != "pg_catalog":
@@ -64,7 +65,7 @@ func (l *level) owns(aggregate *pg.Node) bool {
 		ref := n.GetColumnRef()
 		return n.GetSubLink() != nil || ref != nil && l.scope.reach(ref) != 0
 	}
-	return !holds(foreign, aggregate)
+	return !pgtree.Holds(foreign, aggregate)
 }
 
 // within converts WITHIN GROUP (ORDER BY x [DESC]).
@@ -82,11 +83,11 @@ func (v exprConverter) within(f *pg.FuncCall) (x ast.Expr, descending bool) {
 // report converts a call that asks for the error of an aggregate.
 func (v exprConverter) report(f *pg.FuncCall) *ast.Aggregate {
 	out := v.aggregate(f.Args[0])
-	_, name := callee(f)
+	_, name := pgtree.Callee(f)
 	switch {
 	case out.Report != "":
 		v.forbid(f.Location, "the error of an error", "Write dp."+name+"(count(*)).")
-	case len(f.Args) > 2 || len(f.Args) == 2 && !reports[name]:
+	case len(f.Args) > 2 || len(f.Args) == 2 && !pgtree.Reports[name]:
 		v.forbid(f.Location, "dp."+name+" with these arguments", "Write dp."+name+"(count(*)).")
 	case len(f.Args) == 2:
 		out.Level = v.expr(f.Args[1])
@@ -116,11 +117,11 @@ func (v exprConverter) weighed(f *pg.FuncCall) *ast.Aggregate {
 	switch call := inner.GetFuncCall(); {
 	case v.level != nil:
 		v.forbid(f.Location, "dp.weight below the aggregate that is released", "Weigh the aggregates of the query around it.")
-	case call != nil && isWeight(call):
+	case call != nil && pgtree.IsWeight(call):
 		v.forbid(f.Location, "the weight of a weight", weighLikeThis)
-	case call != nil && isReport(call):
+	case call != nil && pgtree.IsReport(call):
 		v.forbid(f.Location, "the weight of an error", "Weigh the aggregate: dp.error(dp.weight(count(*), 3)).")
-	case !isPlainWeight(f):
+	case !pgtree.IsPlainWeight(f):
 		v.forbid(f.Location, "dp.weight with these arguments", weighLikeThis)
 	}
 	return v.aggregate(inner)

@@ -6,6 +6,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
 )
 
 // A query that runs for each row around it, as LATERAL or as a value, and that is tied to the row by equalities of which one is of
@@ -80,10 +81,10 @@ func (e *each) qualifier(ref *pg.ColumnRef) string {
 // value converts a sub-select of one value that is an aggregate of rows of the unit of each row, or of the first of them; nil if it
 // is none.
 func (e *each) value(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt) ast.Expr {
-	if v.grouped || !e.open || len(sel.GetTargetList()) != 1 || isStar(sel.TargetList[0].GetResTarget().GetVal()) {
+	if v.grouped || !e.open || len(sel.GetTargetList()) != 1 || pgtree.IsStar(sel.TargetList[0].GetResTarget().GetVal()) {
 		return nil
 	}
-	key, _, _ := canonical(&pg.Node{Node: &pg.Node_SubLink{SubLink: s}})
+	key, _, _ := pgtree.Canonical(&pg.Node{Node: &pg.Node_SubLink{SubLink: s}})
 	if known := e.values[string(key)]; known != nil {
 		return known()
 	}
@@ -94,7 +95,7 @@ func (e *each) value(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt) ast.Exp
 	q := joinQuery(v, sel, c, s.Location)
 	target := sel.TargetList[0].GetResTarget().GetVal()
 	made := func() ast.Expr { return q.column(q.name, len(q.ties)) }
-	switch n, _ := position(sel.LimitCount); {
+	switch n, _ := pgtree.Position(sel.LimitCount); {
 	case v.a.levels.oneGroup(sel, c.own):
 		of := q.groups(sel, q.name)
 		made = func() ast.Expr { return of(target) }
@@ -102,7 +103,7 @@ func (e *each) value(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt) ast.Exp
 		q.all(sel)
 		q.out.Targets[0].Name = q.field(len(q.ties))
 	case n == 1 && v.a.levels.ownRows(sel, c.own) && (!c.keyed || ofKey(sel)):
-		name, _ := outputName(sel.TargetList[0].GetResTarget())
+		name, _ := pgtree.OutputName(sel.TargetList[0].GetResTarget())
 		q.first(sel, n)
 		if value := &q.out.Targets[0]; value.X == nil {
 			value.X = &ast.Column{Qualifier: q.name, Name: name, At: q.at}
@@ -150,8 +151,8 @@ func (e *each) lateral(v *queryConverter, left ast.From, j *pg.JoinExpr) *ast.Jo
 		out.Kind = ast.Left
 	}
 	names := columnNames(s.Alias.GetColnames())
-	switch n, limited := position(sel.LimitCount); {
-	case v.a.levels.oneGroup(sel, c.own) && !e.nullable && (j.Quals == nil || isTrue(j.Quals)): // each has its row
+	switch n, limited := pgtree.Position(sel.LimitCount); {
+	case v.a.levels.oneGroup(sel, c.own) && !e.nullable && (j.Quals == nil || pgtree.IsTrue(j.Quals)): // each has its row
 		out.Kind = ast.Left
 		e.compute(place, sel, q.groups(sel, alias))
 		names = nil
@@ -166,7 +167,7 @@ func (e *each) lateral(v *queryConverter, left ast.From, j *pg.JoinExpr) *ast.Jo
 	}
 	out.Right = q.item(alias, names)
 	on := q.conditions(alias)
-	if j.Quals != nil && !isTrue(j.Quals) {
+	if j.Quals != nil && !pgtree.IsTrue(j.Quals) {
 		on = append(on, row.expr(j.Quals))
 	}
 	out.On = allTrue(on...)
@@ -178,7 +179,7 @@ func ofKey(sel *pg.SelectStmt) bool {
 	if sel.LimitCount == nil {
 		return len(sel.GroupClause) > 0
 	}
-	n, _ := position(sel.LimitCount)
+	n, _ := pgtree.Position(sel.LimitCount)
 	skipped, _ := skippedRows(sel)
 	return n == 1 && skipped == 0 && len(sel.GroupClause) == 0 && sel.LimitOption != pg.LimitOption_LIMIT_OPTION_WITH_TIES
 }
@@ -275,7 +276,7 @@ func (q *joinedQuery) groups(sel *pg.SelectStmt, alias string) (of func(*pg.Node
 		v := *q.around.queryConverter
 		v.aggregated = func(n *pg.Node) ast.Expr {
 			x := q.column(alias, columns[n])
-			if _, name := callee(n.GetFuncCall()); name == "count" || name == "regr_count" {
+			if _, name := pgtree.Callee(n.GetFuncCall()); name == "count" || name == "regr_count" {
 				return &ast.Func{Name: "coalesce", Args: []ast.Expr{x, q.number(0)}, At: q.at}
 			}
 			return x
@@ -287,7 +288,7 @@ func (q *joinedQuery) groups(sel *pg.SelectStmt, alias string) (of func(*pg.Node
 // grouping groups its rows by the ties.
 func (q *joinedQuery) grouping(sel *pg.SelectStmt) {
 	q.out = &ast.Select{From: q.from(sel), Tied: true, At: q.at}
-	if where := allOf(q.rest...); where != nil {
+	if where := pgtree.AllOf(q.rest...); where != nil {
 		q.out.Where = exprConverter{q.queryConverter, false}.expr(where)
 	}
 	q.out.Groups = q.inner()
@@ -302,17 +303,17 @@ func (q *joinedQuery) number(n int) ast.Expr {
 func everyAggregate(n *pg.Node, visit func(*pg.Node)) {
 	switch {
 	case n.GetSelectStmt() != nil:
-	case isAggregate(n):
+	case pgtree.IsAggregate(n):
 		visit(n)
 	default:
-		children(n, func(n *pg.Node) { everyAggregate(n, visit) })
+		pgtree.Children(n, func(n *pg.Node) { everyAggregate(n, visit) })
 	}
 }
 
 // all has all rows, or groups, with the columns of the ties behind those of the client.
 func (q *joinedQuery) all(sel *pg.SelectStmt) {
 	q.out = q.query(&pg.SelectStmt{
-		TargetList: sel.TargetList, DistinctClause: sel.DistinctClause, FromClause: sel.FromClause, WhereClause: allOf(q.rest...),
+		TargetList: sel.TargetList, DistinctClause: sel.DistinctClause, FromClause: sel.FromClause, WhereClause: pgtree.AllOf(q.rest...),
 		GroupClause: sel.GroupClause, HavingClause: sel.HavingClause, GroupDistinct: sel.GroupDistinct,
 	}, selectLocation(sel))
 	q.out.Tied = true

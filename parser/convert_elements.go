@@ -6,6 +6,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
 )
 
 // elementsAlias is the name of unnest of a column that stands among the targets of a SELECT.
@@ -60,8 +61,8 @@ func (v *queryConverter) selectedElements(from ast.From, list []*pg.Node) ast.Fr
 func selected(sel *pg.SelectStmt) (list []*pg.Node) {
 	for _, n := range sel.TargetList {
 		x, window := n.GetResTarget().GetVal(), false
-		everyNode(x, func(m *pg.Node) { window = window || isWindowCall(m) })
-		if window || isDistinctOn(sel) {
+		pgtree.Every(x, func(m *pg.Node) { window = window || pgtree.IsWindowCall(m) })
+		if window || pgtree.IsDistinctOn(sel) {
 			return nil
 		}
 		list = append(list, x)

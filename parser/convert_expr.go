@@ -9,6 +9,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
 )
 
 // operators are those that a block may use; each must be that of pg_catalog.
@@ -47,7 +48,7 @@ func (v exprConverter) expr(n *pg.Node) ast.Expr {
 	case *pg.Node_CoalesceExpr:
 		return v.syntaxCall("coalesce", x.CoalesceExpr.Args, x.CoalesceExpr.Location)
 	case *pg.Node_MinMaxExpr:
-		return v.syntaxCall(keywordName(n), x.MinMaxExpr.Args, x.MinMaxExpr.Location)
+		return v.syntaxCall(pgtree.KeywordName(n), x.MinMaxExpr.Args, x.MinMaxExpr.Location)
 	case *pg.Node_SqlvalueFunction:
 		return v.valueFunction(x.SqlvalueFunction)
 	case *pg.Node_CaseExpr:
@@ -62,7 +63,7 @@ func (v exprConverter) expr(n *pg.Node) ast.Expr {
 
 // other names a construct that is not on the list.
 func (v exprConverter) other(n *pg.Node) ast.Expr {
-	at := firstLocation(n)
+	at := pgtree.FirstLocation(n)
 	switch x := n.GetNode().(type) {
 	case *pg.Node_CollateClause:
 		v.forbid(x.CollateClause.Location, "COLLATE",
@@ -80,7 +81,7 @@ func (v exprConverter) other(n *pg.Node) ast.Expr {
 }
 
 func (v exprConverter) column(ref *pg.ColumnRef) ast.Expr {
-	names, plain := stringsOf(ref.Fields)
+	names, plain := pgtree.Strings(ref.Fields)
 	if !plain {
 		return v.notAllowed(ref.Location, "a whole row")
 	}
@@ -135,7 +136,7 @@ func (v exprConverter) cast(c *pg.TypeCast) ast.Expr {
 }
 
 func typeName(t *pg.TypeName) (ast.TypeName, bool) {
-	names, plain := stringsOf(t.GetNames())
+	names, plain := pgtree.Strings(t.GetNames())
 	if !plain || len(names) == 0 || len(names) > 2 || t.Setof || t.PctType || len(t.ArrayBounds) > 1 {
 		return ast.TypeName{}, false
 	}
@@ -144,7 +145,7 @@ func typeName(t *pg.TypeName) (ast.TypeName, bool) {
 		out.Schema = names[0]
 	}
 	for _, m := range t.Typmods {
-		i, ok := position(m)
+		i, ok := pgtree.Position(m)
 		if !ok {
 			return ast.TypeName{}, false
 		}
@@ -180,26 +181,13 @@ func (v exprConverter) operation(e *pg.A_Expr) ast.Expr {
 	}
 }
 
-// operatorName is the symbol of an operator, "" if it is of a schema other than pg_catalog.
-func operatorName(e *pg.A_Expr) string {
-	names, _ := stringsOf(e.Name)
-	return symbol(names)
-}
-
-func symbol(names []string) string {
-	if len(names) == 1 || len(names) == 2 && names[0] == "pg_catalog" {
-		return names[len(names)-1]
-	}
-	return ""
-}
-
 // listed refuses an operator that is not on the list.
 func (v exprConverter) listed(e *pg.A_Expr) (name string, ok bool) {
-	name = operatorName(e)
+	name = pgtree.OperatorName(e)
 	if slices.Contains(operators, name) {
 		return name, true
 	}
-	names, _ := stringsOf(e.Name)
+	names, _ := pgtree.Strings(e.Name)
 	v.forbid(e.Location, "operator "+strings.Join(names, "."), "These can: "+strings.Join(operators[:13], " ")+" LIKE ILIKE IN BETWEEN IS.")
 	return "", false
 }
@@ -287,17 +275,17 @@ func (v exprConverter) exprs(list []*pg.Node) []ast.Expr {
 }
 
 func (v exprConverter) call(n *pg.Node, f *pg.FuncCall) ast.Expr {
-	schema, name := callee(f)
+	schema, name := pgtree.Callee(f)
 	switch {
 	case f == v.moved: // nil is none: f is a call
 		return v.movedTo
-	case isAggregate(n) && v.aggregated != nil:
+	case pgtree.IsAggregate(n) && v.aggregated != nil:
 		return v.aggregated(n)
-	case isAggregate(n) && v.grouped:
+	case pgtree.IsAggregate(n) && v.grouped:
 		return v.aggregate(n)
-	case isAggregate(n):
+	case pgtree.IsAggregate(n):
 		return v.notAllowed(f.Location, "an aggregate inside another clause or aggregate")
-	case callsWeight(f):
+	case pgtree.CallsWeight(f):
 		v.forbid(f.Location, "dp.weight of what is no aggregate", weighLikeThis)
 		return nil
 	case f.Over != nil:
@@ -330,7 +318,7 @@ func (v exprConverter) syntaxCall(name string, args []*pg.Node, location int32) 
 }
 
 func (v exprConverter) valueFunction(f *pg.SQLValueFunction) ast.Expr {
-	name := valueFunctionName(f.Op)
+	name := pgtree.ValueFunctionName(f.Op)
 	if strings.HasSuffix(f.Op.String(), "_N") {
 		name += "(" + strconv.Itoa(int(f.Typmod)) + ")"
 	}

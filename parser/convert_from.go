@@ -6,6 +6,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
 )
 
 // from converts FROM of the level.
@@ -52,7 +53,7 @@ func fromPosition(f ast.From) int {
 
 func (v *queryConverter) fromItem(n *pg.Node) ast.From {
 	if v.a.tables++; v.a.tables > maxTables {
-		v.tooLarge(firstLocation(n))
+		v.tooLarge(pgtree.FirstLocation(n))
 		return nil
 	}
 	const rewrite = "Write tables and sub-selects in FROM of the aggregate."
@@ -68,7 +69,7 @@ func (v *queryConverter) fromItem(n *pg.Node) ast.From {
 	case *pg.Node_RangeTableSample:
 		v.forbid(x.RangeTableSample.Location, "TABLESAMPLE", "Leave it out: the answer is for all rows.")
 	default:
-		v.forbid(firstLocation(n), "this item of FROM", rewrite)
+		v.forbid(pgtree.FirstLocation(n), "this item of FROM", rewrite)
 	}
 	return nil
 }
@@ -98,7 +99,7 @@ func namedAnew(names, own []string) []string {
 
 // columnNames returns a list of column aliases, nil if there is none.
 func columnNames(list []*pg.Node) []string {
-	names, _ := stringsOf(list)
+	names, _ := pgtree.Strings(list)
 	if len(names) == 0 {
 		return nil
 	}
@@ -163,7 +164,7 @@ func itemLocation(n *pg.Node) int32 {
 	case *pg.Node_JoinExpr:
 		return itemLocation(x.JoinExpr.Larg)
 	}
-	return firstLocation(n)
+	return pgtree.FirstLocation(n)
 }
 
 func (v *queryConverter) join(j *pg.JoinExpr) ast.From {

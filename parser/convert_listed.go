@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
 )
 
 // maxDistinct bounds the texts that are told apart as they are written: of longer ones comparisons do not
@@ -195,7 +196,7 @@ func constantRows(sel *pg.SelectStmt) (values *pg.SelectStmt, names []string) {
 	if len(sel.GetValuesLists()) > 0 {
 		return sel, nil
 	}
-	if len(sel.GetFromClause()) != 1 || len(sel.TargetList) != 1 || !isStar(sel.TargetList[0].GetResTarget().GetVal()) ||
+	if len(sel.GetFromClause()) != 1 || len(sel.TargetList) != 1 || !pgtree.IsStar(sel.TargetList[0].GetResTarget().GetVal()) ||
 		len(sel.TargetList[0].GetResTarget().GetVal().GetColumnRef().GetFields()) != 1 {
 		return nil, nil
 	}
@@ -217,7 +218,7 @@ func (v *queryConverter) series(f *pg.RangeFunction) ast.From {
 			call = items[0].GetFuncCall()
 		}
 	}
-	at := firstLocation(f.GetFunctions()[0])
+	at := pgtree.FirstLocation(f.GetFunctions()[0])
 	name := listFunction(call)
 	if column := arrayColumn(call); column != nil && !f.Ordinality && !f.IsRowsfrom && len(f.Coldeflist) == 0 {
 		return v.elements(call, f.Alias)
@@ -239,7 +240,7 @@ func listFunction(call *pg.FuncCall) string {
 	if call == nil || call.FuncVariadic || call.AggDistinct || call.AggStar || call.Over != nil {
 		return ""
 	}
-	schema, name := callee(call)
+	schema, name := pgtree.Callee(call)
 	switch {
 	case schema != "" && schema != "pg_catalog":
 	case name == "generate_series", name == "unnest" && len(call.Args) == 1:
@@ -265,7 +266,7 @@ func (v *queryConverter) listOf(call *pg.FuncCall, name string) ast.List {
 func (v *queryConverter) selectedSeries(targets []*pg.Node) ast.From {
 	var calls []*pg.FuncCall
 	for _, n := range targets {
-		everyNode(n.GetResTarget().GetVal(), func(m *pg.Node) {
+		pgtree.Every(n.GetResTarget().GetVal(), func(m *pg.Node) {
 			if listFunction(m.GetFuncCall()) != "" {
 				calls = append(calls, m.GetFuncCall())
 			}
@@ -305,14 +306,14 @@ func (v *queryConverter) recursion(with *cte, alias string, names []string, loca
 		Query: "WITH RECURSIVE " + text + " SELECT * FROM " + name,
 		Like:  exprConverter{v, false}.expr(first.TargetList[0].GetResTarget().GetVal()),
 	}
-	list.Name, _ = outputName(first.TargetList[0].GetResTarget())
+	list.Name, _ = pgtree.OutputName(first.TargetList[0].GetResTarget())
 	return v.listed([]ast.List{list}, alias, names, location)
 }
 
 // readsItself reports whether a WITH query names no relation but itself.
 func readsItself(refs map[*pg.RangeVar]*cte, with *cte) bool {
 	itself := true
-	everyNode(with.node.Ctequery, func(n *pg.Node) {
+	pgtree.Every(with.node.Ctequery, func(n *pg.Node) {
 		if r := n.GetRangeVar(); r != nil {
 			itself = itself && refs[r] == with
 		}

@@ -10,6 +10,7 @@ import (
 
 	"dpproxy/parser/ast"
 	"dpproxy/parser/pattern"
+	"dpproxy/parser/pgtree"
 )
 
 // A search is a test for a regular expression: which, whether a text must not match, and whether case matters.
@@ -23,7 +24,7 @@ type search struct {
 
 // searchOf returns the test of text ~ 'literal', !~, ~*, !~*, and [NOT] SIMILAR TO 'literal'.
 func searchOf(e *pg.A_Expr) (s search, ok bool) {
-	name := operatorName(e)
+	name := pgtree.OperatorName(e)
 	pattern := e.Rexpr
 	name, folded := strings.CutSuffix(name, "*")
 	s = search{text: e.Lexpr, not: name == "!~", similar: e.Kind == pg.A_Expr_Kind_AEXPR_SIMILAR, folded: folded}

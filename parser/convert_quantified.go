@@ -7,6 +7,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
 )
 
 // A comparison with all rows of the unit of each row, or with any of them, is one with the least or the greatest of them, where
@@ -42,8 +43,9 @@ func (e *each) quantified(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt, op
 // all converts a comparison with all rows. The left side is written once for each extreme, so that it has no sub-select.
 func (e *each) all(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt, operator string) ast.Expr {
 	names := extremes[operator]
-	if v.grouped || !e.open || names == nil || s.Testexpr.GetRowExpr() != nil || holds(isSubLink, s.Testexpr) ||
-		len(sel.GetTargetList()) != 1 || isStar(sel.TargetList[0].GetResTarget().GetVal()) || aggregates(sel) || sel.LimitCount != nil {
+	if v.grouped || !e.open || names == nil || s.Testexpr.GetRowExpr() != nil || pgtree.Holds(isSubLink, s.Testexpr) ||
+		len(sel.GetTargetList()) != 1 || pgtree.IsStar(sel.TargetList[0].GetResTarget().GetVal()) ||
+		pgtree.IsAggregated(sel) || sel.LimitCount != nil {
 		return nil
 	}
 	c, ok := v.a.levels.correlation(sel, e.scope)
@@ -87,7 +89,7 @@ type condition struct{ exprConverter }
 
 // where converts WHERE.
 func (v condition) where(n *pg.Node) ast.Expr {
-	for _, c := range conjuncts(n) {
+	for _, c := range pgtree.Conjuncts(n) {
 		if s := c.GetSubLink(); s != nil {
 			if v.wanted == nil {
 				v.wanted = map[*pg.SubLink]bool{}
@@ -100,7 +102,7 @@ func (v condition) where(n *pg.Node) ast.Expr {
 
 // rowsLike reports whether a query has protected rows of as many columns as the row value before IN.
 func (v condition) rowsLike(s *pg.SubLink, sel *pg.SelectStmt) bool {
-	star := func(n *pg.Node) bool { return isStar(n.GetResTarget().GetVal()) }
+	star := func(n *pg.Node) bool { return pgtree.IsStar(n.GetResTarget().GetVal()) }
 	level, row := v.a.levels[sel], s.Testexpr.GetRowExpr()
 	return row != nil && level != nil && level.kind == rows && sel.Op <= pg.SetOperation_SETOP_NONE &&
 		len(sel.TargetList) == len(row.Args) && !slices.ContainsFunc(sel.TargetList, star)

@@ -7,6 +7,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
 	"dpproxy/pgerr"
 )
 
@@ -61,7 +62,7 @@ func oneColumn(sel *pg.SelectStmt) bool {
 	for sel.GetLarg() != nil {
 		sel = sel.Larg
 	}
-	return len(sel.GetTargetList()) == 1 && !isStar(sel.TargetList[0].GetResTarget().GetVal())
+	return len(sel.GetTargetList()) == 1 && !pgtree.IsStar(sel.TargetList[0].GetResTarget().GetVal())
 }
 
 // compared converts INTERSECT and EXCEPT of one column: the different values of the left side that are, or are not, among those
@@ -89,7 +90,7 @@ func firstName(sel *pg.SelectStmt) string {
 	for sel.GetLarg() != nil {
 		sel = sel.Larg
 	}
-	name, _ := outputName(sel.TargetList[0].GetResTarget())
+	name, _ := pgtree.OutputName(sel.TargetList[0].GetResTarget())
 	return name
 }
 
@@ -102,7 +103,7 @@ func (v *queryConverter) tail(sel *pg.SelectStmt, location int32) {
 		v.forbid(location, "LIMIT or OFFSET below an aggregate", above)
 	case len(sel.LockingClause) > 0:
 		v.forbid(location, "FOR UPDATE or FOR SHARE", "Leave it out.")
-	case !isDistinctOn(sel) && slices.ContainsFunc(sel.SortClause, computes):
+	case !pgtree.IsDistinctOn(sel) && slices.ContainsFunc(sel.SortClause, computes):
 		v.forbid(location, "ORDER BY an expression below an aggregate", "Leave ORDER BY out: the order means nothing here.")
 	}
 }
@@ -113,7 +114,7 @@ func (v *queryConverter) unlimited(sel *pg.SelectStmt) bool {
 	if sel.LimitCount == nil || sel.LimitCount.GetAConst().GetIsnull() {
 		return true
 	}
-	n, ok := position(sel.LimitCount)
+	n, ok := pgtree.Position(sel.LimitCount)
 	return ok && n >= 1 && sel == v.exists
 }
 
@@ -127,7 +128,7 @@ func (v *queryConverter) fromFirst(offset *pg.Node) bool {
 		v.offsets = append(v.offsets, exprConverter{v, false}.expr(offset))
 		return true
 	}
-	n, ok := position(offset)
+	n, ok := pgtree.Position(offset)
 	return ok && n == 0
 }
 
@@ -135,7 +136,7 @@ func (v *queryConverter) fromFirst(offset *pg.Node) bool {
 // rows themselves: an aggregate groups them, and a function can return several.
 func computes(n *pg.Node) bool {
 	by := n.GetSortBy().GetNode()
-	_, number := position(by)
+	_, number := pgtree.Position(by)
 	return by.GetColumnRef() == nil && !number
 }
 
@@ -148,24 +149,24 @@ func selectLocation(sel *pg.SelectStmt) int32 {
 	case len(sel.GetTargetList()) > 0:
 		return sel.TargetList[0].GetResTarget().GetLocation()
 	case len(sel.GetValuesLists()) > 0:
-		return firstLocation(sel.ValuesLists[0])
+		return pgtree.FirstLocation(sel.ValuesLists[0])
 	}
 	return -1
 }
 
 // query converts a SELECT below the block.
 func (v *queryConverter) query(sel *pg.SelectStmt, location int32) *ast.Select {
-	out := &ast.Select{Distinct: isDistinct(sel), At: v.a.pos(location)}
+	out := &ast.Select{Distinct: pgtree.IsDistinct(sel), At: v.a.pos(location)}
 	out.From = v.from(sel)
 	if len(sel.FromClause) == 0 {
 		out.From = v.selectedSeries(sel.TargetList)
-	} else if !aggregates(sel) {
+	} else if !pgtree.IsAggregated(sel) {
 		out.From = v.selectedElements(out.From, selected(sel))
 	}
 	if sel.WhereClause != nil {
 		out.Where = condition{exprConverter{v, false}}.where(sel.WhereClause)
 	}
-	group := exprConverter{v, aggregates(sel)}
+	group := exprConverter{v, pgtree.IsAggregated(sel)}
 	if group.grouped {
 		out.Groups = v.groups(sel)
 	}
@@ -174,7 +175,7 @@ func (v *queryConverter) query(sel *pg.SelectStmt, location int32) *ast.Select {
 		out.Targets = append(out.Targets, group.target(n.GetResTarget()))
 	}
 	v.windows = nil
-	if isDistinctOn(sel) {
+	if pgtree.IsDistinctOn(sel) {
 		v.first(out, sel, location)
 	}
 	if sel.HavingClause != nil {
@@ -215,8 +216,8 @@ func (v *queryConverter) groups(sel *pg.SelectStmt) []ast.Expr {
 
 func (v exprConverter) target(t *pg.ResTarget) ast.Target {
 	out := ast.Target{At: v.a.pos(t.GetLocation())}
-	if !isStar(t.GetVal()) {
-		name, known := outputName(t)
+	if !pgtree.IsStar(t.GetVal()) {
+		name, known := pgtree.OutputName(t)
 		if !known {
 			v.notYet(t.GetLocation(), "a sub-select of *", "Name its column.")
 		}
@@ -226,7 +227,7 @@ func (v exprConverter) target(t *pg.ResTarget) ast.Target {
 	if v.each.columns != nil {
 		v.notYet(t.Location, "* beside LATERAL", "Name the columns.")
 	}
-	names, _ := stringsOf(t.Val.GetColumnRef().GetFields())
+	names, _ := pgtree.Strings(t.Val.GetColumnRef().GetFields())
 	switch {
 	case t.Val.GetColumnRef() == nil || len(names) > 1:
 		v.notAllowed(t.Location, "* of a value or of a table with its schema")
@@ -239,10 +240,10 @@ func (v exprConverter) target(t *pg.ResTarget) ast.Target {
 // subLink converts a sub-select in an expression.
 func (v exprConverter) subLink(s *pg.SubLink) ast.Expr {
 	sel := s.Subselect.GetSelectStmt()
-	names, _ := stringsOf(s.OperName)
+	names, _ := pgtree.Strings(s.OperName)
 	operator := ""
 	if len(names) > 0 {
-		operator = symbol(names)
+		operator = pgtree.BuiltIn(names)
 	}
 	switch {
 	case s.SubLinkType == pg.SubLinkType_EXISTS_SUBLINK:
@@ -297,7 +298,7 @@ func (v exprConverter) subquery(s *pg.SubLink, sel *pg.SelectStmt) ast.Expr {
 			WithHint("Join with it (GROUP BY the column of the privacy unit), or compute the value first and write it as a literal."))
 		return nil
 	}
-	i := v.a.l.toks.indexAt(v.a.offsetOf(s.Location))
+	i := v.a.l.toks.IndexAt(v.a.offsetOf(s.Location))
 	end := v.a.l.brackets(i)
 	if end < 0 {
 		return v.notAllowed(s.Location, "this sub-select")

@@ -6,6 +6,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
 )
 
 // A windowClause is where window functions of a SELECT find the windows that have a name.
@@ -42,7 +43,7 @@ const (
 // window converts a window function in the SELECT list of a query below the block.
 func (v exprConverter) window(n *pg.Node, f *pg.FuncCall) ast.Expr {
 	clause := v.windows
-	schema, name := callee(f)
+	schema, name := pgtree.Callee(f)
 	switch {
 	case clause == nil:
 		return v.notAllowed(f.Location, "a window function below the aggregate")
@@ -160,7 +161,7 @@ func edge(offset *pg.Node, bits, current, before, behind int) (row int, ok bool)
 	if bits&current != 0 {
 		return 0, true
 	}
-	n, ok := position(offset)
+	n, ok := pgtree.Position(offset)
 	if bits&before != 0 {
 		n = -n
 	}
@@ -170,12 +171,9 @@ func edge(offset *pg.Node, bits, current, before, behind int) (row int, ok bool)
 // maxFrame bounds how far from the current row a frame begins or ends: the work for a row goes with it.
 const maxFrame = 100
 
-// isDistinctOn reports SELECT DISTINCT ON.
-func isDistinctOn(sel *pg.SelectStmt) bool { return len(sel.DistinctClause) > 0 && !isDistinct(sel) }
-
 // first converts DISTINCT ON, and the ORDER BY that says which rows are first.
 func (v *queryConverter) first(out *ast.Select, sel *pg.SelectStmt, location int32) {
-	if aggregates(sel) {
+	if pgtree.IsAggregated(sel) {
 		v.forbid(location, "DISTINCT ON of groups below an aggregate", "Group in a sub-select of its own.")
 		return
 	}
@@ -196,24 +194,24 @@ func (v *queryConverter) first(out *ast.Select, sel *pg.SelectStmt, location int
 // sorted returns the expression that an item of ORDER BY or DISTINCT ON means: that of a target by its position or name, or
 // itself (findTargetlistEntrySQL92 in src/backend/parser/parse_clause.c).
 func (v *queryConverter) sorted(sel *pg.SelectStmt, n *pg.Node) *pg.Node {
-	if i, ok := position(n); ok {
+	if i, ok := pgtree.Position(n); ok {
 		before := sel.TargetList[:min(max(i, 0), len(sel.TargetList))]
-		star := func(t *pg.Node) bool { return isStar(t.GetResTarget().GetVal()) }
+		star := func(t *pg.Node) bool { return pgtree.IsStar(t.GetResTarget().GetVal()) }
 		if i < 1 || i > len(sel.TargetList) || slices.ContainsFunc(before, star) {
 			v.notAllowed(n.GetAConst().GetLocation(), "a position beyond or behind a star")
 			return n
 		}
 		return sel.TargetList[i-1].GetResTarget().GetVal()
 	}
-	name, bare := columnName(n)
+	name, bare := pgtree.ColumnName(n)
 	if !bare {
 		return n
 	}
 	var found *pg.Node
 	for _, t := range sel.TargetList {
 		r := t.GetResTarget()
-		output, known := outputName(r)
-		if isStar(r.GetVal()) || !known || output != name {
+		output, known := pgtree.OutputName(r)
+		if pgtree.IsStar(r.GetVal()) || !known || output != name {
 			continue
 		}
 		if found != nil {

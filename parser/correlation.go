@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/pgtree"
 )
 
 // A queries has the level of each query of a statement.
@@ -28,7 +30,7 @@ func (q queries) correlation(sel *pg.SelectStmt, around *scope) (c correlation, 
 	level := q[sel]
 	if level == nil || around == nil || sel.Op > pg.SetOperation_SETOP_NONE || sel.WithClause != nil || len(sel.ValuesLists) > 0 ||
 		len(sel.FromClause) == 0 || len(sel.LockingClause) > 0 || len(sel.WindowClause) > 0 || !numbersRows(sel) ||
-		holds(isWindowCall, sel.TargetList...) {
+		pgtree.Holds(pgtree.IsWindowCall, sel.TargetList...) {
 		return c, false
 	}
 	c.own = level.scope
@@ -38,7 +40,7 @@ func (q queries) correlation(sel *pg.SelectStmt, around *scope) (c correlation, 
 	}
 	parts := keyParts{}
 	c.keyed = true
-	for _, n := range conjuncts(sel.WhereClause) {
+	for _, n := range pgtree.Conjuncts(sel.WhereClause) {
 		t, ok := q.tieOf(n, c.own)
 		if !ok {
 			c.rest = append(c.rest, n)
@@ -61,7 +63,7 @@ func (q queries) ofUnit(sel *pg.SelectStmt, around *scope) bool {
 // oneGroup reports whether a query has one row of aggregates, whatever its rows are: each aggregate is of its own columns, and all
 // else in its targets is of the query around it.
 func (q queries) oneGroup(sel *pg.SelectStmt, own *scope) bool {
-	if !aggregates(sel) || len(sel.GroupClause) > 0 || sel.HavingClause != nil || len(sel.DistinctClause) > 0 ||
+	if !pgtree.IsAggregated(sel) || len(sel.GroupClause) > 0 || sel.HavingClause != nil || len(sel.DistinctClause) > 0 ||
 		len(sel.SortClause) > 0 || sel.LimitCount != nil {
 		return false
 	}
@@ -71,15 +73,15 @@ func (q queries) oneGroup(sel *pg.SelectStmt, own *scope) bool {
 		switch {
 		case n.GetSelectStmt() != nil:
 			apart = apart && q.reach(own, n) == 0
-		case isAggregate(n):
-			apart = apart && n.GetFuncCall() != nil && !holds(isSubLink, n) && q.within(own, n)
+		case pgtree.IsAggregate(n):
+			apart = apart && n.GetFuncCall() != nil && !pgtree.Holds(isSubLink, n) && q.within(own, n)
 		case n.GetColumnRef() != nil:
 			apart = apart && q.reach(own, n) == only(around)
 		default:
-			children(n, look)
+			pgtree.Children(n, look)
 		}
 	}
-	visitNodes(sel.TargetList, look)
+	pgtree.VisitAll(sel.TargetList, look)
 	return apart
 }
 
@@ -93,13 +95,14 @@ func numbersRows(sel *pg.SelectStmt) bool {
 // same order.
 func (q queries) ownRows(sel *pg.SelectStmt, own *scope) bool {
 	limited := sel.LimitCount != nil
-	if isDistinctOn(sel) || sel.HavingClause != nil && len(sel.GroupClause) == 0 || aggregates(sel) && len(sel.GroupClause) == 0 ||
+	ungrouped := len(sel.GroupClause) == 0 && (sel.HavingClause != nil || pgtree.IsAggregated(sel))
+	if pgtree.IsDistinctOn(sel) || ungrouped ||
 		limited && len(sel.DistinctClause) > 0 || !limited && slices.ContainsFunc(sel.SortClause, computes) {
 		return false
 	}
 	outputs := outputNames(sel)
 	foreign := func(n *pg.Node) bool {
-		_, number := position(n.GetSortBy().GetNode())
+		_, number := pgtree.Position(n.GetSortBy().GetNode())
 		return limited && !number && !isOutput(n, outputs) && !q.within(own, n)
 	}
 	return q.within(own, sel.TargetList...) && !slices.ContainsFunc(sel.SortClause, foreign)
@@ -108,7 +111,7 @@ func (q queries) ownRows(sel *pg.SelectStmt, own *scope) bool {
 // tieOf returns the tie that a condition is.
 func (q queries) tieOf(n *pg.Node, own *scope) (tie, bool) {
 	e := n.GetAExpr()
-	if e.GetKind() != pg.A_Expr_Kind_AEXPR_OP || operatorName(e) != "=" || e.Lexpr == nil {
+	if e.GetKind() != pg.A_Expr_Kind_AEXPR_OP || pgtree.OperatorName(e) != "=" || e.Lexpr == nil {
 		return tie{}, false
 	}
 	left, right := q.reach(own, e.Lexpr), q.reach(own, e.Rexpr)
@@ -143,7 +146,7 @@ func (q queries) reach(own *scope, n *pg.Node) reached { return q.reachFrom(own,
 
 // reachFrom looks at those of an expression of a level that is so many scopes below the query.
 func (q queries) reachFrom(s *scope, below int, n *pg.Node) (r reached) {
-	visitNode(n, func(n *pg.Node) {
+	pgtree.Visit(n, func(n *pg.Node) {
 		switch x := n.Node.(type) {
 		case *pg.Node_ColumnRef:
 			if to := s.reach(x.ColumnRef) - below; to >= -below {
@@ -154,7 +157,7 @@ func (q queries) reachFrom(s *scope, below int, n *pg.Node) (r reached) {
 		case *pg.Node_SelectStmt:
 			r |= q.reachOfQuery(s, below, x.SelectStmt)
 		default:
-			children(n, func(n *pg.Node) { r |= q.reachFrom(s, below, n) })
+			pgtree.Children(n, func(n *pg.Node) { r |= q.reachFrom(s, below, n) })
 		}
 	})
 	return r
@@ -184,7 +187,7 @@ func (q queries) reachOfQuery(s *scope, below int, sel *pg.SelectStmt) (r reache
 		}
 		steps++
 	}
-	reflected(sel.ProtoReflect(), func(n *pg.Node) { r |= q.reachFrom(level.scope, below+steps, n) })
+	pgtree.Others(sel.ProtoReflect(), func(n *pg.Node) { r |= q.reachFrom(level.scope, below+steps, n) })
 	return r
 }
 

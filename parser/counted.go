@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/pgtree"
 )
 
 // The number of units of a private group decides whether it is shown. So a number that follows from the rows of a block alone is about
@@ -26,15 +28,15 @@ func (t tallier) uncounted(sel *pg.SelectStmt) []*candidate {
 	if large(t.valuer, sel.WhereClause) || t.s.block && large(t.valuer, sel.HavingClause) {
 		return nil
 	}
-	holds(func(n *pg.Node) bool {
+	pgtree.Holds(func(n *pg.Node) bool {
 		if t.tallies(n) {
 			for _, c := range t.with(n) {
-				c.counts = append(c.counts, t.pos(firstLocation(n)))
+				c.counts = append(c.counts, t.pos(pgtree.FirstLocation(n)))
 			}
 		}
 		return false
 	}, slices.Concat(sel.TargetList, sel.SortClause, []*pg.Node{sel.HavingClause})...)
-	if !t.s.block && aggregates(sel) && len(sel.GroupClause) == 0 {
+	if !t.s.block && pgtree.IsAggregated(sel) && len(sel.GroupClause) == 0 {
 		return nil // one row
 	}
 	return t.blocks
@@ -50,7 +52,7 @@ func (t tallier) with(n *pg.Node) []*candidate {
 			}
 		}
 	}
-	holds(func(n *pg.Node) bool {
+	pgtree.Holds(func(n *pg.Node) bool {
 		if ref := n.GetColumnRef(); ref != nil {
 			if i, _, ok := t.s.own(ref); ok {
 				add(t.s.items[i].rows)
@@ -76,7 +78,7 @@ func (t tallier) tallies(n *pg.Node) bool {
 	case f.GetOver() != nil:
 		named := slices.ContainsFunc(t.s.windows, func(n *pg.Node) bool { return t.computed(n).further })
 		return !named && !t.any(f.Over.PartitionClause...) && !t.any(f.Over.OrderClause...) && !t.measures(f)
-	case !isAggregate(n), t.s.block:
+	case !pgtree.IsAggregate(n), t.s.block:
 		return false
 	}
 	return f == nil || !t.measures(f)
@@ -87,7 +89,7 @@ func (t tallier) measures(f *pg.FuncCall) bool {
 	if large(t.valuer, f.AggFilter) {
 		return true
 	}
-	switch _, name := callee(f); name {
+	switch _, name := pgtree.Callee(f); name {
 	case "count", "regr_count", "array_agg", "string_agg", "xmlagg", "range_agg",
 		"json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg":
 		return false
@@ -97,7 +99,7 @@ func (t tallier) measures(f *pg.FuncCall) bool {
 
 // large reports whether a condition leaves only groups that are large: whether it compares a released value with more than 1, from below.
 func large(v valuer, condition *pg.Node) bool {
-	return slices.ContainsFunc(conjuncts(condition), func(n *pg.Node) bool {
+	return slices.ContainsFunc(pgtree.Conjuncts(condition), func(n *pg.Node) bool {
 		x := n.GetAExpr()
 		if x == nil || len(x.Name) != 1 {
 			return false

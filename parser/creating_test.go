@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"dpproxy/parser"
+	"dpproxy/parser/parsertest"
 )
 
 // TestCreating puts prepared queries in the place of EXECUTE, and leaves what is no query there.
@@ -40,7 +41,7 @@ func TestCreating(t *testing.T) {
 
 func visitNode(t *testing.T, sql string) *parser.Statement {
 	t.Helper()
-	script, err := parser.Parse(sql, clinic)
+	script, err := parser.Parse(sql, parsertest.Clinic)
 	if err != nil || len(script.Statements) != 1 {
 		t.Fatalf("%s: %v", sql, err)
 	}

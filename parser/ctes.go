@@ -5,6 +5,7 @@ import (
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"dpproxy/parser/pgtree"
 	"dpproxy/pgerr"
 )
 
@@ -95,7 +96,7 @@ func (a *analysis) cte(c *cte) result {
 			c.result.columns[i].value = value{further: true}
 		}
 	}
-	names, _ := stringsOf(c.node.Aliascolnames)
+	names, _ := pgtree.Strings(c.node.Aliascolnames)
 	for i, name := range names {
 		if i < len(c.result.columns) {
 			c.result.columns[i].name = name

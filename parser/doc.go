@@ -1,21 +1,29 @@
 // Package parser turns the text of a client into statements, finds the release
 // blocks in them, and puts a relation of released rows in the place of each
-// block. It is the only importer of pg_query, whose trees never leave it.
+// block. The trees of pg_query never leave its folder: package lex has the tokens,
+// pgtree asks questions about trees, repair writes statements that stand for refused ones.
 //
-// Parse goes through these steps, each in files of its own:
+// The files, from the ground up, so that a file uses those before it; archtest counts the uses that run the other way. [Parse] is
+// the last, and runs the steps of the others:
 //
-//   - scan the text into tokens (tokens.go) and refuse text that would overflow the
-//     stack of the C parser (guard.go);
-//   - parse, cut into statements, and keep those that run a query now (parse.go, classify.go);
-//   - expand the views over protected rows in the text, and begin again with the new one (views.go);
-//   - find the release blocks: which query reads rows, which aggregates them or makes them
-//     distinct, and whether it refers to a query around it (blocks.go, from.go, ctes.go, groups.go, scope.go);
-//   - match the expressions above the grouping with the grouping expressions, the aggregates
-//     and the calls of GROUPING (match.go);
-//   - convert all that stands below it into the trees of package ast (convert.go, convert_from.go,
-//     convert_query.go, convert_expr.go);
-//   - find the places of all that in the text (spans.go, inner.go), and list the edits (edits.go);
-//   - apply the edits to the text and to the tree, parse the new text, and compare (splice.go).
+//   - how values follow from aggregates, and which columns of keys determine the unit: column.go, keyparts.go, lacking.go;
+//   - the levels of a query, and what names mean in them: scope.go, ctes.go;
+//   - the release blocks, which are the smallest SELECTs that aggregate protected rows or make them distinct: spans.go (places in
+//     the text), match.go (expressions above the grouping), blocks.go;
+//   - the trees of package ast for all that is below a block's grouping: convert_expr.go, convert_aggregate.go, convert_window.go,
+//     rows.go, convert_pattern.go, computed.go;
+//   - calls of dp functions: suggest.go, plans.go, survey.go, estimates.go;
+//   - values that a statement releases first, and uses as constants: priors.go, priors_result.go, statement.go (what a
+//     statement becomes), setting.go;
+//   - edits of the text, and the new text that is compared with the edited tree: inner.go, edits.go, views.go (views over protected rows
+//     are expanded in the text), splice.go, sorts.go, execute.go;
+//   - columns of errors: errorarithmetic.go, errorcolumns.go;
+//   - the trees of relations and sub-selects: convert.go, correlation.go, convert_each.go, convert_quantified.go, convert_from.go,
+//     convert_elements.go, convert_listed.go, convert_query.go, lookup.go, top.go;
+//   - what the block finder asks: valuer.go, counted.go, groups.go, from.go, modify.go, probe.go;
+//   - the search for values that are released first: priors_groups.go, priors_seek.go, priors_ranks.go;
+//   - texts that stand by themselves: outline.go, fingerprint.go, drop_hidden.go, row_expression.go, mistake.go, grammar.go;
+//   - statements: classify.go, parse.go.
 //
 // A statement whose comparison fails is refused. The text is never made from
 // a tree: all outside of blocks stays byte for byte as the client wrote it, or as the

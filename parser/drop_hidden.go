@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/lex"
+	"dpproxy/parser/pgtree"
 )
 
 // DropHidden returns the query of a view without the columns that show hidden ones, and the
@@ -44,8 +47,8 @@ func DropHidden(query string, hidden func(schema, name string) []string) (rest s
 	if err != nil {
 		return "", nil, err
 	}
-	want, _, _ := canonical(&pg.RawStmt{Stmt: tree})
-	if got, _, _ := canonical(&pg.RawStmt{Stmt: again}); string(got) != string(want) {
+	want, _, _ := pgtree.Canonical(&pg.RawStmt{Stmt: tree})
+	if got, _, _ := pgtree.Canonical(&pg.RawStmt{Stmt: again}); string(got) != string(want) {
 		return "", nil, errDropHidden
 	}
 	return rest, withheld, nil
@@ -60,17 +63,17 @@ type hiding struct {
 	named map[string][]string
 	// all are the hidden columns of all relations.
 	all  []string
-	toks tokens
+	toks lex.Tokens
 }
 
 // parse scans and parses a query whose locations are then those of its own text.
 func (w *hiding) parse(query string) (string, *pg.Node, error) {
 	query, _, ok := viewQuery(query)
-	toks, comments, err := scan(query)
+	toks, comments, err := lex.Scan(query)
 	if !ok || err != nil {
 		return "", nil, errDropHidden
 	}
-	parsed, err := pg.Parse(blank(query, toks, comments))
+	parsed, err := pg.Parse(lex.Blank(query, toks, comments))
 	if err != nil {
 		return "", nil, errDropHidden
 	}
@@ -81,10 +84,10 @@ func (w *hiding) parse(query string) (string, *pg.Node, error) {
 // below visits the nodes directly below n, those of a query too.
 func below(n *pg.Node, visit func(*pg.Node)) {
 	if sel := n.GetSelectStmt(); sel != nil {
-		reflected(sel.ProtoReflect(), visit)
+		pgtree.Others(sel.ProtoReflect(), visit)
 		return
 	}
-	children(n, visit)
+	pgtree.Children(n, visit)
 }
 
 // collect notes the relations with hidden columns.
@@ -112,7 +115,7 @@ func (w *hiding) mention(n *pg.Node) (name string) {
 			return columns[0] // under another name
 		}
 	case *pg.Node_JoinExpr:
-		using, _ := stringsOf(x.JoinExpr.UsingClause)
+		using, _ := pgtree.Strings(x.JoinExpr.UsingClause)
 		switch i := slices.IndexFunc(using, w.isHidden); {
 		case i >= 0:
 			return using[i]
@@ -133,7 +136,7 @@ func (w *hiding) isHidden(name string) bool { return slices.Contains(w.all, name
 // reference returns the hidden column that a reference may mean, or "". A whole row names
 // all of its columns.
 func (w *hiding) reference(c *pg.ColumnRef) string {
-	names, plain := stringsOf(c.Fields)
+	names, plain := pgtree.Strings(c.Fields)
 	first := func(columns []string) string {
 		if len(columns) == 0 {
 			return ""
@@ -229,18 +232,18 @@ func (w *hiding) leave(query string, sel *pg.SelectStmt, withheld []int) (string
 // list returns the texts of the columns of a query, and the place of their list.
 func (w *hiding) list(query string, arm *pg.SelectStmt) (texts []string, whole Span, ok bool) {
 	for i, t := range arm.TargetList {
-		from := w.toks.indexAt(int(t.GetResTarget().Location))
+		from := w.toks.IndexAt(int(t.GetResTarget().Location))
 		if from < 0 {
 			return nil, Span{}, false
 		}
 		end := w.fromClause(from)
 		if i+1 < len(arm.TargetList) {
-			end = w.toks.indexAt(int(arm.TargetList[i+1].GetResTarget().Location)) - 1 // the comma
+			end = w.toks.IndexAt(int(arm.TargetList[i+1].GetResTarget().Location)) - 1 // the comma
 		}
 		if end <= from {
 			return nil, Span{}, false
 		}
-		span := Span{w.toks[from].start, w.toks[end-1].end}
+		span := Span{w.toks[from].Start, w.toks[end-1].End}
 		if i == 0 {
 			whole.Start = span.Start
 		}
@@ -254,8 +257,8 @@ func (w *hiding) list(query string, arm *pg.SelectStmt) (texts []string, whole S
 // the token, or -1.
 func (w *hiding) fromClause(last int) int {
 	for i := last; ; i++ {
-		i = w.toks.keyword(pg.Token_FROM, i, len(w.toks), w.toks[last].depth)
-		if i < 0 || w.toks.kind(i-1) != pg.Token_DISTINCT {
+		i = w.toks.Keyword(pg.Token_FROM, i, len(w.toks), w.toks[last].Depth)
+		if i < 0 || w.toks.Kind(i-1) != pg.Token_DISTINCT {
 			return i
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/lex"
+	"dpproxy/parser/pgtree"
 	"dpproxy/pgerr"
 )
 
@@ -30,40 +32,40 @@ type clauses struct {
 // clauses finds the clauses of a block. Its anchor is the first target, the
 // only place of a SELECT that the tree tells.
 func (l *locator) clauses(c *candidate) (clauses, bool) {
-	first := l.toks.indexAt(c.at)
+	first := l.toks.IndexAt(c.at)
 	if first < 0 {
 		return clauses{}, false
 	}
-	k := clauses{depth: l.toks[first].depth}
+	k := clauses{depth: l.toks[first].Depth}
 	k.end = l.endOfSelect(first, k.depth)
 	k.from = first
 	for {
-		k.from = l.toks.keyword(pg.Token_FROM, k.from+1, k.end, k.depth)
+		k.from = l.toks.Keyword(pg.Token_FROM, k.from+1, k.end, k.depth)
 		if k.from < 0 {
 			return k, false
 		}
-		if l.toks.kind(k.from-1) != pg.Token_DISTINCT {
+		if l.toks.Kind(k.from-1) != pg.Token_DISTINCT {
 			break
 		}
 	}
-	k.into = l.toks.keyword(pg.Token_INTO, first, k.from, k.depth)
+	k.into = l.toks.Keyword(pg.Token_INTO, first, k.from, k.depth)
 	k.next = k.from + 1
 	for k.next < k.end && !l.afterGrouping(k.next, k.depth) {
 		k.next++
 	}
 	k.having = -1
 	if c.sel.HavingClause != nil {
-		k.having = l.toks.keyword(pg.Token_HAVING, k.next, k.end, k.depth)
+		k.having = l.toks.Keyword(pg.Token_HAVING, k.next, k.end, k.depth)
 	}
 	return k, k.having >= 0 || c.sel.HavingClause == nil
 }
 
 // afterGrouping reports whether token i begins a clause that follows GROUP BY.
 func (l *locator) afterGrouping(i, depth int) bool {
-	if l.toks[i].depth != depth || l.toks.label(i) {
+	if l.toks[i].Depth != depth || l.toks.Label(i) {
 		return false
 	}
-	switch l.toks[i].kind {
+	switch l.toks[i].Kind {
 	case pg.Token_HAVING, pg.Token_WINDOW, pg.Token_ORDER, pg.Token_LIMIT, pg.Token_OFFSET, pg.Token_FETCH, pg.Token_FOR:
 		return true
 	}
@@ -74,23 +76,23 @@ func (l *locator) afterGrouping(i, depth int) bool {
 // token i.
 func (l *locator) endOfSelect(i, depth int) int {
 	for ; i < len(l.toks); i++ {
-		if l.toks[i].depth < depth {
+		if l.toks[i].Depth < depth {
 			return i
 		}
-		if l.toks[i].depth > depth || l.toks.label(i) {
+		if l.toks[i].Depth > depth || l.toks.Label(i) {
 			continue
 		}
-		switch l.toks[i].kind {
-		case semicolon, pg.Token_UNION, pg.Token_INTERSECT, pg.Token_EXCEPT, pg.Token_RETURNING:
+		switch l.toks[i].Kind {
+		case lex.Semicolon, pg.Token_UNION, pg.Token_INTERSECT, pg.Token_EXCEPT, pg.Token_RETURNING:
 			return i
 		case pg.Token_ON:
-			after := l.toks.kind(i + 2)
-			if l.toks.kind(i+1) == pg.Token_CONFLICT &&
-				(after == openParen || after == pg.Token_DO || after == pg.Token_ON) {
+			after := l.toks.Kind(i + 2)
+			if l.toks.Kind(i+1) == pg.Token_CONFLICT &&
+				(after == lex.OpenParen || after == pg.Token_DO || after == pg.Token_ON) {
 				return i
 			}
 		case pg.Token_WITH:
-			if k := l.toks.kind(i + 1); k == pg.Token_DATA_P || k == pg.Token_NO {
+			if k := l.toks.Kind(i + 1); k == pg.Token_DATA_P || k == pg.Token_NO {
 				return i
 			}
 		}
@@ -143,7 +145,7 @@ func (l *locator) names(c *candidate, k clauses, changed []edit) ([]edit, *pgerr
 			return nil, l.internal(c.at)
 		}
 		s := l.between(from, to)
-		name, known := outputName(t)
+		name, known := pgtree.OutputName(t)
 		if known {
 			out = append(out, edit{Span: Span{s.End, s.End}, before: " AS " + ast.QuoteIdent(name), block: -1})
 			continue
@@ -161,7 +163,7 @@ func (l *locator) names(c *candidate, k clauses, changed []edit) ([]edit, *pgerr
 // targetTokens returns the range of tokens of a target without alias.
 func (l *locator) targetTokens(c *candidate, k clauses, i int) (from, to int) {
 	start := func(i int) int {
-		return l.toks.indexAt(int(c.sel.TargetList[i].GetResTarget().GetLocation()) - l.base)
+		return l.toks.IndexAt(int(c.sel.TargetList[i].GetResTarget().GetLocation()) - l.base)
 	}
 	switch {
 	case i+1 < len(c.sel.TargetList):
@@ -180,23 +182,23 @@ func (l *locator) internal(at int) *pgerr.Error {
 
 // body returns the span of the query of a CTE, without its brackets.
 func (l *locator) body(c *pg.CommonTableExpr) (Span, bool) {
-	i := l.toks.indexAt(int(c.Location) - l.base)
+	i := l.toks.IndexAt(int(c.Location) - l.base)
 	if i < 0 {
 		return Span{}, false
 	}
-	i = l.toks.name(i)
-	if l.toks.kind(i) == openParen {
+	i = l.toks.Name(i)
+	if l.toks.Kind(i) == lex.OpenParen {
 		i = l.brackets(i)
 	}
-	for l.toks.kind(i) == pg.Token_AS || l.toks.kind(i) == pg.Token_NOT || l.toks.kind(i) == pg.Token_MATERIALIZED {
+	for l.toks.Kind(i) == pg.Token_AS || l.toks.Kind(i) == pg.Token_NOT || l.toks.Kind(i) == pg.Token_MATERIALIZED {
 		i++
 	}
-	if l.toks.kind(i) != openParen {
+	if l.toks.Kind(i) != lex.OpenParen {
 		return Span{}, false
 	}
-	end := l.toks.closing(i)
+	end := l.toks.Closing(i)
 	if end < 0 {
 		return Span{}, false
 	}
-	return Span{l.toks[i].end, l.toks[end].start}, true
+	return Span{l.toks[i].End, l.toks[end].Start}, true
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/pgtree"
 )
 
 // The error of an expression over several aggregates follows from the intervals of all of them, by interval arithmetic:
@@ -105,7 +107,7 @@ func (v *intervals) written(n *pg.Node) ends {
 			return v.of(args[0])
 		}
 	case *pg.Node_FuncCall:
-		if isAggregate(n) {
+		if pgtree.IsAggregate(n) {
 			return v.aggregate(n)
 		}
 		return v.function(x.FuncCall)
@@ -136,11 +138,12 @@ func (v *intervals) constant(n *pg.Node) ends {
 
 // aggregate has the ends that dpproxy states. The text of one with a sub-select would have it a dozen times.
 func (v *intervals) aggregate(n *pg.Node) ends {
-	f := unweighed(n).GetFuncCall()
+	f := pgtree.Unweighed(n).GetFuncCall()
 	span, ok := v.w.l.span(n)
-	_, name := callee(f)
+	_, name := pgtree.Callee(f)
 	whole := name == "count" || name == "sum"
-	if !ok || f == nil || isReport(f) || f.AggWithinGroup || holds(isSubLink, n) || !whole && !slices.Contains(averaging, name) {
+	if !ok || f == nil || pgtree.IsReport(f) || f.AggWithinGroup || pgtree.Holds(isSubLink, n) ||
+		!whole && !slices.Contains(averaging, name) {
 		return v.none()
 	}
 	text := v.w.l.text[span.Start:span.End]
@@ -254,7 +257,7 @@ func widened(e ends, by string) ends {
 
 // cast is that to a type of numbers, which may round.
 func (v *intervals) cast(c *pg.TypeCast) ends {
-	names, _ := stringsOf(c.TypeName.GetNames())
+	names, _ := pgtree.Strings(c.TypeName.GetNames())
 	if len(names) == 0 || len(c.TypeName.ArrayBounds) > 0 {
 		return v.none()
 	}
@@ -284,7 +287,7 @@ func (v *intervals) rounded(e ends, digits []*pg.Node) ends {
 	places := 0
 	if len(digits) > 0 {
 		var ok bool
-		if places, ok = position(digits[0]); !ok || places > maxDigits || len(digits) > 1 {
+		if places, ok = pgtree.Position(digits[0]); !ok || places > maxDigits || len(digits) > 1 {
 			return v.none()
 		}
 	}
@@ -294,7 +297,7 @@ func (v *intervals) rounded(e ends, digits []*pg.Node) ends {
 
 // function is one that grows with its argument.
 func (v *intervals) function(f *pg.FuncCall) ends {
-	schema, name := callee(f)
+	schema, name := pgtree.Callee(f)
 	if schema != "" && schema != "pg_catalog" || len(f.Args) == 0 || len(f.Args) > 1 && name != "round" {
 		return v.none()
 	}

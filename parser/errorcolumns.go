@@ -10,10 +10,9 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/lex"
+	"dpproxy/parser/pgtree"
 )
-
-// errorSuffix ends the name of a column that is the error of another.
-const errorSuffix = "_error"
 
 // An Insertion is text that is put into a statement's Text, before the byte At.
 type Insertion struct {
@@ -28,11 +27,11 @@ type Insertion struct {
 // CREATE TABLE AS, without DISTINCT, or one of all or some columns of such a sub-select or WITH query. Others have none:
 // rows that differ by their errors alone would be different ones.
 func (s *Statement) ErrorColumns(confidence float64) []Insertion {
-	toks, comments, err := scan(s.Text)
-	if err != nil || guard(toks) != nil {
+	toks, comments, err := lex.Scan(s.Text)
+	if err != nil || lex.Guard(toks) != nil {
 		return nil
 	}
-	tree, err := pg.Parse(blank(s.Text, toks, comments))
+	tree, err := pg.Parse(lex.Blank(s.Text, toks, comments))
 	if err != nil || len(tree.Stmts) != 1 {
 		return nil
 	}
@@ -45,7 +44,7 @@ func (s *Statement) ErrorColumns(confidence float64) []Insertion {
 	if sel == nil {
 		return nil
 	}
-	w := &errorColumns{l: &locator{text: s.Text, toks: toks}, root: query, folded: lower(s.Text), confidence: confidence}
+	w := &errorColumns{l: &locator{text: s.Text, toks: toks}, root: query, folded: lex.Lower(s.Text), confidence: confidence}
 	w.selected(sel)
 	slices.SortFunc(w.insertions, func(x, y Insertion) int { return x.At - y.At })
 	return w.insertions
@@ -68,7 +67,7 @@ func (w *errorColumns) selected(sel *pg.SelectStmt) []errorColumn {
 	if sel.Op > pg.SetOperation_SETOP_NONE || len(sel.ValuesLists) > 0 || len(sel.DistinctClause) > 0 || len(sel.TargetList) == 0 {
 		return nil
 	}
-	if aggregates(sel) {
+	if pgtree.IsAggregated(sel) {
 		return w.aggregated(sel)
 	}
 	return w.passed(sel)
@@ -80,14 +79,14 @@ func (w *errorColumns) aggregated(sel *pg.SelectStmt) []errorColumn {
 	var list strings.Builder
 	for _, n := range sel.TargetList {
 		t := n.GetResTarget()
-		if t == nil || isStar(t.Val) || !isNoisy(t.Val) {
+		if t == nil || pgtree.IsStar(t.Val) || !isNoisy(t.Val) {
 			continue
 		}
 		value := cmp.Or(w.errorOf(t.Val), w.arithmetic(t.Val))
 		if value == "" {
 			value = "CAST(NULL AS float8)"
 		}
-		name, _ := outputName(t)
+		name, _ := pgtree.OutputName(t)
 		c := errorColumn{name, w.errorName(name)}
 		list.WriteString(", " + value + " AS " + ast.QuoteIdent(c.name))
 		out = append(out, c)
@@ -103,16 +102,16 @@ func (w *errorColumns) passed(sel *pg.SelectStmt) []errorColumn {
 	var list strings.Builder
 	for _, n := range sel.TargetList {
 		t := n.GetResTarget()
-		if isStar(t.GetVal()) {
+		if pgtree.IsStar(t.GetVal()) {
 			out = append(out, inner...)
 			continue
 		}
-		fields, _ := stringsOf(t.GetVal().GetColumnRef().GetFields())
+		fields, _ := pgtree.Strings(t.GetVal().GetColumnRef().GetFields())
 		i := slices.IndexFunc(inner, func(c errorColumn) bool { return len(fields) > 0 && c.of == fields[len(fields)-1] })
 		if i < 0 {
 			continue
 		}
-		name, _ := outputName(t)
+		name, _ := pgtree.OutputName(t)
 		c := errorColumn{name, w.errorName(name)}
 		list.WriteString(", " + alias + ast.QuoteIdent(inner[i].name) + " AS " + ast.QuoteIdent(c.name))
 		out = append(out, c)
@@ -163,9 +162,9 @@ func (w *errorColumns) mentions(name string) (n int) {
 			n++
 		}
 		if sel := node.GetSelectStmt(); sel != nil {
-			reflected(sel.ProtoReflect(), visit)
+			pgtree.Others(sel.ProtoReflect(), visit)
 		} else {
-			children(node, visit)
+			pgtree.Children(node, visit)
 		}
 	}
 	visit(w.root)
@@ -185,7 +184,7 @@ func (w *errorColumns) insert(sel *pg.SelectStmt, list string, columns []errorCo
 	if k.into >= 0 {
 		last = k.into - 1
 	}
-	w.insertions = append(w.insertions, Insertion{w.l.toks[last].end, list})
+	w.insertions = append(w.insertions, Insertion{w.l.toks[last].End, list})
 	return columns
 }
 
@@ -195,7 +194,7 @@ const maxName = 63
 // errorName returns the name of the error of a column: one that the statement does not have.
 func (w *errorColumns) errorName(of string) string {
 	for i := 0; ; i++ {
-		suffix := errorSuffix
+		suffix := pgtree.ErrorSuffix
 		if i > 0 {
 			suffix += strconv.Itoa(i)
 		}
@@ -203,7 +202,7 @@ func (w *errorColumns) errorName(of string) string {
 		for !utf8.ValidString(name) {
 			name = name[:len(name)-1]
 		}
-		if name += suffix; !strings.Contains(w.folded, lower(name)) {
+		if name += suffix; !strings.Contains(w.folded, lex.Lower(name)) {
 			return name
 		}
 	}
@@ -215,14 +214,14 @@ func isNoisy(n *pg.Node) bool {
 	var visit func(*pg.Node)
 	visit = func(n *pg.Node) {
 		switch {
-		case found || n.GetSelectStmt() != nil || n.GetFuncCall() != nil && isReport(n.GetFuncCall()):
-		case isAggregate(n):
+		case found || n.GetSelectStmt() != nil || n.GetFuncCall() != nil && pgtree.IsReport(n.GetFuncCall()):
+		case pgtree.IsAggregate(n):
 			found = true
 		default:
-			children(n, visit)
+			pgtree.Children(n, visit)
 		}
 	}
-	visitNode(n, visit)
+	pgtree.Visit(n, visit)
 	return found
 }
 
@@ -230,14 +229,14 @@ func isNoisy(n *pg.Node) bool {
 func (w *errorColumns) errorOf(n *pg.Node) string {
 	switch x := n.GetNode().(type) {
 	case *pg.Node_FuncCall:
-		if isAggregate(n) && !isReport(x.FuncCall) {
+		if pgtree.IsAggregate(n) && !pgtree.IsReport(x.FuncCall) {
 			s, ok := w.l.span(n)
 			if !ok {
 				return ""
 			}
 			return "dp.error(" + w.l.text[s.Start:s.End] + ")"
 		}
-		if _, name := callee(x.FuncCall); name == "round" && len(x.FuncCall.Args) > 0 {
+		if _, name := pgtree.Callee(x.FuncCall); name == "round" && len(x.FuncCall.Args) > 0 {
 			return w.rounded(x.FuncCall.Args[0], x.FuncCall.Args[1:])
 		}
 	case *pg.Node_TypeCast:
@@ -253,7 +252,7 @@ func (w *errorColumns) errorOf(n *pg.Node) string {
 
 // cast is the error of a number that is cast to another type of numbers.
 func (w *errorColumns) cast(c *pg.TypeCast) string {
-	names, _ := stringsOf(c.TypeName.GetNames())
+	names, _ := pgtree.Strings(c.TypeName.GetNames())
 	if len(names) == 0 || len(c.TypeName.ArrayBounds) > 0 {
 		return ""
 	}
@@ -266,8 +265,8 @@ func (w *errorColumns) cast(c *pg.TypeCast) string {
 		}
 		return w.errorOf(c.Arg)
 	case "int2", "int4", "int8":
-		if f := unweighed(c.Arg).GetFuncCall(); f != nil {
-			if _, name := callee(f); name == "count" {
+		if f := pgtree.Unweighed(c.Arg).GetFuncCall(); f != nil {
+			if _, name := pgtree.Callee(f); name == "count" {
 				return w.errorOf(c.Arg)
 			}
 		}
@@ -284,7 +283,7 @@ func (w *errorColumns) rounded(n *pg.Node, digits []*pg.Node) string {
 	places := 0
 	if len(digits) > 0 {
 		var ok bool
-		if places, ok = position(digits[0]); !ok || places > maxDigits || len(digits) > 1 {
+		if places, ok = pgtree.Position(digits[0]); !ok || places > maxDigits || len(digits) > 1 {
 			return ""
 		}
 	}

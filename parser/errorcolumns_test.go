@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dpproxy/parser"
+	"dpproxy/parser/parsertest"
 )
 
 // quoted is a name that would need no quotes.
@@ -102,7 +103,7 @@ var errorColumns = []struct{ sql, want string }{
 func TestErrorColumns(t *testing.T) {
 	for _, c := range errorColumns {
 		sql, want := c.sql, c.want
-		script, err := parser.Parse(sql, schema{})
+		script, err := parser.Parse(sql, parsertest.Schema{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +126,7 @@ func TestErrorColumns(t *testing.T) {
 // of an error stays short, and so does the time.
 func TestErrorsOfLongArithmetic(t *testing.T) {
 	short := func(sql string) int {
-		script, err := parser.Parse(sql, schema{})
+		script, err := parser.Parse(sql, parsertest.Schema{})
 		if err != nil {
 			t.Fatal(err)
 		}

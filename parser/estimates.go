@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/pgtree"
 )
 
 // An EstimateCall is a call of dp.local_histogram or dp.local_mean. Its texts are constants or parameters of the statement around it.
@@ -31,18 +33,18 @@ func estimateCalls(l *locator, stmt *pg.Node) []EstimateCall {
 			}
 		}
 		if sel := n.GetSelectStmt(); sel != nil {
-			reflected(sel.ProtoReflect(), visit)
+			pgtree.Others(sel.ProtoReflect(), visit)
 			return
 		}
-		children(n, visit)
+		pgtree.Children(n, visit)
 	}
-	visitNode(stmt, visit)
+	pgtree.Visit(stmt, visit)
 	return calls
 }
 
 // estimateCall reads a call, by position or by name.
 func estimateCall(l *locator, f *pg.FuncCall) (c EstimateCall, ok bool) {
-	schema, name := callee(f)
+	schema, name := pgtree.Callee(f)
 	subjects := map[string]string{"local_histogram": "column", "local_mean": "expression"}
 	if schema != "dp" || subjects[name] == "" || len(f.Args) > 3 {
 		return c, false

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/lex"
+	"dpproxy/parser/pgtree"
 )
 
 // An Execute is EXECUTE name(arguments), by itself or inside another statement.
@@ -27,15 +30,15 @@ func Mentions(sql string) bool {
 	for i := range len(sql) {
 		switch sql[i] {
 		case 'e', 'E':
-			if hasPrefixFold(sql[i:], "execute") {
+			if lex.HasPrefixFold(sql[i:], "execute") {
 				return true
 			}
 		case 'a', 'A':
-			if hasPrefixFold(sql[i:], "alter") {
+			if lex.HasPrefixFold(sql[i:], "alter") {
 				return true
 			}
 		case 's', 'S':
-			if hasPrefixFold(sql[i:], "set_config") {
+			if lex.HasPrefixFold(sql[i:], "set_config") {
 				return true
 			}
 		}
@@ -48,7 +51,7 @@ func Mentions(sql string) bool {
 func execution(st *Statement, stmt *pg.Node, l *locator) bool {
 	x := &Execute{}
 	if e := stmt.GetExplainStmt(); e != nil {
-		x.Explained, x.Measured = true, measures(e)
+		x.Explained, x.Measured = true, pgtree.Executes(e)
 		stmt = e.Query
 	}
 	if c := stmt.GetCreateTableAsStmt(); c != nil {
@@ -63,26 +66,26 @@ func execution(st *Statement, stmt *pg.Node, l *locator) bool {
 	if i < 0 {
 		return false
 	}
-	next := l.toks.name(i + 1)
-	x.Name, x.At, x.Args = e.Name, l.toks[i].start, l.arguments(next)
+	next := l.toks.Name(i + 1)
+	x.Name, x.At, x.Args = e.Name, l.toks[i].Start, l.arguments(next)
 	x.End = l.between(i, max(l.brackets(next), next)).End
 	st.Class, st.Execute = Execution, x
 	return true
 }
 
 func (l *locator) parameterised() bool {
-	return slices.ContainsFunc(l.toks, func(t token) bool { return t.kind == pg.Token_PARAM })
+	return slices.ContainsFunc(l.toks, func(t lex.Token) bool { return t.Kind == pg.Token_PARAM })
 }
 
 // execute returns the index of the keyword EXECUTE, or -1: of the last such word
 // outside of brackets that a name follows, and then arguments or the end.
 func (l *locator) execute() int {
 	for i, t := range slices.Backward(l.toks) {
-		if t.kind != pg.Token_EXECUTE || t.depth > 0 || l.toks.kind(i-1) == dot {
+		if t.Kind != pg.Token_EXECUTE || t.Depth > 0 || l.toks.Kind(i-1) == lex.Dot {
 			continue
 		}
-		next := l.toks.name(i + 1)
-		if k := l.toks.kind(next); i+1 < len(l.toks) && (next >= len(l.toks) || k == openParen || k == pg.Token_WITH) {
+		next := l.toks.Name(i + 1)
+		if k := l.toks.Kind(next); i+1 < len(l.toks) && (next >= len(l.toks) || k == lex.OpenParen || k == pg.Token_WITH) {
 			return i
 		}
 	}
@@ -91,18 +94,18 @@ func (l *locator) execute() int {
 
 // arguments returns the texts between the bracket at i and the one that closes it.
 func (l *locator) arguments(i int) []string {
-	end := l.toks.closing(i)
-	if l.toks.kind(i) != openParen || end < 0 {
+	end := l.toks.Closing(i)
+	if l.toks.Kind(i) != lex.OpenParen || end < 0 {
 		return nil
 	}
 	var args []string
 	from := i + 1
 	for j := from; j <= end; j++ {
-		if j < end && (l.toks[j].kind != comma || l.toks[j].depth != l.toks[i].depth+1) {
+		if j < end && (l.toks[j].Kind != lex.Comma || l.toks[j].Depth != l.toks[i].Depth+1) {
 			continue
 		}
 		if j > from {
-			args = append(args, l.text[l.toks[from].start:l.toks[j-1].end])
+			args = append(args, l.text[l.toks[from].Start:l.toks[j-1].End])
 		}
 		from = j + 1
 	}
@@ -116,22 +119,22 @@ func (l *locator) arguments(i int) []string {
 func (s *Statement) Creating(query *Statement) (before, after string, ok bool) {
 	before, after = s.Text[:s.Execute.At], "\n"+s.Text[s.Execute.End:]
 	spliced := query.Splice(func(int) string { return "(SELECT)" })
-	inner, isOne := canonicalText(spliced)
+	inner, isOne := pgtree.CanonicalText(spliced)
 	original, execution := createTableAs(s.Text)
 	rewritten, created := createTableAs(before + spliced + after)
 	if !isOne || query.Form != Query || execution == nil || created == nil {
 		return "", "", false
 	}
-	put, _, _ := canonical(&pg.RawStmt{Stmt: created.Query})
+	put, _, _ := pgtree.Canonical(&pg.RawStmt{Stmt: created.Query})
 	created.Query = execution.Query
-	got, _, _ := canonical(&pg.RawStmt{Stmt: rewritten.Stmt})
-	want, _, _ := canonical(&pg.RawStmt{Stmt: original.Stmt})
+	got, _, _ := pgtree.Canonical(&pg.RawStmt{Stmt: rewritten.Stmt})
+	want, _, _ := pgtree.Canonical(&pg.RawStmt{Stmt: original.Stmt})
 	return before, after, bytes.Equal(put, inner) && bytes.Equal(got, want)
 }
 
 // createTableAs returns the only statement of the text, if that is CREATE TABLE AS.
 func createTableAs(text string) (*pg.RawStmt, *pg.CreateTableAsStmt) {
-	tree, err := pg.Parse(uncommented(text))
+	tree, err := pg.Parse(lex.Uncommented(text))
 	if err != nil || len(tree.Stmts) != 1 {
 		return nil, nil
 	}
@@ -140,10 +143,10 @@ func createTableAs(text string) (*pg.RawStmt, *pg.CreateTableAsStmt) {
 
 // Prepared returns the text of the query that PREPARE prepares; ok is false of all other statements.
 func Prepared(text string) (query string, ok bool) {
-	if !hasPrefixFold(strings.TrimSpace(uncommented(text)), "prepare") {
+	if !lex.HasPrefixFold(strings.TrimSpace(lex.Uncommented(text)), "prepare") {
 		return "", false
 	}
-	tree, err := pg.Parse(uncommented(text))
+	tree, err := pg.Parse(lex.Uncommented(text))
 	if err != nil || len(tree.Stmts) != 1 || tree.Stmts[0].Stmt.GetPrepareStmt() == nil {
 		return "", false
 	}
@@ -154,14 +157,14 @@ func Prepared(text string) (query string, ok bool) {
 // the message that the client sent, in which that PREPARE may stand among other statements. Ok is
 // false if it does not stand there, or more than once, or cannot be parsed safely.
 func PreparedText(text, name string) (query string, ok bool) {
-	if len(text) > maxText {
+	if len(text) > lex.MaxText {
 		return "", false
 	}
-	toks, comments, err := scan(text)
-	if err != nil || guard(toks) != nil {
+	toks, comments, err := lex.Scan(text)
+	if err != nil || lex.Guard(toks) != nil {
 		return "", false
 	}
-	tree, err := pg.Parse(blank(text, toks, comments))
+	tree, err := pg.Parse(lex.Blank(text, toks, comments))
 	if err != nil {
 		return "", false
 	}
@@ -176,33 +179,10 @@ func PreparedText(text, name string) (query string, ok bool) {
 	if found[0].StmtLen > 0 {
 		end = start + int(found[0].StmtLen)
 	}
-	own := tokens(slice(toks, start, end))
-	as := own.keyword(pg.Token_AS, 2, len(own), 0)
+	own := lex.Tokens(lex.Slice(toks, start, end))
+	as := own.Keyword(pg.Token_AS, 2, len(own), 0)
 	if as < 0 || as+1 >= len(own) {
 		return "", false
 	}
-	return strings.TrimSpace(text[start+own[as+1].start : end]), true
-}
-
-// measures reports whether EXPLAIN would execute the query.
-func measures(e *pg.ExplainStmt) bool {
-	on := false
-	for _, n := range e.Options {
-		d := n.GetDefElem()
-		if d.GetDefname() != "analyze" {
-			continue
-		}
-		switch x := d.GetArg().GetNode().(type) {
-		case *pg.Node_String_:
-			value := lower(x.String_.Sval)
-			on = value != "false" && value != "off"
-		case *pg.Node_Integer:
-			on = x.Integer.Ival != 0
-		case *pg.Node_Boolean:
-			on = x.Boolean.Boolval
-		default:
-			on = true
-		}
-	}
-	return on
+	return strings.TrimSpace(text[start+own[as+1].Start : end]), true
 }

@@ -6,30 +6,34 @@ import (
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/ast"
+	"dpproxy/parser/lex"
+	"dpproxy/parser/pgtree"
 )
 
 // Tokens returns where the tokens of the text stand, for tests that rewrite the
 // space between them.
 func Tokens(sql string) ([]Span, error) {
-	toks, _, err := scan(sql)
+	toks, _, err := lex.Scan(sql)
 	if err != nil {
 		return nil, err
 	}
 	spans := make([]Span, 0, len(toks))
 	for _, t := range toks {
-		spans = append(spans, Span{t.start, t.end})
+		spans = append(spans, Span{t.Start, t.End})
 	}
 	return spans, nil
 }
 
 // Cores returns for each block of each statement a query that computes the
 // relation of the block from the rows themselves, made of the client's own text.
-func Cores(sql string, cat Names) ([][]string, error) {
-	toks, comments, err := scan(sql)
+func Cores(sql string, cat ast.Names) ([][]string, error) {
+	toks, comments, err := lex.Scan(sql)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := pg.Parse(blank(sql, toks, comments))
+	tree, err := pg.Parse(lex.Blank(sql, toks, comments))
 	if err != nil {
 		return nil, err
 	}
@@ -40,13 +44,13 @@ func Cores(sql string, cat Names) ([][]string, error) {
 			end = int(raw.StmtLocation + raw.StmtLen)
 		}
 		start := int(raw.StmtLocation)
-		l := &locator{text: sql[start:end], base: start, toks: slice(toks, start, end)}
+		l := &locator{text: sql[start:end], base: start, toks: lex.Slice(toks, start, end)}
 		out = append(out, cores(raw.Stmt, l, cat))
 	}
 	return out, nil
 }
 
-func cores(stmt *pg.Node, l *locator, cat Names) []string {
+func cores(stmt *pg.Node, l *locator, cat ast.Names) []string {
 	query, _, ok := executed(stmt)
 	if !ok {
 		return nil
@@ -93,7 +97,7 @@ func (l *locator) core(c *candidate, m *matcher) string {
 	}
 	k, _ := l.clauses(c)
 	end := k.next
-	if group := l.toks.keyword(pg.Token_GROUP_P, k.from, k.next, k.depth); group >= 0 {
+	if group := l.toks.Keyword(pg.Token_GROUP_P, k.from, k.next, k.depth); group >= 0 {
 		end = group
 	}
 	s := l.between(k.from, end)
@@ -121,8 +125,8 @@ func setTexts(sets [][]int) []string {
 
 func (l *locator) textOf(n *pg.Node) string {
 	if at := n.GetAConst(); at != nil {
-		i := l.toks.indexAt(int(at.Location) - l.base)
-		return l.text[l.toks[i].start:l.toks[i].end]
+		i := l.toks.IndexAt(int(at.Location) - l.base)
+		return l.text[l.toks[i].Start:l.toks[i].End]
 	}
 	s, _ := l.span(n)
 	return l.text[s.Start:s.End]
@@ -132,10 +136,10 @@ func (l *locator) with(s *cteScope) string {
 	var ctes []string
 	for ; s != nil; s = s.parent {
 		for _, c := range slices.Backward(s.ctes) {
-			start := l.toks.indexAt(int(c.node.Location) - l.base)
+			start := l.toks.IndexAt(int(c.node.Location) - l.base)
 			body, _ := l.body(c.node)
-			end := l.toks.indexAt(body.End)
-			ctes = append(ctes, l.text[l.toks[start].start:l.toks[end].end])
+			end := l.toks.IndexAt(body.End)
+			ctes = append(ctes, l.text[l.toks[start].Start:l.toks[end].End])
 		}
 	}
 	if len(ctes) == 0 {
@@ -146,22 +150,22 @@ func (l *locator) with(s *cteScope) string {
 }
 
 // ParseTampered is Parse of one statement that is misled about where token i ends.
-func ParseTampered(sql string, cat Names, i, shift int) (*Statement, error) {
-	toks, comments, err := scan(sql)
+func ParseTampered(sql string, cat ast.Names, i, shift int) (*Statement, error) {
+	toks, comments, err := lex.Scan(sql)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := pg.Parse(blank(sql, toks, comments))
+	tree, err := pg.Parse(lex.Blank(sql, toks, comments))
 	if err != nil {
 		return nil, err
 	}
-	toks[i].end += shift
+	toks[i].End += shift
 	return statement(sql, tree.Stmts[0], toks, cat), nil
 }
 
 // SameTree reports whether two texts have the same tree, locations aside.
 func SameTree(a, b string) bool {
-	x, okX := canonicalText(a)
-	y, okY := canonicalText(b)
+	x, okX := pgtree.CanonicalText(a)
+	y, okY := pgtree.CanonicalText(b)
 	return okX && okY && string(x) == string(y)
 }

@@ -1,7 +1,9 @@
 package parser
 
+import "dpproxy/parser/lex"
+
 import pg "github.com/pganalyze/pg_query_go/v5"
 
 // Fingerprint digests the statement without its constants, comments and spelling: two
 // statements that ask for the same, of other values, have the same one.
-func (s *Statement) Fingerprint() (string, error) { return pg.Fingerprint(uncommented(s.Text)) }
+func (s *Statement) Fingerprint() (string, error) { return pg.Fingerprint(lex.Uncommented(s.Text)) }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"dpproxy/parser"
+	"dpproxy/parser/parsertest"
 )
 
 // TestFingerprint holds that comments and constants change nothing, also where the grammar
@@ -11,7 +12,7 @@ import (
 func TestFingerprint(t *testing.T) {
 	digest := func(sql string) string {
 		t.Helper()
-		script, err := parser.Parse(sql, clinic)
+		script, err := parser.Parse(sql, parsertest.Clinic)
 		if err != nil {
 			t.Fatal(err)
 		}

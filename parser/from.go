@@ -6,6 +6,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
 	"dpproxy/pgerr"
 )
 
@@ -77,11 +78,11 @@ func (a *analysis) fromItem(n *pg.Node, s *scope) result {
 	case *pg.Node_RangeTableSample:
 		r := a.relation(x.RangeTableSample.Relation, s)
 		a.exprs(x.RangeTableSample.Args, s)
-		visitNode(x.RangeTableSample.Repeatable, func(n *pg.Node) { a.expr(n, s) })
+		pgtree.Visit(x.RangeTableSample.Repeatable, func(n *pg.Node) { a.expr(n, s) })
 		return r
 	case *pg.Node_RangeFunction:
 		a.noteSuggestion(n)
-		children(n, func(n *pg.Node) { a.expr(n, s) })
+		pgtree.Children(n, func(n *pg.Node) { a.expr(n, s) })
 		it := functionItem(x.RangeFunction)
 		if it.unsure = (valuer{a, s}).computed(n).further; it.unsure {
 			for i := range it.columns {
@@ -92,7 +93,7 @@ func (a *analysis) fromItem(n *pg.Node, s *scope) result {
 		return result{at: -1}
 	default:
 		if n != nil {
-			children(n, func(n *pg.Node) { a.expr(n, s) })
+			pgtree.Children(n, func(n *pg.Node) { a.expr(n, s) })
 		}
 		s.add(&item{unsure: valuer{a, s}.computed(n).further})
 		return result{at: -1}
@@ -107,7 +108,7 @@ func functionItem(f *pg.RangeFunction) *item {
 	if f.Alias == nil && len(f.Functions) > 0 {
 		call := f.Functions[0].GetList().GetItems()
 		if len(call) > 0 && call[0].GetFuncCall() != nil {
-			_, it.name = callee(call[0].GetFuncCall())
+			_, it.name = pgtree.Callee(call[0].GetFuncCall())
 		}
 	}
 	it.columns = append(it.columns, column{name: it.name})
@@ -180,7 +181,7 @@ func (a *analysis) condition(quals *pg.Node, s *scope, k kind) {
 		a.inside++
 		defer func() { a.inside-- }()
 	}
-	visitNode(quals, func(n *pg.Node) { a.expr(n, s) })
+	pgtree.Visit(quals, func(n *pg.Node) { a.expr(n, s) })
 }
 
 func (a *analysis) join(j *pg.JoinExpr, s *scope) result {

@@ -1,7 +1,6 @@
 package parser_test
 
 import (
-	"embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,70 +10,8 @@ import (
 
 	"dpproxy/parser"
 	"dpproxy/parser/ast"
+	"dpproxy/parser/parsertest"
 	"dpproxy/pgerr"
-)
-
-// schema is a Catalog of a few tables.
-type schema []ast.Relation
-
-func (s schema) Relation(namespace, name string) (ast.Relation, bool) {
-	for _, r := range s {
-		if r.Name == name && (namespace == "" || namespace == r.Schema) {
-			return r, true
-		}
-	}
-	return ast.Relation{}, false
-}
-
-func table(name, unit, columns string) ast.Relation {
-	return ast.Relation{
-		Schema: "public", Name: name, Protected: unit != "public",
-		Unit: strings.Trim(unit, "-"), Columns: strings.Fields(columns),
-	}
-}
-
-// keyed is a table whose first column is a key; others have values of other tables.
-func keyed(r ast.Relation, parents ...string) ast.Relation {
-	r.Unique, r.Parents = r.Columns[:1], map[string]string{}
-	for i := 0; i < len(parents); i += 2 {
-		r.Parents[parents[i]] = parents[i+1]
-	}
-	return r
-}
-
-// viewTexts holds the queries of the views of clinic.sql, as pg_get_viewdef prints them.
-//
-//go:embed testdata/views/*.sql
-var viewTexts embed.FS
-
-func view(name, columns string) ast.Relation {
-	text, err := viewTexts.ReadFile("testdata/views/" + name + ".sql")
-	if err != nil {
-		panic(err)
-	}
-	return ast.Relation{Schema: "public", Name: name, View: string(text), Columns: strings.Fields(columns)}
-}
-
-// clinic is the schema of testdata/clinic.sql; shop that of the attacks.
-var (
-	clinic = schema{
-		keyed(table("hospitals", "public", "id name region")),
-		keyed(table("patients", "id", "id name sex birth_year region smoker Größe")),
-		keyed(table("visits", "patient_id", "id patient_id hospital_id day ts diagnosis cost qty big f8"),
-			"patient_id", "public.patients.id"),
-		view("dear_visits", "id patient_id price qty diagnosis"),
-		view("dearest", "visit who price"),
-		view("by_region", "Region n avg"),
-		view("towns", "region"),
-	}
-	shop = schema{
-		table("regions", "public", "region label"),
-		table("cust", "uid", "uid name region age salary score bio"),
-		table("orders", "uid", "oid uid amount ts status"),
-		table("items", "-", "iid oid qty"),
-		table("sales", "uid", "uid d amt"),
-		view("v_cust", "uid name region age salary score bio"),
-	}
 )
 
 // TestGolden draws what becomes of each statement: its class, its blocks and
@@ -82,9 +19,9 @@ var (
 func TestGolden(t *testing.T) {
 	datadriven.Walk(t, "testdata/golden", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			catalog := clinic
+			catalog := parsertest.Clinic
 			if d.HasArg("shop") {
-				catalog = shop
+				catalog = parsertest.Shop
 			}
 			script, err := parser.Parse(d.Input, catalog)
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"dpproxy/parser/pgtree"
 	"dpproxy/pgerr"
 )
 
@@ -35,12 +36,12 @@ type groupClause struct {
 // else is itself.
 func (g groupClause) grouping() (grouping, *pgerr.Error) {
 	switch {
-	case aggregates(g.sel):
+	case pgtree.IsAggregated(g.sel):
 		return g.groupBy()
-	case isDistinct(g.sel) && !holds(isWindowCall, slices.Concat(g.sel.TargetList, g.sel.SortClause)...):
+	case pgtree.IsDistinct(g.sel) && !pgtree.Holds(pgtree.IsWindowCall, slices.Concat(g.sel.TargetList, g.sel.SortClause)...):
 		out := grouping{by: true, distinct: true}
 		for _, n := range g.sel.TargetList {
-			if val := n.GetResTarget().GetVal(); val != nil && !isStar(val) {
+			if val := n.GetResTarget().GetVal(); val != nil && !pgtree.IsStar(val) {
 				out.exprs = append(out.exprs, val)
 			}
 		}
@@ -48,19 +49,6 @@ func (g groupClause) grouping() (grouping, *pgerr.Error) {
 	}
 	return grouping{}, nil
 }
-
-// aggregates reports whether the SELECT is aggregated.
-func aggregates(sel *pg.SelectStmt) bool {
-	return len(sel.GroupClause) > 0 || sel.HavingClause != nil || holds(isAggregate, sel.TargetList...) ||
-		holds(isAggregate, sel.SortClause...) || holds(isAggregate, sel.DistinctClause...) || holds(isAggregate, sel.WindowClause...)
-}
-
-// isDistinct reports SELECT DISTINCT without ON.
-func isDistinct(sel *pg.SelectStmt) bool {
-	return len(sel.DistinctClause) == 1 && sel.DistinctClause[0].GetNode() == nil
-}
-
-func isWindowCall(n *pg.Node) bool { return n.GetFuncCall().GetOver() != nil }
 
 func (g groupClause) groupBy() (out grouping, err *pgerr.Error) {
 	out.by = true
@@ -110,7 +98,7 @@ func (g groupClause) groupingSets() ([]groupingSet, *pgerr.Error) {
 
 func (g groupClause) tooManySets(n *pg.Node) *pgerr.Error {
 	return pgerr.New(pgerr.StatementTooComplex, "GROUP BY has more than %d grouping sets or %d expressions", maxSets, maxColumns).
-		At(g.pos(firstLocation(n))).WithHint("Split the statement.")
+		At(g.pos(pgtree.FirstLocation(n))).WithHint("Split the statement.")
 }
 
 // union returns the expressions of all sets, each once.
@@ -221,13 +209,13 @@ func (g groupClause) simpleSet(n *pg.Node) (groupingSet, *pgerr.Error) {
 }
 
 func (g groupClause) group(n *pg.Node) (*pg.Node, *pgerr.Error) {
-	if i, ok := position(n); ok {
+	if i, ok := pgtree.Position(n); ok {
 		if i >= 1 && i <= len(g.sel.TargetList) {
 			return g.sel.TargetList[i-1].GetResTarget().GetVal(), nil
 		}
 		return n, pgerr.New(pgerr.Syntax, "GROUP BY position %d is not in select list", i).At(g.pos(n.GetAConst().Location))
 	}
-	name, bare := columnName(n)
+	name, bare := pgtree.ColumnName(n)
 	if !bare {
 		return n, nil
 	}
@@ -235,7 +223,7 @@ func (g groupClause) group(n *pg.Node) (*pg.Node, *pgerr.Error) {
 	if has == present {
 		return n, nil
 	}
-	target := targetNamed(g.sel, name)
+	target := pgtree.TargetNamed(g.sel, name)
 	switch {
 	case target == nil:
 		return n, nil
@@ -246,24 +234,11 @@ func (g groupClause) group(n *pg.Node) (*pg.Node, *pgerr.Error) {
 	return target.Val, nil
 }
 
-func targetNamed(sel *pg.SelectStmt, name string) *pg.ResTarget {
-	for _, n := range sel.TargetList {
-		t := n.GetResTarget()
-		if t == nil || isStar(t.Val) {
-			continue
-		}
-		if output, known := outputName(t); known && output == name {
-			return t
-		}
-	}
-	return nil
-}
-
 // analyse walks GROUP BY of a SELECT without protected rows.
 func (g groupClause) analyse(outputs []string) {
 	for _, n := range g.sel.GroupClause {
 		if isOutput(n, outputs) {
-			if name, _ := columnName(n); g.scope.has(name) == absent {
+			if name, _ := pgtree.ColumnName(n); g.scope.has(name) == absent {
 				continue
 			}
 		}

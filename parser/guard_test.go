@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"dpproxy/parser"
+	"dpproxy/parser/parsertest"
 	"dpproxy/pgerr"
 )
 
@@ -47,7 +48,7 @@ func TestGuard(t *testing.T) {
 		"long":         "SELECT '" + strings.Repeat("x", 256<<10) + "'",
 	}
 	for name, sql := range chains {
-		_, err := parser.Parse(sql, clinic)
+		_, err := parser.Parse(sql, parsertest.Clinic)
 		if err == nil {
 			t.Errorf("%s: not refused", name)
 			continue
@@ -61,7 +62,7 @@ func TestGuard(t *testing.T) {
 
 // TestGuardPosition points at the first link too many.
 func TestGuardPosition(t *testing.T) {
-	_, err := parser.Parse("SELECT 1"+strings.Repeat("+1", 1001), clinic)
+	_, err := parser.Parse("SELECT 1"+strings.Repeat("+1", 1001), parsertest.Clinic)
 	if e := asError(t, err); e.Position != len("SELECT 1")+2*1000+1 {
 		t.Errorf("position %d", e.Position)
 	}
@@ -75,7 +76,7 @@ func TestGuardPasses(t *testing.T) {
 		"chain":      "SELECT count(*) FROM visits WHERE id > 1" + strings.Repeat("+1", 990),
 		"statements": "SELECT count(*) FROM visits WHERE id > 1" + strings.Repeat(";SELECT 1+1", 2000),
 	} {
-		script, err := parser.Parse(sql, clinic)
+		script, err := parser.Parse(sql, parsertest.Clinic)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -95,7 +96,7 @@ func TestLargeBlocks(t *testing.T) {
 		"semi-joins": "SELECT count(*) FROM visits WHERE " + strings.Repeat("id IN (SELECT id FROM visits WHERE ", 240) + "true" +
 			strings.Repeat(")", 240),
 	} {
-		script, err := parser.Parse(sql, clinic)
+		script, err := parser.Parse(sql, parsertest.Clinic)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -163,7 +164,7 @@ func TestHostileSize(t *testing.T) {
 		"many views":  {"SELECT count(*) FROM dearest" + strings.Repeat(", dearest", 60), parser.Release},
 		"sub-selects": {strings.Repeat("SELECT (", 200) + "SELECT count(*) FROM visits" + strings.Repeat(")", 200), parser.Release},
 	} {
-		script, err := parser.Parse(c.sql, clinic)
+		script, err := parser.Parse(c.sql, parsertest.Clinic)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -2,6 +2,8 @@ package parser
 
 import (
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/lex"
 )
 
 // inner returns where the query inside the statement stands; it is the whole
@@ -24,12 +26,12 @@ func (l *locator) innerTokens(stmt *pg.Node, i int) (from, to int) {
 	switch x := stmt.GetNode().(type) {
 	case *pg.Node_CopyStmt:
 		// COPY ( query ) TO ...
-		return i + 2, l.toks.closing(i + 1)
+		return i + 2, l.toks.Closing(i + 1)
 	case *pg.Node_DeclareCursorStmt:
-		return l.toks.keyword(pg.Token_FOR, i+1, end, 0) + 1, end
+		return l.toks.Keyword(pg.Token_FOR, i+1, end, 0) + 1, end
 	case *pg.Node_CreateTableAsStmt:
 		from := i
-		for from < end && (l.toks[from].kind != pg.Token_AS || l.toks[from].depth > 0) {
+		for from < end && (l.toks[from].Kind != pg.Token_AS || l.toks[from].Depth > 0) {
 			from++
 		}
 		return from + 1, l.withoutData(end)
@@ -41,11 +43,11 @@ func (l *locator) innerTokens(stmt *pg.Node, i int) (from, to int) {
 
 // explained returns the index after EXPLAIN and its options.
 func (l *locator) explained(i int, e *pg.ExplainStmt) int {
-	if len(e.Options) > 0 && l.toks.kind(i) == openParen {
-		return l.toks.closing(i) + 1
+	if len(e.Options) > 0 && l.toks.Kind(i) == lex.OpenParen {
+		return l.toks.Closing(i) + 1
 	}
 	for range e.Options {
-		switch l.toks.kind(i) {
+		switch l.toks.Kind(i) {
 		case pg.Token_ANALYZE, pg.Token_ANALYSE, pg.Token_VERBOSE:
 			i++
 		}
@@ -55,7 +57,7 @@ func (l *locator) explained(i int, e *pg.ExplainStmt) int {
 
 // withoutData returns the end without a trailing WITH DATA.
 func (l *locator) withoutData(end int) int {
-	if l.toks.kind(end-1) == pg.Token_DATA_P && l.toks.kind(end-2) == pg.Token_WITH {
+	if l.toks.Kind(end-1) == pg.Token_DATA_P && l.toks.Kind(end-2) == pg.Token_WITH {
 		return end - 2
 	}
 	return end
@@ -63,10 +65,10 @@ func (l *locator) withoutData(end int) int {
 
 // into returns the span of INTO [TEMP] [TABLE] name in SELECT INTO.
 func (l *locator) into(clause *pg.IntoClause) Span {
-	name := l.toks.indexAt(int(clause.Rel.GetLocation()) - l.base)
+	name := l.toks.IndexAt(int(clause.Rel.GetLocation()) - l.base)
 	for i := name - 1; i >= 0; i-- {
-		if l.toks[i].kind == pg.Token_INTO {
-			return l.between(i, l.toks.dotted(name))
+		if l.toks[i].Kind == pg.Token_INTO {
+			return l.between(i, l.toks.Dotted(name))
 		}
 	}
 	return Span{}
@@ -74,12 +76,12 @@ func (l *locator) into(clause *pg.IntoClause) Span {
 
 // withQuery returns where a WITH query stands with its name: name (columns) AS (query).
 func (l *locator) withQuery(c *pg.CommonTableExpr) (Span, bool) {
-	from := l.toks.indexAt(int(c.Location) - l.base)
+	from := l.toks.IndexAt(int(c.Location) - l.base)
 	if from < 0 {
 		return Span{}, false
 	}
-	i := l.toks.keyword(pg.Token_AS, from+1, len(l.toks), l.toks[from].depth)
-	for i > 0 && i < len(l.toks) && l.toks.kind(i) != openParen {
+	i := l.toks.Keyword(pg.Token_AS, from+1, len(l.toks), l.toks[from].Depth)
+	for i > 0 && i < len(l.toks) && l.toks.Kind(i) != lex.OpenParen {
 		i++
 	}
 	end := l.brackets(i)
@@ -91,19 +93,19 @@ func (l *locator) withQuery(c *pg.CommonTableExpr) (Span, bool) {
 
 // enclosed is the text of a sub-select between its brackets.
 func (l *locator) enclosed(sel *pg.SelectStmt) (Span, bool) {
-	i := l.toks.indexAt(int(selectLocation(sel)) - l.base)
+	i := l.toks.IndexAt(int(selectLocation(sel)) - l.base)
 	if i < 0 {
 		return Span{}, false
 	}
 	for j := i - 1; j >= 0; j-- {
-		if l.toks[j].kind != openParen || l.toks[j].depth != l.toks[i].depth-1 {
+		if l.toks[j].Kind != lex.OpenParen || l.toks[j].Depth != l.toks[i].Depth-1 {
 			continue
 		}
-		end := l.toks.closing(j)
-		if k := l.toks.kind(j + 1); end < 0 || k != pg.Token_SELECT && k != pg.Token_WITH {
+		end := l.toks.Closing(j)
+		if k := l.toks.Kind(j + 1); end < 0 || k != pg.Token_SELECT && k != pg.Token_WITH {
 			return Span{}, false
 		}
-		return Span{l.toks[j].end, l.toks[end].start}, true
+		return Span{l.toks[j].End, l.toks[end].Start}, true
 	}
 	return Span{}, false
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dpproxy/parser"
+	"dpproxy/parser/parsertest"
 )
 
 // TestWideLists parses lists of constants with many columns, of which only the last ones tell the last rows apart: the time is about
@@ -28,7 +29,7 @@ func TestWideLists(t *testing.T) {
 		}
 		return "SELECT count(*) FROM visits v JOIN (VALUES " + strings.Join(rows, ", ") + ") AS t ON t.column1 = v.id"
 	}
-	visits := schema{{Schema: "public", Name: "visits", Protected: true, Columns: []string{"id"}}}
+	visits := parsertest.Schema{{Schema: "public", Name: "visits", Protected: true, Columns: []string{"id"}}}
 	took := func(sql string) time.Duration {
 		start := time.Now()
 		if _, err := parser.Parse(sql, visits); err != nil {

@@ -7,6 +7,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
 )
 
 // A sub-select that looks up the row of a table by its key is an outer join with the table: it has one row or none for each row
@@ -39,7 +40,7 @@ func (q queries) lookup(sel *pg.SelectStmt, outer *scope) (l rowLookup, ok bool)
 	if l.table = sel.FromClause[0].GetRangeVar(); len(l.table.Alias.GetColnames()) > 0 {
 		return l, false
 	}
-	l.conditions = conjuncts(sel.WhereClause)
+	l.conditions = pgtree.Conjuncts(sel.WhereClause)
 	for _, n := range l.conditions {
 		t, tied := q.tieOf(n, own)
 		if !tied || t.inner.GetColumnRef() == nil {
@@ -56,7 +57,7 @@ func (q queries) lookup(sel *pg.SelectStmt, outer *scope) (l rowLookup, ok bool)
 		}
 	}
 	foreign := func(n *pg.Node) bool {
-		return holds(isSubLink, n) || q.reach(own, n)&^(only(here)|only(around)) != 0
+		return pgtree.Holds(isSubLink, n) || q.reach(own, n)&^(only(here)|only(around)) != 0
 	}
 	return l, l.key != "" && !slices.ContainsFunc(slices.Concat(l.conditions, sel.TargetList), foreign)
 }
@@ -65,12 +66,12 @@ func (q queries) lookup(sel *pg.SelectStmt, outer *scope) (l rowLookup, ok bool)
 func oneTable(sel *pg.SelectStmt) bool {
 	return sel.Op <= pg.SetOperation_SETOP_NONE && sel.WithClause == nil && len(sel.ValuesLists) == 0 && len(sel.LockingClause) == 0 &&
 		len(sel.WindowClause) == 0 && len(sel.DistinctClause) == 0 && len(sel.FromClause) == 1 && sel.FromClause[0].GetRangeVar() != nil &&
-		!aggregates(sel) && !holds(isWindowCall, sel.TargetList...) && !slices.ContainsFunc(sel.SortClause, computes)
+		!pgtree.IsAggregated(sel) && !pgtree.Holds(pgtree.IsWindowCall, sel.TargetList...) && !slices.ContainsFunc(sel.SortClause, computes)
 }
 
 // leavesFirst reports whether LIMIT and OFFSET leave a row if there is one.
 func leavesFirst(sel *pg.SelectStmt) bool {
-	n, limited := position(sel.LimitCount)
+	n, limited := pgtree.Position(sel.LimitCount)
 	skipped, known := skippedRows(sel)
 	return known && skipped == 0 && (sel.LimitCount == nil || limited && n > 0)
 }
@@ -80,13 +81,13 @@ func skippedRows(sel *pg.SelectStmt) (n int, known bool) {
 	if sel.LimitOffset == nil || sel.LimitOffset.GetAConst().GetIsnull() {
 		return 0, true
 	}
-	n, known = position(sel.LimitOffset)
+	n, known = pgtree.Position(sel.LimitOffset)
 	return n, known && n >= 0
 }
 
 // lookedUp converts a sub-select of one value that looks up a row; nil if it is none.
 func (e *each) lookedUp(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt) ast.Expr {
-	if v.grouped || !e.open || len(sel.GetTargetList()) != 1 || isStar(sel.TargetList[0].GetResTarget().GetVal()) {
+	if v.grouped || !e.open || len(sel.GetTargetList()) != 1 || pgtree.IsStar(sel.TargetList[0].GetResTarget().GetVal()) {
 		return nil
 	}
 	l, ok := v.a.levels.lookup(sel, e.scope)
@@ -118,7 +119,7 @@ func (e *each) found(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt) ast.Exp
 	}
 	plain := func(n *pg.Node) bool {
 		val := n.GetResTarget().GetVal()
-		return isStar(val) || val.GetAConst() != nil
+		return pgtree.IsStar(val) || val.GetAConst() != nil
 	}
 	if !slices.ContainsFunc(l.conditions, compared) || slices.ContainsFunc(sel.TargetList, func(n *pg.Node) bool { return !plain(n) }) {
 		return nil
@@ -134,8 +135,8 @@ type lookedRow struct {
 
 // rowOf joins the table, once for all values of the same row, and returns the converter of expressions over it.
 func (e *each) rowOf(v exprConverter, s *pg.SubLink, l rowLookup) exprConverter {
-	key, _, _ := canonical(&pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: &pg.SelectStmt{
-		FromClause: []*pg.Node{{Node: &pg.Node_RangeVar{RangeVar: l.table}}}, WhereClause: allOf(l.conditions...),
+	key, _, _ := pgtree.Canonical(&pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: &pg.SelectStmt{
+		FromClause: []*pg.Node{{Node: &pg.Node_RangeVar{RangeVar: l.table}}}, WhereClause: pgtree.AllOf(l.conditions...),
 	}}})
 	alias, known := e.rows[string(key)]
 	if !known {
@@ -204,7 +205,7 @@ type sources struct{ *analysis }
 // oneRow reports whether a query reads one row at most of a sub-select, or of a WITH query, for each row around it: it is tied by an
 // expression that has one row there for each value.
 func (a sources) oneRow(sel *pg.SelectStmt, c correlation) bool {
-	if aggregates(sel) || len(sel.FromClause) != 1 {
+	if pgtree.IsAggregated(sel) || len(sel.FromClause) != 1 {
 		return false
 	}
 	source := a.sourceOf(sel.FromClause[0])
@@ -212,10 +213,10 @@ func (a sources) oneRow(sel *pg.SelectStmt, c correlation) bool {
 	if each == nil {
 		return false
 	}
-	own, _, _ := canonical(each)
+	own, _, _ := pgtree.Canonical(each)
 	return slices.ContainsFunc(source.TargetList, func(n *pg.Node) bool {
-		name, known := outputName(n.GetResTarget())
-		key, _, _ := canonical(n.GetResTarget().GetVal())
+		name, known := pgtree.OutputName(n.GetResTarget())
+		key, _, _ := pgtree.Canonical(n.GetResTarget().GetVal())
 		return known && slices.Equal(key, own) && slices.ContainsFunc(c.ties, func(t tie) bool {
 			_, column, ok := c.own.own(t.inner.GetColumnRef())
 			return ok && column.name == name
@@ -242,7 +243,7 @@ func (a sources) rowForEach(sel *pg.SelectStmt) *pg.Node {
 	if level == nil || sel.Op > pg.SetOperation_SETOP_NONE || slices.ContainsFunc(sel.GroupClause, isGroupingSet) {
 		return nil
 	}
-	if isDistinctOn(sel) && len(sel.DistinctClause) == 1 && !aggregates(sel) {
+	if pgtree.IsDistinctOn(sel) && len(sel.DistinctClause) == 1 && !pgtree.IsAggregated(sel) {
 		return sel.DistinctClause[0]
 	}
 	if g, err := (groupClause{a.analysis, sel, level.scope}).grouping(); err == nil && len(sel.GroupClause) == 1 && len(g.exprs) == 1 {

@@ -10,6 +10,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
 )
 
 // An occurrence is a place above the grouping of a block that a column of the
@@ -56,7 +57,7 @@ func match(c *candidate) *matcher {
 		m.addGroup(g)
 	}
 	m.addSets(c)
-	visitNodes(remaining, m.visit)
+	pgtree.VisitAll(remaining, m.visit)
 	return m
 }
 
@@ -101,7 +102,7 @@ func remaining(c *candidate) []*pg.Node {
 		if by := n.GetSortBy(); by != nil {
 			n = by.Node
 		}
-		if _, number := position(n); !number && !isOutput(n, c.outputs) {
+		if _, number := pgtree.Position(n); !number && !isOutput(n, c.outputs) {
 			out = append(out, n)
 		}
 	}
@@ -125,7 +126,7 @@ func (m *matcher) resolve(list []*pg.Node) (restore func()) {
 		}
 		ref := n.GetColumnRef()
 		if ref == nil {
-			children(n, visit)
+			pgtree.Children(n, visit)
 			return
 		}
 		if it, c, ok := m.scope.own(ref); ok && !done[ref] {
@@ -134,7 +135,7 @@ func (m *matcher) resolve(list []*pg.Node) (restore func()) {
 			ref.Fields = []*pg.Node{pg.MakeStrNode("\x00" + strconv.Itoa(it)), pg.MakeStrNode(c.name)}
 		}
 	}
-	visitNodes(list, visit)
+	pgtree.VisitAll(list, visit)
 	return func() {
 		for _, s := range changed {
 			s.ref.Fields = s.fields
@@ -147,7 +148,7 @@ func (m *matcher) resolve(list []*pg.Node) (restore func()) {
 func opaque(n *pg.Node) func(visit func(*pg.Node)) {
 	switch x := n.Node.(type) {
 	case *pg.Node_SubLink:
-		return func(visit func(*pg.Node)) { visitNode(x.SubLink.Testexpr, visit) }
+		return func(visit func(*pg.Node)) { pgtree.Visit(x.SubLink.Testexpr, visit) }
 	case *pg.Node_SelectStmt:
 		return func(func(*pg.Node)) {}
 	}
@@ -177,10 +178,10 @@ func (m *matcher) addGroup(n *pg.Node) {
 const maxCompared = 4 << 20
 
 func (m *matcher) key(n *pg.Node) string {
-	if names, plain := stringsOf(n.GetColumnRef().GetFields()); plain && len(names) > 0 {
+	if names, plain := pgtree.Strings(n.GetColumnRef().GetFields()); plain && len(names) > 0 {
 		return "\x00" + strings.Join(names, "\x00") // no canonical form begins so
 	}
-	key, _, _ := canonical(n)
+	key, _, _ := pgtree.Canonical(n)
 	m.spent += len(key)
 	return string(key)
 }
@@ -207,7 +208,7 @@ func (m *matcher) visit(n *pg.Node) {
 		m.found = append(m.found, occurrence{n, "g" + strconv.Itoa(i)})
 		return
 	}
-	if isAggregate(n) {
+	if pgtree.IsAggregate(n) {
 		m.found = append(m.found, occurrence{n, "a" + strconv.Itoa(m.aggregate(n))})
 		return
 	}
@@ -222,7 +223,7 @@ func (m *matcher) visit(n *pg.Node) {
 		enter(m.visit)
 		return
 	}
-	children(n, m.visit)
+	pgtree.Children(n, m.visit)
 }
 
 // maxGrouping is how many arguments GROUPING takes: its value is an integer of 32 bits.
@@ -248,12 +249,12 @@ func (m *matcher) grouping(n *pg.Node, f *pg.GroupingFunc) {
 }
 
 func (m *matcher) aggregate(n *pg.Node) int {
-	weight, inner := weighing(n)
+	weight, inner := pgtree.Weighing(n)
 	of := m.key(inner)
 	m.weigh(of, weight)
 	key := of
 	switch {
-	case weight != nil && weight == n.GetFuncCall() && weight.Args[0] == inner && isPlainWeight(weight):
+	case weight != nil && weight == n.GetFuncCall() && weight.Args[0] == inner && pgtree.IsPlainWeight(weight):
 		n = inner // the weight is no part of the value
 	case inner != n:
 		key = m.key(n)
@@ -279,7 +280,7 @@ func (m *matcher) place(block int, places map[*pg.Node]ast.Place) {
 
 // weigh notes the weight of an aggregate, of which the canonical form is given.
 func (m *matcher) weigh(of string, weight *pg.FuncCall) {
-	if weight == nil || !isPlainWeight(weight) {
+	if weight == nil || !pgtree.IsPlainWeight(weight) {
 		return // converting it refuses what is not plain
 	}
 	known := m.weights[of]

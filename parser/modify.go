@@ -2,6 +2,8 @@ package parser
 
 import (
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/pgtree"
 )
 
 // modify analyses INSERT, UPDATE, DELETE and MERGE.
@@ -51,7 +53,7 @@ func (a *analysis) insert(i *pg.InsertStmt, s *scope) {
 	excluded := rename(s.items[0], &pg.Alias{Aliasname: "excluded"})
 	s.add(excluded)
 	if i.OnConflictClause != nil {
-		reflected(i.OnConflictClause.ProtoReflect(), func(n *pg.Node) {
+		pgtree.Others(i.OnConflictClause.ProtoReflect(), func(n *pg.Node) {
 			a.expr(n, s)
 			a.outputs = append(a.outputs, valuer{a, s}.assigned(n)...)
 		})

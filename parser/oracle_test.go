@@ -17,6 +17,7 @@ import (
 	"dpproxy/internal/pgtemp"
 	"dpproxy/parser"
 	"dpproxy/parser/ast"
+	"dpproxy/parser/parsertest"
 )
 
 // An oracle holds two databases with the schema of the clinic: one with its
@@ -182,11 +183,11 @@ func (o *oracle) relation(t *testing.T, core string) string {
 // whether the mirror's row security stopped it.
 func (o *oracle) compare(t *testing.T, sql string) (stopped bool) {
 	t.Helper()
-	script, err := parser.Parse(sql, clinic)
+	script, err := parser.Parse(sql, parsertest.Clinic)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cores, err := parser.Cores(sql, clinic)
+	cores, err := parser.Cores(sql, parsertest.Clinic)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +235,7 @@ func corpus(t *testing.T) []string {
 func TestViewTexts(t *testing.T) {
 	o := startOracle(t)
 	ask(t, o.direct, "SET search_path = ''")
-	for _, r := range clinic {
+	for _, r := range parsertest.Clinic {
 		if r.View == "" {
 			continue
 		}
@@ -253,12 +254,12 @@ func TestOracle(t *testing.T) {
 		mark, sql, marked := strings.Cut(s, "\n")
 		switch {
 		case marked && mark == "--REFUSE":
-			script, err := parser.Parse(sql, clinic)
+			script, err := parser.Parse(sql, parsertest.Clinic)
 			if err != nil || script.Statements[0].Class != parser.Refused {
 				t.Errorf("not refused: %s", sql)
 			}
 		case marked && mark == "--BEFORE":
-			script, err := parser.Parse(sql, clinic)
+			script, err := parser.Parse(sql, parsertest.Clinic)
 			if err != nil || len(script.Statements[0].Priors) == 0 {
 				t.Errorf("nothing is answered before: %s", sql)
 			}
@@ -302,11 +303,11 @@ func TestVariants(t *testing.T) {
 // same reports a variant whose statements differ in class or number of blocks.
 func same(t *testing.T, original, variant string) {
 	t.Helper()
-	want, err := parser.Parse(original, clinic)
+	want, err := parser.Parse(original, parsertest.Clinic)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := parser.Parse(variant, clinic)
+	got, err := parser.Parse(variant, parsertest.Clinic)
 	if err != nil || len(got.Statements) != len(want.Statements) {
 		t.Fatalf("%v\n%s", err, variant)
 	}

@@ -6,6 +6,8 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/lex"
+	"dpproxy/parser/pgtree"
 )
 
 // An Outline lists the names in a SELECT.
@@ -21,7 +23,7 @@ type Outline struct {
 // several statements, SELECT INTO, FOR UPDATE, and WITH queries that write among them. The bodies of
 // functions are not looked at.
 func OutlineOf(sql string) (o Outline, ok bool) {
-	if len(sql) > maxText {
+	if len(sql) > lex.MaxText {
 		return o, false
 	}
 	_, tree, ok := viewQuery(sql)
@@ -38,11 +40,11 @@ func OutlineOf(sql string) (o Outline, ok bool) {
 		case *pg.Node_InsertStmt, *pg.Node_UpdateStmt, *pg.Node_DeleteStmt, *pg.Node_MergeStmt, *pg.Node_LockingClause, *pg.Node_IntoClause:
 			ok = false
 		case *pg.Node_SelectStmt:
-			ok = ok && intoClause(x.SelectStmt) == nil
-			reflected(x.SelectStmt.ProtoReflect(), visit)
+			ok = ok && pgtree.IntoClause(x.SelectStmt) == nil
+			pgtree.Others(x.SelectStmt.ProtoReflect(), visit)
 			return
 		}
-		children(n, visit)
+		pgtree.Children(n, visit)
 	}
 	if ok {
 		visit(tree)

@@ -7,6 +7,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/lex"
 	"dpproxy/pgerr"
 )
 
@@ -14,22 +15,22 @@ import (
 // error is a *pgerr.Error of a text that must be refused as a whole, since
 // parsing it is not safe. Text that does not parse is one statement to relay:
 // Postgres reports the mistake in its own words.
-func Parse(sql string, cat Names) (*Script, error) {
-	if len(sql) > maxText {
-		return nil, pgerr.New(pgerr.StatementTooComplex, "statement is longer than %d bytes", maxText).
+func Parse(sql string, cat ast.Names) (*Script, error) {
+	if len(sql) > lex.MaxText {
+		return nil, pgerr.New(pgerr.StatementTooComplex, "statement is longer than %d bytes", lex.MaxText).
 			WithHint("Split the statement.")
 	}
 	if strings.IndexByte(sql, 0) >= 0 {
 		return relayed(sql), nil // no message of the protocol can hold it
 	}
-	toks, comments, err := scan(sql)
+	toks, comments, err := lex.Scan(sql)
 	if err != nil {
 		return relayed(sql), nil //nolint:nilerr // Postgres reports it.
 	}
-	if refusal := guard(toks); refusal != nil {
+	if refusal := lex.Guard(toks); refusal != nil {
 		return nil, refusal
 	}
-	tree, err := pg.Parse(blank(sql, toks, comments))
+	tree, err := pg.Parse(lex.Blank(sql, toks, comments))
 	if err != nil || len(tree.Stmts) == 0 {
 		return relayed(sql), nil //nolint:nilerr // Postgres reports it.
 	}
@@ -46,14 +47,14 @@ func relayed(sql string) *Script {
 }
 
 // statement cuts one statement out of the text and classifies it.
-func statement(sql string, raw *pg.RawStmt, toks []token, cat Names) *Statement {
+func statement(sql string, raw *pg.RawStmt, toks []lex.Token, cat ast.Names) *Statement {
 	start, end := int(raw.StmtLocation), len(sql)
 	if raw.StmtLen > 0 {
 		end = start + int(raw.StmtLen)
 	}
 	st := &Statement{Text: sql[start:end], Offset: start, Class: Relay, Inner: Span{0, end - start}}
 	st.Plans = planCalls(st.Text, raw.Stmt)
-	l := &locator{text: st.Text, base: start, toks: slice(toks, start, end)}
+	l := &locator{text: st.Text, base: start, toks: lex.Slice(toks, start, end)}
 	st.Assigned = assignments(l, raw.Stmt)
 	read(st, raw.Stmt, l, cat)
 	if st.Class == Relay {
@@ -71,20 +72,20 @@ func statement(sql string, raw *pg.RawStmt, toks []token, cat Names) *Statement 
 
 // place gives each comment to its statement, but for those that a statement begins with. Comments
 // behind the last statement are its own.
-func (s *Script) place(text string, comments []token, toks tokens) {
+func (s *Script) place(text string, comments []lex.Token, toks lex.Tokens) {
 	for _, c := range comments {
 		i := len(s.Statements) - 1
-		for i > 0 && s.Statements[i].Offset > c.start {
+		for i > 0 && s.Statements[i].Offset > c.Start {
 			i--
 		}
 		st := s.Statements[i]
-		next := sort.Search(len(toks), func(i int) bool { return toks[i].start >= c.end })
-		if next == 0 || toks[next-1].start < st.Offset {
+		next := sort.Search(len(toks), func(i int) bool { return toks[i].Start >= c.End })
+		if next == 0 || toks[next-1].Start < st.Offset {
 			continue
 		}
 		st.Comments = append(st.Comments, Comment{
-			At: c.start - st.Offset, Text: text[c.start:c.end],
-			Query: st.Class == Explain && next < len(toks) && toks[next].start-st.Offset == st.Inner.Start,
+			At: c.Start - st.Offset, Text: text[c.Start:c.End],
+			Query: st.Class == Explain && next < len(toks) && toks[next].Start-st.Offset == st.Inner.Start,
 		})
 	}
 	for _, st := range s.Statements {
@@ -94,7 +95,7 @@ func (s *Script) place(text string, comments []token, toks tokens) {
 
 // read classifies a statement and rewrites its blocks. It begins again as long as there
 // are views to expand.
-func read(st *Statement, stmt *pg.Node, l *locator, cat Names) {
+func read(st *Statement, stmt *pg.Node, l *locator, cat ast.Names) {
 	var views []ast.TableRef
 	for depth := 0; ; depth++ {
 		a := newAnalysis(l, cat)

@@ -8,6 +8,7 @@ import (
 
 	"dpproxy/parser"
 	"dpproxy/parser/ast"
+	"dpproxy/parser/parsertest"
 )
 
 // FuzzParse: no text makes the parser panic, every statement's text is where it
@@ -29,7 +30,7 @@ func FuzzParse(f *testing.F) {
 			f.Add(sql)
 		}
 	}
-	both := append(append(schema{}, clinic...), shop...)
+	both := append(append(parsertest.Schema{}, parsertest.Clinic...), parsertest.Shop...)
 	f.Fuzz(func(t *testing.T, sql string) {
 		script, err := parser.Parse(sql, both)
 		if err != nil {
@@ -119,7 +120,7 @@ func empty(int) string { return "(SELECT)" }
 // parses reports whether the text is SQL: a text that is not is one relayed
 // statement, so that a second one behind it goes unseen.
 func parses(sql string) bool {
-	script, err := parser.Parse(sql+"\n;SELECT 1", clinic)
+	script, err := parser.Parse(sql+"\n;SELECT 1", parsertest.Clinic)
 	return err != nil || len(script.Statements) > 1
 }
 
@@ -137,7 +138,7 @@ func BenchmarkParse(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := parser.Parse(sql, clinic); err != nil {
+				if _, err := parser.Parse(sql, parsertest.Clinic); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/pgtree"
 )
 
 // A PlanCall is a call of dp.plan, whose argument is the text of a statement: a constant, or
@@ -23,19 +25,19 @@ func planCalls(text string, stmt *pg.Node) []PlanCall {
 	var visit func(*pg.Node)
 	visit = func(n *pg.Node) {
 		if f := n.GetFuncCall(); f != nil {
-			if schema, name := callee(f); schema == "dp" && name == "plan" && len(f.Args) == 1 {
+			if schema, name := pgtree.Callee(f); schema == "dp" && name == "plan" && len(f.Args) == 1 {
 				if c, ok := planCall(f.Args[0]); ok {
 					calls = append(calls, c)
 				}
 			}
 		}
 		if sel := n.GetSelectStmt(); sel != nil {
-			reflected(sel.ProtoReflect(), visit)
+			pgtree.Others(sel.ProtoReflect(), visit)
 			return
 		}
-		children(n, visit)
+		pgtree.Children(n, visit)
 	}
-	visitNode(stmt, visit)
+	pgtree.Visit(stmt, visit)
 	return calls
 }
 

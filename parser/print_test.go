@@ -6,12 +6,13 @@ import (
 
 	"dpproxy/parser"
 	"dpproxy/parser/ast"
+	"dpproxy/parser/parsertest"
 )
 
 // where parses the condition of a query over visits.
 func where(t *testing.T, condition string) ast.Expr {
 	t.Helper()
-	script, err := parser.Parse("SELECT count(*) FROM visits WHERE "+condition, clinic)
+	script, err := parser.Parse("SELECT count(*) FROM visits WHERE "+condition, parsertest.Clinic)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/lex"
 )
 
 // A Prior is a query whose released result a block uses as if it were constants. It is answered before, as a
@@ -143,13 +144,13 @@ func (s *classification) stage(found []Prior, class Class) {
 }
 
 // leadPriors has them begin with the comments that the statement begins with, or the query of an EXPLAIN: they are of all.
-func leadPriors(s *Statement, toks tokens) {
+func leadPriors(s *Statement, toks lex.Tokens) {
 	if len(s.Priors) == 0 {
 		return
 	}
-	first := sort.Search(len(toks), func(i int) bool { return toks[i].start >= s.Offset })
+	first := sort.Search(len(toks), func(i int) bool { return toks[i].Start >= s.Offset })
 	var comments strings.Builder
-	comments.WriteString(s.Text[:toks[first].start-s.Offset])
+	comments.WriteString(s.Text[:toks[first].Start-s.Offset])
 	for _, c := range s.Comments {
 		if c.Query {
 			comments.WriteString(c.Text + "\n")

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/pgtree"
 )
 
 // A sub-select that is tied to the query around it by equalities alone, as in cost > (SELECT avg(cost) FROM visits w
@@ -16,7 +18,7 @@ import (
 func (s *seeker) byGroup(sel *pg.SelectStmt, own *scope, open, end int) {
 	ties, ok := s.ties(sel, own)
 	toks := s.l.toks
-	if !ok || toks.kind(open+1) != pg.Token_SELECT || toks.kind(open+2) == pg.Token_ALL {
+	if !ok || toks.Kind(open+1) != pg.Token_SELECT || toks.Kind(open+2) == pg.Token_ALL {
 		return
 	}
 	f := finding{form: PriorGroups}
@@ -32,7 +34,7 @@ func (s *seeker) byGroup(sel *pg.SelectStmt, own *scope, open, end int) {
 		cuts, places = append(cuts, spans[0]), append(places, strconv.Itoa(i+1))
 	}
 	place, ok := s.clients(s.l.between(open, end))
-	targets, also := s.clients(Span{toks[open+2].start, toks[end-1].start})
+	targets, also := s.clients(Span{toks[open+2].Start, toks[end-1].Start})
 	if !ok || !also {
 		s.lost = true
 		return
@@ -44,7 +46,7 @@ func (s *seeker) byGroup(sel *pg.SelectStmt, own *scope, open, end int) {
 		targets.Start = cut.End
 	}
 	f.text = append(f.text, passage{span: targets})
-	if aggregates(sel) {
+	if pgtree.IsAggregated(sel) {
 		f.text = append(f.text, passage{words: " GROUP BY " + strings.Join(places, ", ")})
 	}
 	s.note(f, &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: sel}})
@@ -69,12 +71,12 @@ func (s *seeker) ties(sel *pg.SelectStmt, own *scope) (list []tie, ok bool) {
 	bare := sel.Op <= pg.SetOperation_SETOP_NONE && sel.WithClause == nil && len(sel.GroupClause) == 0 && sel.HavingClause == nil &&
 		len(sel.DistinctClause) == 0 && len(sel.SortClause) == 0 && sel.LimitCount == nil && sel.LimitOffset == nil &&
 		len(sel.WindowClause) == 0 && len(sel.LockingClause) == 0 && len(sel.ValuesLists) == 0 && len(sel.TargetList) == 1 &&
-		!isStar(sel.TargetList[0].GetResTarget().GetVal())
+		!pgtree.IsStar(sel.TargetList[0].GetResTarget().GetVal())
 	if !bare || slices.ContainsFunc(own.items, func(it *item) bool { return !it.known }) {
 		return nil, false
 	}
 	rest := slices.Concat(sel.TargetList, sel.FromClause)
-	for _, c := range conjuncts(sel.WhereClause) {
+	for _, c := range pgtree.Conjuncts(sel.WhereClause) {
 		x := c.GetAExpr()
 		t := tie{c, x.GetLexpr(), x.GetRexpr()}
 		if s.sideOf(t.inner, own) == outside {
@@ -103,7 +105,7 @@ const (
 
 // sideOf looks at the columns of an expression. A query in it that refers to another one is taken to have columns of both.
 func (s *seeker) sideOf(n *pg.Node, own *scope) (of side) {
-	visitNode(n, func(n *pg.Node) {
+	pgtree.Visit(n, func(n *pg.Node) {
 		switch x := n.Node.(type) {
 		case *pg.Node_ColumnRef:
 			switch own.reach(x.ColumnRef) {
@@ -119,7 +121,7 @@ func (s *seeker) sideOf(n *pg.Node, own *scope) (of side) {
 				of |= both
 			}
 		default:
-			children(n, func(n *pg.Node) { of |= s.sideOf(n, own) })
+			pgtree.Children(n, func(n *pg.Node) { of |= s.sideOf(n, own) })
 		}
 	})
 	return of

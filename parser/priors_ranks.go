@@ -8,6 +8,8 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/lex"
+	"dpproxy/parser/pgtree"
 )
 
 // Which of k tiles of all rows a row is in, as in ntile(4) OVER (ORDER BY cost), depends on everybody's rows. Where the tiles meet
@@ -66,7 +68,7 @@ func (s *seeker) rankCalls(sel *pg.SelectStmt, target *pg.ResTarget, n *pg.Node,
 	}
 	f := n.GetFuncCall()
 	if f.GetOver() == nil {
-		children(n, func(n *pg.Node) { s.rankCalls(sel, target, n, out) })
+		pgtree.Children(n, func(n *pg.Node) { s.rankCalls(sel, target, n, out) })
 		return
 	}
 	c := rankCall{}
@@ -74,26 +76,26 @@ func (s *seeker) rankCalls(sel *pg.SelectStmt, target *pg.ResTarget, n *pg.Node,
 	if !s.window(sel, f, &c) || !s.stepsOf(f, target, whole, &c) {
 		return
 	}
-	if name, _ := outputName(target); whole && target.Name == "" {
+	if name, _ := pgtree.OutputName(target); whole && target.Name == "" {
 		c.as = " AS " + ast.QuoteIdent(name)
 	}
 	call, ok := s.l.call(int(f.Location) - s.l.base)
 	if !ok {
 		return
 	}
-	end := s.l.toks.indexAt(call.End - 1)
-	for end >= 0 && end < len(s.l.toks) && s.l.toks[end].start < call.End {
+	end := s.l.toks.IndexAt(call.End - 1)
+	for end >= 0 && end < len(s.l.toks) && s.l.toks[end].Start < call.End {
 		end++
 	}
-	if end < 0 || s.l.toks.kind(end) != pg.Token_OVER {
+	if end < 0 || s.l.toks.Kind(end) != pg.Token_OVER {
 		return
 	}
-	if end++; s.l.toks.kind(end) == openParen {
+	if end++; s.l.toks.Kind(end) == lex.OpenParen {
 		end = s.l.brackets(end)
 	} else {
-		end = s.l.toks.name(end)
+		end = s.l.toks.Name(end)
 	}
-	own, ok := s.clients(Span{call.Start, s.l.toks[end-1].end})
+	own, ok := s.clients(Span{call.Start, s.l.toks[end-1].End})
 	if c.span = own; !ok {
 		s.lost = true
 		return
@@ -108,7 +110,7 @@ func (s *seeker) window(sel *pg.SelectStmt, f *pg.FuncCall, c *rankCall) bool {
 		w = (&windowClause{sel}).named(w.Name)
 	}
 	own := s.levels[sel].scope
-	schema, _ := callee(f)
+	schema, _ := pgtree.Callee(f)
 	if schema != "" && schema != "pg_catalog" || f.AggFilter != nil || f.AggDistinct || len(f.AggOrder) > 0 || f.AggWithinGroup ||
 		f.FuncVariadic || w.GetRefname() != "" || len(w.GetOrderClause()) == 0 || slices.ContainsFunc(w.PartitionClause, own.isUnit) {
 		return false
@@ -119,7 +121,7 @@ func (s *seeker) window(sel *pg.SelectStmt, f *pg.FuncCall, c *rankCall) bool {
 		}
 	}
 	by := w.OrderClause[0].GetSortBy()
-	if _, constant := position(by.Node); constant || by.SortbyDir == pg.SortByDir_SORTBY_USING {
+	if _, constant := pgtree.Position(by.Node); constant || by.SortbyDir == pg.SortByDir_SORTBY_USING {
 		return false
 	}
 	c.of, c.partition = by.Node, w.PartitionClause
@@ -133,18 +135,18 @@ func (s *seeker) window(sel *pg.SelectStmt, f *pg.FuncCall, c *rankCall) bool {
 
 // overRows reports whether there is a window function in an expression.
 func overRows(n *pg.Node) (found bool) {
-	everyNode(n, func(n *pg.Node) { found = found || isWindowCall(n) })
+	pgtree.Every(n, func(n *pg.Node) { found = found || pgtree.IsWindowCall(n) })
 	return found
 }
 
 // stepsOf decides where the function has which values.
 func (s *seeker) stepsOf(f *pg.FuncCall, target *pg.ResTarget, whole bool, c *rankCall) bool {
-	switch _, name := callee(f); name {
+	switch _, name := pgtree.Callee(f); name {
 	case "ntile":
 		if len(f.Args) != 1 {
 			return false
 		}
-		tiles, ok := position(f.Args[0])
+		tiles, ok := pgtree.Position(f.Args[0])
 		if !ok || tiles < 2 || tiles > maxTiles {
 			return false
 		}
@@ -158,7 +160,7 @@ func (s *seeker) stepsOf(f *pg.FuncCall, target *pg.ResTarget, whole bool, c *ra
 		return true
 	case "percent_rank", "cume_dist":
 		c.upTo = name == "cume_dist"
-		output, known := outputName(target)
+		output, known := pgtree.OutputName(target)
 		if len(f.Args) != 0 || !whole || !known {
 			return false
 		}
@@ -181,7 +183,7 @@ func (s *seeker) compared(name string) (list []float64, ok bool) {
 	uses, good := 0, 0
 	plain := true
 	named := func(n *pg.Node) bool {
-		names, _ := stringsOf(n.GetColumnRef().GetFields())
+		names, _ := pgtree.Strings(n.GetColumnRef().GetFields())
 		return len(names) > 0 && names[len(names)-1] == name
 	}
 	compare := func(column *pg.Node, with ...*pg.Node) {
@@ -195,7 +197,7 @@ func (s *seeker) compared(name string) (list []float64, ok bool) {
 			list = append(list, f)
 		}
 	}
-	everyNode(s.stmt, func(n *pg.Node) {
+	pgtree.Every(s.stmt, func(n *pg.Node) {
 		switch x := n.Node.(type) {
 		case *pg.Node_ColumnRef:
 			if named(n) {
@@ -205,7 +207,7 @@ func (s *seeker) compared(name string) (list []float64, ok bool) {
 			switch e := x.AExpr; {
 			case e.Kind == pg.A_Expr_Kind_AEXPR_BETWEEN || e.Kind == pg.A_Expr_Kind_AEXPR_NOT_BETWEEN:
 				compare(e.Lexpr, e.Rexpr.GetList().GetItems()...)
-			case e.Kind == pg.A_Expr_Kind_AEXPR_OP && slices.Contains([]string{"<", "<=", ">", ">="}, operatorName(e)):
+			case e.Kind == pg.A_Expr_Kind_AEXPR_OP && slices.Contains([]string{"<", "<=", ">", ">="}, pgtree.OperatorName(e)):
 				compare(e.Lexpr, e.Rexpr)
 				compare(e.Rexpr, e.Lexpr)
 			}
@@ -272,7 +274,7 @@ func (s *seeker) rank(sel *pg.SelectStmt, calls []rankCall, i int) {
 		return "percentile_disc(ARRAY[" + strings.Join(fractions, ", ") + "]) WITHIN GROUP (ORDER BY " + of + down + ") AS cuts FROM "
 	}
 	add(strings.Join(cuts, ", ") + " FROM (SELECT ")
-	if aggregates(sel) {
+	if pgtree.IsAggregated(sel) {
 		for _, name := range names {
 			add(name + ", ")
 		}
@@ -316,12 +318,12 @@ func without(targets Span, calls []rankCall) (out []passage) {
 func (s *seeker) clauses(sel *pg.SelectStmt) (targets, rest Span, ok bool) {
 	l := s.l
 	k, ok := l.clauses(&candidate{sel: sel, at: int(sel.TargetList[0].GetResTarget().GetLocation()) - l.base})
-	first := l.toks.indexAt(int(sel.TargetList[0].GetResTarget().GetLocation()) - l.base)
+	first := l.toks.IndexAt(int(sel.TargetList[0].GetResTarget().GetLocation()) - l.base)
 	if !ok || first < 0 {
 		return targets, rest, false
 	}
 	end := k.next
-	for end < k.end && (!l.afterGrouping(end, k.depth) || l.toks[end].kind == pg.Token_HAVING) {
+	for end < k.end && (!l.afterGrouping(end, k.depth) || l.toks[end].Kind == pg.Token_HAVING) {
 		end++
 	}
 	targets, ok = s.clients(l.between(first, k.from))

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/lex"
 	"dpproxy/pgerr"
 )
 
@@ -67,10 +68,10 @@ func (p Prior) Fits(rows int) error {
 	if p.Ranking != nil {
 		repeated += len(p.Ranking.value) * len(p.Ranking.steps)
 	}
-	if repeated*rows <= maxText {
+	if repeated*rows <= lex.MaxText {
 		return nil
 	}
-	return pgerr.New(pgerr.StatementTooComplex, "with a released result in it, the statement would be longer than %d bytes", maxText).
+	return pgerr.New(pgerr.StatementTooComplex, "with a released result in it, the statement would be longer than %d bytes", lex.MaxText).
 		WithHint("Use shorter expressions, or fewer groups.")
 }
 

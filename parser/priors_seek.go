@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/pgtree"
 )
 
 // A seeker looks for the Priors of a statement. Whether each is answered, and the statement that is left, is seen
@@ -49,7 +51,7 @@ func priors(a *analysis, text string, stmt *pg.Node) []Prior {
 		return nil
 	}
 	s := seeker{analysis: a, text: text, stmt: stmt}
-	everyNode(stmt, func(n *pg.Node) {
+	pgtree.Every(stmt, func(n *pg.Node) {
 		if sel := n.GetSelectStmt(); sel != nil && a.levels[sel] != nil && slices.ContainsFunc(sel.FromClause, s.rows) {
 			s.query(sel)
 			s.ranked(sel)
@@ -224,11 +226,11 @@ func (s *seeker) arguments(n *pg.Node) {
 	if n == nil || n.GetSelectStmt() != nil || n.GetSubLink() != nil {
 		return
 	}
-	if isAggregate(n) {
-		children(n, s.condition)
+	if pgtree.IsAggregate(n) {
+		pgtree.Children(n, s.condition)
 		return
 	}
-	children(n, s.arguments)
+	pgtree.Children(n, s.arguments)
 }
 
 // condition looks for sub-selects in an expression.
@@ -238,12 +240,12 @@ func (s *seeker) condition(n *pg.Node) {
 	}
 	x := n.GetSubLink()
 	if x == nil {
-		children(n, s.condition)
+		pgtree.Children(n, s.condition)
 		return
 	}
 	sel := x.Subselect.GetSelectStmt()
 	level := s.levels[sel]
-	i := s.l.toks.indexAt(s.offsetOf(x.Location))
+	i := s.l.toks.IndexAt(s.offsetOf(x.Location))
 	end := s.l.brackets(i)
 	switch {
 	case level == nil || level.kind != released:
@@ -308,13 +310,13 @@ func (s *seeker) note(f finding, query *pg.Node) {
 // themselves; false if one of them is recursive, or writes: it would write once more for each that reads it.
 func (s *seeker) around(query *pg.Node, have []*cte) ([]*cte, bool) {
 	own := map[*pg.CommonTableExpr]bool{}
-	everyNode(query, func(n *pg.Node) {
+	pgtree.Every(query, func(n *pg.Node) {
 		if c := n.GetCommonTableExpr(); c != nil {
 			own[c] = true
 		}
 	})
 	ok := true
-	everyNode(query, func(n *pg.Node) {
+	pgtree.Every(query, func(n *pg.Node) {
 		c := s.cteRefs[n.GetRangeVar()]
 		if c == nil || own[c.node] || slices.Contains(have, c) || !ok {
 			return

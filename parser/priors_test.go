@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"dpproxy/parser"
+	"dpproxy/parser/parsertest"
 )
 
 // TestRepeatedExpressions writes a statement's own expressions for each group of a released result: only so many that they fit into a
@@ -19,7 +20,7 @@ func TestRepeatedExpressions(t *testing.T) {
 		"a partition":    fmt.Sprintf(tiles, long, "cost"),
 		"a ranked value": fmt.Sprintf(tiles, "diagnosis", long),
 	} {
-		script, err := parser.Parse(sql, clinic)
+		script, err := parser.Parse(sql, parsertest.Clinic)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +47,7 @@ func TestRankOfAReleasedValue(t *testing.T) {
 		"cume_dist() OVER (ORDER BY cost)":         `WHEN (cost) < CAST('7' AS integer)`,
 		"cume_dist() OVER (ORDER BY cost DESC)":    `WHEN (cost) > CAST('7' AS integer)`,
 	} {
-		script, err := parser.Parse("SELECT count(*) FROM (SELECT "+over+" AS r FROM visits) t WHERE r > 0.9", clinic)
+		script, err := parser.Parse("SELECT count(*) FROM (SELECT "+over+" AS r FROM visits) t WHERE r > 0.9", parsertest.Clinic)
 		if err != nil || len(script.Statements[0].Priors) != 1 {
 			t.Fatal(over, err)
 		}
@@ -61,7 +62,7 @@ func TestRankOfAReleasedValue(t *testing.T) {
 func TestChoiceOfGroups(t *testing.T) {
 	const sql = "SELECT count(*) FROM visits v WHERE cost > " +
 		"(SELECT avg(cost) FROM visits w WHERE w.hospital_id = v.hospital_id AND w.diagnosis = v.diagnosis)"
-	script, err := parser.Parse(sql, clinic)
+	script, err := parser.Parse(sql, parsertest.Clinic)
 	if err != nil || len(script.Statements[0].Priors) != 1 {
 		t.Fatal(err)
 	}

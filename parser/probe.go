@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/pgtree"
 )
 
 // isProbe reports whether the answer of a query has no rows whatever the data:
@@ -11,14 +13,14 @@ import (
 // GROUP BY (), and aggregates without GROUP BY, have a row of no rows. BI tools ask such
 // queries for the columns.
 func isProbe(sel *pg.SelectStmt, k kind) bool {
-	if n, ok := position(sel.LimitCount); ok && n == 0 && sel.LimitOption == pg.LimitOption_LIMIT_OPTION_COUNT {
+	if n, ok := pgtree.Position(sel.LimitCount); ok && n == 0 && sel.LimitOption == pg.LimitOption_LIMIT_OPTION_COUNT {
 		return true
 	}
 	if sel.Op > pg.SetOperation_SETOP_NONE || !isFalse(sel.WhereClause) {
 		return false
 	}
 	byKeys := len(sel.GroupClause) > 0 && !slices.ContainsFunc(sel.GroupClause, isGroupingSet)
-	return (byKeys || !aggregates(sel)) && (k == rows || k == released)
+	return (byKeys || !pgtree.IsAggregated(sel)) && (k == rows || k == released)
 }
 
 // isFalse recognises false, 1 = 0, 1 <> 1, and AND with one of them.
@@ -30,12 +32,12 @@ func isFalse(n *pg.Node) bool {
 	case *pg.Node_BoolExpr:
 		return x.BoolExpr.Boolop == pg.BoolExprType_AND_EXPR && slices.ContainsFunc(x.BoolExpr.Args, isFalse)
 	case *pg.Node_AExpr:
-		l, okL := position(x.AExpr.Lexpr)
-		r, okR := position(x.AExpr.Rexpr)
+		l, okL := pgtree.Position(x.AExpr.Lexpr)
+		r, okR := pgtree.Position(x.AExpr.Rexpr)
 		if !okL || !okR || x.AExpr.Kind != pg.A_Expr_Kind_AEXPR_OP {
 			return false
 		}
-		switch operatorName(x.AExpr) {
+		switch pgtree.OperatorName(x.AExpr) {
 		case "=":
 			return l != r
 		case "<>":

@@ -6,6 +6,8 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/lex"
+	"dpproxy/parser/pgtree"
 	"dpproxy/pgerr"
 )
 
@@ -58,15 +60,15 @@ func (q rowExpression) parse(text string) (ast.Expr, *pg.ParseResult, *pgerr.Err
 			WithHint("Write a shorter one.")
 	}
 	sql := beforeExpression + text
-	toks, comments, err := scan(sql)
+	toks, comments, err := lex.Scan(sql)
 	if err != nil {
 		return nil, nil, q.none()
 	}
 	if len(comments) > 0 {
-		return nil, nil, pgerr.New(pgerr.FeatureNotSupported, "%s has no comments", q.name).At(comments[0].start - len(beforeExpression)).
+		return nil, nil, pgerr.New(pgerr.FeatureNotSupported, "%s has no comments", q.name).At(comments[0].Start - len(beforeExpression)).
 			WithHint("Leave it out.")
 	}
-	if refusal := guard(toks); refusal != nil {
+	if refusal := lex.Guard(toks); refusal != nil {
 		return nil, nil, refusal
 	}
 	tree, err := pg.Parse(sql)
@@ -81,7 +83,7 @@ func (q rowExpression) parse(text string) (ast.Expr, *pg.ParseResult, *pgerr.Err
 		return nil, nil, refusal
 	}
 	before := len(beforeExpression)
-	a := newAnalysis(&locator{text: text, base: before, toks: slice(toks, before, len(sql))}, noNames{})
+	a := newAnalysis(&locator{text: text, base: before, toks: lex.Slice(toks, before, len(sql))}, noNames{})
 	v := &queryConverter{conversion: &conversion{a: a}, each: &each{}}
 	x := exprConverter{v, false}.expr(n)
 	switch {
@@ -117,9 +119,9 @@ func (q rowExpression) ofOneRow(n *pg.Node) (refusal *pgerr.Error) {
 		case *pg.Node_SqlvalueFunction:
 			refuse(x.SqlvalueFunction.Location, "value of the session")
 		}
-		children(n, visit)
+		pgtree.Children(n, visit)
 	}
-	visitNode(n, visit)
+	pgtree.Visit(n, visit)
 	return refusal
 }
 

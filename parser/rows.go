@@ -6,6 +6,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
 )
 
 // Comparisons of row values, and LIKE with several patterns, become conditions on their parts,
@@ -90,7 +91,7 @@ func (v exprConverter) distinct(e *pg.A_Expr) ast.Expr {
 
 // inTest converts X [NOT] IN (list), of rows as a comparison with each of them.
 func (v exprConverter) inTest(e *pg.A_Expr) ast.Expr {
-	at, op := v.a.pos(e.Location), operatorName(e)
+	at, op := v.a.pos(e.Location), pgtree.OperatorName(e)
 	items := e.Rexpr.GetList().GetItems()
 	if e.Lexpr.GetRowExpr() == nil {
 		return &ast.In{X: v.expr(e.Lexpr), List: v.exprs(items), Not: op == "<>", At: at}

@@ -6,6 +6,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
 )
 
 // A scope is one query level, with the meanings of its column references and table names.
@@ -184,7 +185,7 @@ func (s *scope) refer(ref *pg.ColumnRef, at int) {
 
 // reach returns how many levels out the reference leads, as outermost does.
 func (s *scope) reach(ref *pg.ColumnRef) int {
-	names, _ := stringsOf(ref.Fields)
+	names, _ := pgtree.Strings(ref.Fields)
 	if len(names) == 0 {
 		return 0 // a bare star
 	}
@@ -238,7 +239,7 @@ func (s *scope) outermost(look func(*scope) presence) int {
 // own returns the item and the column of this level that the reference names;
 // ok is false if there is none or more than one.
 func (s *scope) own(ref *pg.ColumnRef) (it int, c column, ok bool) {
-	names, plain := stringsOf(ref.Fields)
+	names, plain := pgtree.Strings(ref.Fields)
 	if !plain || len(names) == 0 || len(names) > 3 {
 		return 0, column{}, false
 	}
@@ -284,7 +285,7 @@ func (s *scope) ownValue(ref *pg.ColumnRef) (v value, ok bool) {
 	if it, c, ok := s.own(ref); ok && s.items[it].column(c.name) >= 0 {
 		return c.value, true
 	}
-	names, plain := stringsOf(ref.Fields)
+	names, plain := pgtree.Strings(ref.Fields)
 	for _, it := range s.items {
 		switch {
 		case plain && len(names) == 1 && it.column(names[0]) >= 0: // a name that a USING clause merges
@@ -308,7 +309,7 @@ func (s *scope) isUnit(n *pg.Node) bool {
 	if _, c, ok := s.own(ref); ok {
 		return c.unit
 	}
-	name, bare := columnName(n)
+	name, bare := pgtree.ColumnName(n)
 	if !bare {
 		return false
 	}
@@ -346,7 +347,7 @@ func (s *scope) holdsOf(n *pg.Node) []ast.KeyPart { return slices.Concat(s.keysO
 // wholeRow returns the item whose whole rows a reference means, and the column of the unit in it, which has a value wherever there is a
 // row of the table; false if it means anything else.
 func (s *scope) wholeRow(ref *pg.ColumnRef) (it *item, unit string, ok bool) {
-	names, plain := stringsOf(ref.GetFields())
+	names, plain := pgtree.Strings(ref.GetFields())
 	star := !plain && len(ref.GetFields()) == len(names)+1
 	column := func(l *scope) presence { return l.has(names[0]) }
 	if len(names) == 0 || !star && (len(names) > 1 || s.outermost(column) >= 0) {
@@ -372,7 +373,7 @@ func rename(it *item, alias *pg.Alias) *item {
 	}
 	out := &item{name: alias.Aliasname, aliased: true, known: it.known, unsure: it.unsure, rows: it.rows, table: it.table, of: it.of}
 	out.columns = append(out.columns, it.columns...)
-	names, _ := stringsOf(alias.Colnames)
+	names, _ := pgtree.Strings(alias.Colnames)
 	for i, name := range names {
 		if i < len(out.columns) {
 			out.columns[i].name = name

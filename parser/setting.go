@@ -5,12 +5,15 @@ import (
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/lex"
+	"dpproxy/parser/pgtree"
 )
 
 // setting recognises an assignment to a dp. setting, whose name and value the
 // proxy checks: Postgres takes any dotted name.
 func setting(st *Statement, v *pg.VariableSetStmt, l *locator) {
-	name := lower(v.GetName())
+	name := lex.Lower(v.GetName())
 	if !strings.HasPrefix(name, "dp.") {
 		return
 	}
@@ -45,8 +48,8 @@ func settingValue(n *pg.Node) string {
 // settingAt returns where the name dp.something begins.
 func (l *locator) settingAt() int {
 	for i, t := range l.toks {
-		if l.toks.kind(i+1) == dot && strings.EqualFold(strings.Trim(l.text[t.start:t.end], `"`), "dp") {
-			return t.start
+		if l.toks.Kind(i+1) == lex.Dot && strings.EqualFold(strings.Trim(l.text[t.Start:t.End], `"`), "dp") {
+			return t.Start
 		}
 	}
 	return 0
@@ -71,21 +74,21 @@ func assignments(l *locator, stmt *pg.Node) []Assignment {
 	var visit func(*pg.Node)
 	visit = func(n *pg.Node) {
 		if f := n.GetFuncCall(); f != nil {
-			if schema, name := callee(f); name == "set_config" && (schema == "" || schema == "pg_catalog") {
+			if schema, name := pgtree.Callee(f); name == "set_config" && (schema == "" || schema == "pg_catalog") {
 				found = append(found, assignmentBy(l, f, stmt.GetPrepareStmt() != nil))
 			}
 		}
 		if v := n.GetVariableSetStmt(); v != nil && function {
 			at := l.settingAt()
-			found = append(found, Assignment{Name: Argument{Text: lower(v.Name), Given: true, At: at}, Local: true, At: at})
+			found = append(found, Assignment{Name: Argument{Text: lex.Lower(v.Name), Given: true, At: at}, Local: true, At: at})
 		}
 		if sel := n.GetSelectStmt(); sel != nil {
-			reflected(sel.ProtoReflect(), visit)
+			pgtree.Others(sel.ProtoReflect(), visit)
 			return
 		}
-		children(n, visit)
+		pgtree.Children(n, visit)
 	}
-	visitNode(stmt, visit)
+	pgtree.Visit(stmt, visit)
 	return found
 }
 
@@ -107,7 +110,7 @@ func assignmentBy(l *locator, f *pg.FuncCall, prepared bool) Assignment {
 		}
 		switch name {
 		case names[0]:
-			arg.Text = lower(arg.Text)
+			arg.Text = lex.Lower(arg.Text)
 			a.Name = arg
 		case names[1]:
 			a.Value = arg

@@ -5,6 +5,8 @@ import (
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"dpproxy/parser/lex"
+	"dpproxy/parser/pgtree"
 	"dpproxy/pgerr"
 )
 
@@ -37,7 +39,7 @@ func (s *scope) lacks(n *pg.Node) bool {
 		f := n.GetFuncCall()
 		switch {
 		case found || f.GetOver() != nil:
-		case s.block && isAggregate(n):
+		case s.block && pgtree.IsAggregate(n):
 			found = f != nil && lacking(f)
 		case n.GetColumnRef() != nil:
 			found = !s.block && s.columnIs(n, func(c column) bool { return c.lacking })
@@ -46,10 +48,10 @@ func (s *scope) lacks(n *pg.Node) bool {
 				enter(visit)
 				return
 			}
-			children(n, visit)
+			pgtree.Children(n, visit)
 		}
 	}
-	visitNode(n, visit)
+	pgtree.Visit(n, visit)
 	return found
 }
 
@@ -58,7 +60,7 @@ func (s *scope) columnIs(n *pg.Node, such func(column) bool) bool {
 	if _, c, ok := s.own(n.GetColumnRef()); ok {
 		return such(c)
 	}
-	name, bare := columnName(n)
+	name, bare := pgtree.ColumnName(n)
 	return bare && slices.ContainsFunc(s.items, func(it *item) bool { return such(it.columnNamed(name)) })
 }
 
@@ -83,10 +85,10 @@ func (a sorter) noteSort(by []*pg.Node, lacks func(*pg.Node) bool, from func(l s
 // those of a set operation are nothing else.
 func (a sorter) noteOrder(sel *pg.SelectStmt, s *scope, columns []column, known bool) {
 	a.noteSort(sel.SortClause, func(n *pg.Node) bool {
-		if i, ok := position(n); ok {
+		if i, ok := pgtree.Position(n); ok {
 			return known && i >= 1 && i <= len(columns) && columns[i-1].lacking
 		}
-		if name, bare := columnName(n); bare {
+		if name, bare := pgtree.ColumnName(n); bare {
 			if i := slices.IndexFunc(columns, func(c column) bool { return c.name == name }); i >= 0 {
 				return columns[i].lacking
 			}
@@ -107,7 +109,7 @@ func (a sorter) noteOrders(n *pg.Node, s *scope) {
 
 // noteWindow notes ORDER BY of a window.
 func (a sorter) noteWindow(w *pg.WindowDef, s *scope) {
-	a.noteSort(w.OrderClause, s.lacks, func(l sortLocator) (int, int, bool) { return l.opened(l.toks.indexAt(int(w.Location) - l.base)) })
+	a.noteSort(w.OrderClause, s.lacks, func(l sortLocator) (int, int, bool) { return l.opened(l.toks.IndexAt(int(w.Location) - l.base)) })
 }
 
 // noteCall notes ORDER BY of an aggregate over released values, and of the window of a call.
@@ -119,20 +121,20 @@ func (a sorter) noteCall(f *pg.FuncCall, s *scope) {
 		return
 	}
 	a.noteSort(f.AggOrder, s.lacks, func(l sortLocator) (int, int, bool) {
-		i := l.toks.indexAt(int(f.Location) - l.base)
+		i := l.toks.IndexAt(int(f.Location) - l.base)
 		if i < 0 {
 			return 0, 0, false
 		}
-		return l.opened(l.toks.dotted(i))
+		return l.opened(l.toks.Dotted(i))
 	})
 }
 
 // opened returns the first token behind an opening bracket.
 func (l sortLocator) opened(i int) (first, depth int, ok bool) {
-	if l.toks.kind(i) != openParen {
+	if l.toks.Kind(i) != lex.OpenParen {
 		return 0, 0, false
 	}
-	return i + 1, l.toks[i].depth + 1, true
+	return i + 1, l.toks[i].Depth + 1, true
 }
 
 // beforeOrder returns a token of a SELECT behind which the first ORDER BY at its depth, or at that of a
@@ -147,10 +149,10 @@ func (l sortLocator) beforeOrder(sel *pg.SelectStmt) (i, depth int, ok bool) {
 	}
 	switch {
 	case len(sel.TargetList) > 0:
-		i = l.toks.indexAt(int(sel.TargetList[0].GetResTarget().GetLocation()) - l.base)
+		i = l.toks.IndexAt(int(sel.TargetList[0].GetResTarget().GetLocation()) - l.base)
 	case len(sel.ValuesLists) > 0:
-		i = l.toks.indexAt(int(firstLocation(sel.ValuesLists[0])) - l.base)
-		for l.toks.kind(i) != pg.Token_VALUES && i >= 0 {
+		i = l.toks.IndexAt(int(pgtree.FirstLocation(sel.ValuesLists[0])) - l.base)
+		for l.toks.Kind(i) != pg.Token_VALUES && i >= 0 {
 			i--
 		}
 	default:
@@ -159,7 +161,7 @@ func (l sortLocator) beforeOrder(sel *pg.SelectStmt) (i, depth int, ok bool) {
 	if i < 0 {
 		return 0, 0, false
 	}
-	return i, l.toks[i].depth, true
+	return i, l.toks[i].Depth, true
 }
 
 // order returns the first token behind the next ORDER BY from a token on, and its depth, which is less
@@ -167,10 +169,10 @@ func (l sortLocator) beforeOrder(sel *pg.SelectStmt) (i, depth int, ok bool) {
 func (l sortLocator) order(i, depth int) (first, at int, ok bool) {
 	for {
 		end := l.endOfSelect(i, depth)
-		if found := l.toks.keyword(pg.Token_ORDER, i, end, depth); found >= 0 {
+		if found := l.toks.Keyword(pg.Token_ORDER, i, end, depth); found >= 0 {
 			return found + 2, depth, true
 		}
-		if l.toks.kind(end) != closeParen || l.toks[end].depth != depth-1 {
+		if l.toks.Kind(end) != lex.CloseParen || l.toks[end].Depth != depth-1 {
 			return 0, 0, false
 		}
 		i, depth = end+1, depth-1
@@ -188,16 +190,16 @@ func (l sortLocator) nullsLast(s sorting) (out []edit, ok bool) {
 		return nil, false
 	}
 	for item := range s.by {
-		next := l.toks.keyword(comma, i, l.endOfSelect(i, depth), depth)
+		next := l.toks.Keyword(lex.Comma, i, l.endOfSelect(i, depth), depth)
 		if next < 0 {
 			next = l.endOfSelect(i, depth)
 		}
 		if slices.Contains(s.last, item) {
-			desc := l.toks.keyword(pg.Token_DESC, i, next, depth)
+			desc := l.toks.Keyword(pg.Token_DESC, i, next, depth)
 			if desc < 0 {
 				return nil, false
 			}
-			end := l.toks[desc].end
+			end := l.toks[desc].End
 			out = append(out, edit{Span: Span{end, end}, before: " NULLS LAST", block: -1})
 		}
 		i = next + 1

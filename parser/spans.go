@@ -4,6 +4,9 @@ import (
 	"slices"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/lex"
+	"dpproxy/parser/pgtree"
 )
 
 // maxProposed bounds the text that is parsed in search of the ends of
@@ -15,7 +18,7 @@ const maxProposed = 1 << 20
 type locator struct {
 	text     string
 	base     int // offset of the text in the parsed text
-	toks     tokens
+	toks     lex.Tokens
 	origin   origin
 	proposed int
 	query    Span // the query inside the statement
@@ -30,7 +33,7 @@ func (l *locator) first() int {
 	if len(l.toks) == 0 {
 		return 0
 	}
-	return l.client(l.toks[0].start)
+	return l.client(l.toks[0].Start)
 }
 
 // within reports whether the text there is of a view.
@@ -54,13 +57,13 @@ func (l *locator) concealed(at int) string {
 func (l *locator) span(n *pg.Node) (Span, bool) {
 	switch x := n.Node.(type) {
 	case *pg.Node_ColumnRef:
-		i := l.toks.indexAt(int(x.ColumnRef.Location) - l.base)
+		i := l.toks.IndexAt(int(x.ColumnRef.Location) - l.base)
 		if i < 0 {
 			return Span{}, false
 		}
-		return l.between(i, l.toks.dotted(i)), true
+		return l.between(i, l.toks.Dotted(i)), true
 	case *pg.Node_FuncCall:
-		if isAggregate(n) {
+		if pgtree.IsAggregate(n) {
 			return l.call(int(x.FuncCall.Location) - l.base)
 		}
 	case *pg.Node_GroupingFunc:
@@ -72,20 +75,20 @@ func (l *locator) span(n *pg.Node) (Span, bool) {
 // between is the text of the tokens [from, to).
 func (l *locator) between(from, to int) Span {
 	to = min(to, len(l.toks))
-	return Span{l.toks[from].start, l.toks[to-1].end}
+	return Span{l.toks[from].Start, l.toks[to-1].End}
 }
 
 // call spans name(...) with WITHIN GROUP (...) and FILTER (...).
 func (l *locator) call(at int) (Span, bool) {
-	i := l.toks.indexAt(at)
+	i := l.toks.IndexAt(at)
 	if i < 0 {
 		return Span{}, false
 	}
-	end := l.brackets(l.toks.dotted(i))
-	if end > 0 && l.toks.kind(end) == pg.Token_WITHIN && l.toks.kind(end+1) == pg.Token_GROUP_P {
+	end := l.brackets(l.toks.Dotted(i))
+	if end > 0 && l.toks.Kind(end) == pg.Token_WITHIN && l.toks.Kind(end+1) == pg.Token_GROUP_P {
 		end = l.brackets(end + 2)
 	}
-	if end > 0 && l.toks.kind(end) == pg.Token_FILTER && l.toks.kind(end+1) == openParen {
+	if end > 0 && l.toks.Kind(end) == pg.Token_FILTER && l.toks.Kind(end+1) == lex.OpenParen {
 		end = l.brackets(end + 1)
 	}
 	if end < 0 {
@@ -96,10 +99,10 @@ func (l *locator) call(at int) (Span, bool) {
 
 // brackets returns the index after the bracketed list at i, or -1.
 func (l *locator) brackets(i int) int {
-	if l.toks.kind(i) != openParen {
+	if l.toks.Kind(i) != lex.OpenParen {
 		return -1
 	}
-	end := l.toks.closing(i)
+	end := l.toks.Closing(i)
 	if end < 0 {
 		return -1
 	}
@@ -110,9 +113,9 @@ func (l *locator) brackets(i int) int {
 // tokens from its smallest to its largest location, it takes in opening brackets on
 // the left and tokens on the right until SELECT with that text has the same tree.
 func (l *locator) expression(n *pg.Node) (Span, bool) {
-	_, first, last := canonical(n)
-	want, _, _ := canonical(&pg.RawStmt{Stmt: selecting(n)})
-	from, to := l.toks.indexAt(first-l.base), l.toks.indexAt(last-l.base)
+	_, first, last := pgtree.Canonical(n)
+	want, _, _ := pgtree.Canonical(&pg.RawStmt{Stmt: selecting(n)})
+	from, to := l.toks.IndexAt(first-l.base), l.toks.IndexAt(last-l.base)
 	if first < 0 || from < 0 || to < 0 {
 		return Span{}, false
 	}
@@ -120,7 +123,7 @@ func (l *locator) expression(n *pg.Node) (Span, bool) {
 		if found, ok := l.propose(string(want), from, to); ok {
 			return found, true
 		}
-		if l.toks.kind(from-1) != openParen {
+		if l.toks.Kind(from-1) != lex.OpenParen {
 			break
 		}
 	}
@@ -129,21 +132,21 @@ func (l *locator) expression(n *pg.Node) (Span, bool) {
 
 // propose tries the texts that begin with token from and hold token to.
 func (l *locator) propose(want string, from, to int) (Span, bool) {
-	depth := l.toks[from].depth
+	depth := l.toks[from].Depth
 	for _, t := range l.toks[from : to+1] {
-		if t.depth < depth {
+		if t.Depth < depth {
 			return Span{}, false // closes a bracket that was opened before
 		}
 	}
-	for end := to; end < len(l.toks) && l.toks[end].depth >= depth; end++ {
-		if l.toks[end].depth > depth || opens(l.toks[end].kind) {
+	for end := to; end < len(l.toks) && l.toks[end].Depth >= depth; end++ {
+		if l.toks[end].Depth > depth || opens(l.toks[end].Kind) {
 			continue
 		}
 		s := l.between(from, end+1)
 		if l.proposed += s.End - s.Start; l.proposed > maxProposed {
 			return Span{}, false
 		}
-		if got, ok := canonicalText("SELECT " + l.text[s.Start:s.End]); ok && string(got) == want {
+		if got, ok := pgtree.CanonicalText("SELECT " + l.text[s.Start:s.End]); ok && string(got) == want {
 			return s, true
 		}
 		if l.stops(end+1, depth) {
@@ -153,7 +156,7 @@ func (l *locator) propose(want string, from, to int) (Span, bool) {
 	return Span{}, false
 }
 
-func opens(k pg.Token) bool { return k == openParen || k == openBracket }
+func opens(k pg.Token) bool { return k == lex.OpenParen || k == lex.OpenBracket }
 
 // selecting is the tree of SELECT n.
 func selecting(n *pg.Node) *pg.Node {
@@ -167,14 +170,14 @@ func (l *locator) stops(i, depth int) bool {
 		return true
 	}
 	t := l.toks[i]
-	if t.depth != depth || l.toks.label(i) {
-		return t.depth < depth
+	if t.Depth != depth || l.toks.Label(i) {
+		return t.Depth < depth
 	}
-	switch t.kind {
-	case comma, semicolon, pg.Token_INTO, pg.Token_WHERE, pg.Token_HAVING, pg.Token_ORDER, pg.Token_LIMIT:
+	switch t.Kind {
+	case lex.Comma, lex.Semicolon, pg.Token_INTO, pg.Token_WHERE, pg.Token_HAVING, pg.Token_ORDER, pg.Token_LIMIT:
 		return true
 	case pg.Token_FROM:
-		return l.toks.kind(i-1) != pg.Token_DISTINCT
+		return l.toks.Kind(i-1) != pg.Token_DISTINCT
 	}
 	return false
 }

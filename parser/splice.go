@@ -8,6 +8,8 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/lex"
+	"dpproxy/parser/pgtree"
 	"dpproxy/pgerr"
 )
 
@@ -120,7 +122,7 @@ func splice(a *analysis, st *Statement, stmt *pg.Node) *pgerr.Error {
 	}
 	st.Computed, st.Titles = computed(a.outputs, places), titled(a.outputs, places)
 	if a.bare != nil {
-		_, name := callee(a.bare)
+		_, name := pgtree.Callee(a.bare)
 		st.Bare = &BareCall{name, a.pos(a.bare.Location)}
 	}
 	for i, c := range changes {
@@ -216,7 +218,7 @@ func outermost(edits []edit) []edit {
 func substitute(c *candidate, m *matcher, block int) {
 	for _, n := range c.sel.TargetList {
 		t := n.GetResTarget()
-		if name, known := outputName(t); known {
+		if name, known := pgtree.OutputName(t); known {
 			t.Name = name
 		}
 	}
@@ -307,7 +309,7 @@ func (a *assembly) copied(text string, s Span, views []concealedSpan) {
 // write appends the text, after a space if it would run into the text before it.
 func write(b *strings.Builder, next string) {
 	written := b.String()
-	if written != "" && next != "" && isWord(written[len(written)-1]) && isWord(next[0]) {
+	if written != "" && next != "" && lex.IsWord(written[len(written)-1]) && lex.IsWord(next[0]) {
 		b.WriteByte(' ')
 	}
 	b.WriteString(next)
@@ -316,7 +318,7 @@ func write(b *strings.Builder, next string) {
 // proved parses the spliced text with an empty relation in each place and
 // compares it with the substituted tree, locations aside.
 func proved(st *Statement, stmt *pg.Node) bool {
-	want, _, _ := canonical(&pg.RawStmt{Stmt: stmt})
-	got, ok := canonicalText(st.Splice(func(int) string { return "(SELECT)" }))
+	want, _, _ := pgtree.Canonical(&pg.RawStmt{Stmt: stmt})
+	got, ok := pgtree.CanonicalText(st.Splice(func(int) string { return "(SELECT)" }))
 	return ok && string(got) == string(want)
 }

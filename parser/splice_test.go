@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"dpproxy/parser"
+	"dpproxy/parser/parsertest"
 	"dpproxy/pgerr"
 )
 
@@ -24,7 +25,7 @@ func TestProof(t *testing.T) {
 
 func proof(t *testing.T, sql string) {
 	t.Helper()
-	script, err := parser.Parse(sql, clinic)
+	script, err := parser.Parse(sql, parsertest.Clinic)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func proof(t *testing.T, sql string) {
 	refused := 0
 	for i := range spans {
 		for _, shift := range []int{-1, 1, 2} {
-			s, err := parser.ParseTampered(sql, clinic, i, shift)
+			s, err := parser.ParseTampered(sql, parsertest.Clinic, i, shift)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +84,7 @@ func TestSameTree(t *testing.T) {
 
 // TestSpliceFillsOnce: each block's relation stands in its own place, once.
 func TestSpliceFillsOnce(t *testing.T) {
-	script, err := parser.Parse("SELECT (SELECT count(*) FROM visits) + (SELECT count(*) FROM patients)", clinic)
+	script, err := parser.Parse("SELECT (SELECT count(*) FROM visits) + (SELECT count(*) FROM patients)", parsertest.Clinic)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func TestInnerText(t *testing.T) {
 		"CREATE TEMP TABLE t AS SELECT count(*) FROM visits WITH DATA": "SELECT count(*) FROM visits",
 		" SELECT count(*) FROM visits ":                                " SELECT count(*) FROM visits ",
 	} {
-		script, err := parser.Parse(sql, clinic)
+		script, err := parser.Parse(sql, parsertest.Clinic)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,18 +7,6 @@ import (
 	"dpproxy/pgerr"
 )
 
-// Names tell the parser which relations are protected and which columns
-// relations have. A name that it does not know is a relation of the mirror
-// (a system catalogue, a temporary table) and public.
-type Names interface {
-	// Relation returns the relation that a range variable
-	// names. Schema is empty when the client did not write one; then ok is true
-	// if a relation of that name is known in any schema, a protected one first.
-	// Whether the name really means that relation is checked in the session,
-	// before anything is charged.
-	Relation(schema, name string) (r ast.Relation, ok bool)
-}
-
 // A Script is the text of one Query or Parse message.
 type Script struct {
 	Statements []*Statement

@@ -5,19 +5,12 @@ import (
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
-	"dpproxy/pgerr"
+	"dpproxy/parser/lex"
+	"dpproxy/parser/pgtree"
 )
 
 // A call of dp.suggest_bounds in FROM stands for a query over a protected table, as the name of a view does: its query
 // takes its place in the text. Nothing else in the statement tells it from one that the client wrote.
-
-// A Suggester is [Names] that know such queries.
-type Suggester interface {
-	// SuggestBounds returns the query that suggests bounds of a column; the schema is empty if the client wrote none.
-	SuggestBounds(schema, table, column string) (query string, refusal *pgerr.Error)
-	// SuggestedType returns the type of a column of which it can, empty of any other, and whether the policy has no bounds of it.
-	SuggestedType(schema, table, column string) (typ string, unknown bool)
-}
 
 const suggestBounds = "suggest_bounds"
 
@@ -33,7 +26,7 @@ func suggestionCall(f *pg.RangeFunction) *pg.FuncCall {
 	if call == nil {
 		return nil
 	}
-	if schema, name := callee(call); schema != "dp" || name != suggestBounds {
+	if schema, name := pgtree.Callee(call); schema != "dp" || name != suggestBounds {
 		return nil
 	}
 	return call
@@ -90,7 +83,7 @@ func dottedNames(s string) ([]string, bool) {
 			if end < 0 {
 				end = len(s)
 			}
-			name, rest = lower(s[:end]), s[end:]
+			name, rest = lex.Lower(s[:end]), s[end:]
 			if strings.ContainsAny(name, "\" '()\t\r\n") {
 				return nil, false
 			}

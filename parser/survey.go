@@ -7,6 +7,7 @@ import (
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"dpproxy/parser/pgtree"
 	"dpproxy/pgerr"
 )
 
@@ -76,7 +77,7 @@ func surveyCall(l *locator, stmt *pg.Node) (*SurveyCall, *pgerr.Error) {
 	switch {
 	case prepared != nil:
 		return refuse("dp.survey cannot be prepared by PREPARE: it asks once, and its answers are permanent", surveyHint)
-	case explained != nil && measures(explained):
+	case explained != nil && pgtree.Executes(explained):
 		return refuse("EXPLAIN ANALYZE of dp.survey would ask", "EXPLAIN without ANALYZE shows who would be asked, and what it costs.")
 	case len(sel.FromClause) != 1 || sel.WithClause != nil || sel.IntoClause != nil || found.Lateral || found.Ordinality ||
 		found.IsRowsfrom || len(found.Coldeflist) > 0 || len(sel.LockingClause) > 0:
@@ -98,7 +99,7 @@ func isSurvey(f *pg.RangeFunction) bool {
 	if call == nil {
 		return false
 	}
-	schema, name := callee(call)
+	schema, name := pgtree.Callee(call)
 	return schema == "dp" && name == "survey"
 }
 

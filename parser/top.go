@@ -8,6 +8,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
 )
 
 // top returns which groups of a block are shown, if ORDER BY an aggregate DESC LIMIT k alone decides it, and each group is
@@ -45,7 +46,7 @@ func (v *queryConverter) limit(sel *pg.SelectStmt) ast.Expr {
 	if cast := n.GetTypeCast(); cast != nil && cast.Arg.GetParamRef() != nil {
 		n = cast.Arg
 	}
-	_, whole := position(n)
+	_, whole := pgtree.Position(n)
 	if !whole && n.GetParamRef().GetNumber() == 0 {
 		return nil
 	}
@@ -54,11 +55,11 @@ func (v *queryConverter) limit(sel *pg.SelectStmt) ast.Expr {
 
 // sortedBy returns the expression that an item of ORDER BY names or is.
 func sortedBy(sel *pg.SelectStmt, n *pg.Node) *pg.Node {
-	if i, ok := position(n); ok && i >= 1 && i <= len(sel.TargetList) {
+	if i, ok := pgtree.Position(n); ok && i >= 1 && i <= len(sel.TargetList) {
 		return sel.TargetList[i-1].GetResTarget().GetVal()
 	}
-	if name, bare := columnName(n); bare {
-		if t := targetNamed(sel, name); t != nil {
+	if name, bare := pgtree.ColumnName(n); bare {
+		if t := pgtree.TargetNamed(sel, name); t != nil {
 			return t.Val
 		}
 	}
@@ -86,7 +87,7 @@ func (m *matcher) multiplies(sel *pg.SelectStmt) bool {
 			return
 		}
 		if f := n.GetFuncCall(); f != nil {
-			schema, name := callee(f)
+			schema, name := pgtree.Callee(f)
 			if schema != "" && schema != "pg_catalog" || f.Over != nil || !slices.Contains(oneRowCalls, name) {
 				found = true
 				return
@@ -96,7 +97,7 @@ func (m *matcher) multiplies(sel *pg.SelectStmt) bool {
 			enter(visit)
 			return
 		}
-		children(n, visit)
+		pgtree.Children(n, visit)
 	}
 	for _, t := range slices.Concat(sel.TargetList, sel.SortClause) {
 		visit(t)

@@ -7,6 +7,7 @@ import (
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"dpproxy/parser/pgtree"
 	"dpproxy/pgerr"
 )
 
@@ -46,8 +47,8 @@ func (v valuer) any(list ...*pg.Node) bool {
 // computed is the value of an expression of several parts. Where it asks for errors of aggregates it is about these.
 func (v valuer) computed(n *pg.Node) value {
 	further := false
-	children(n, func(n *pg.Node) { further = further || v.of(n).measured() })
-	if v.s.block && further && holds(func(n *pg.Node) bool { f := n.GetFuncCall(); return f != nil && isReport(f) }, n) {
+	pgtree.Children(n, func(n *pg.Node) { further = further || v.of(n).measured() })
+	if v.s.block && further && pgtree.Holds(func(n *pg.Node) bool { f := n.GetFuncCall(); return f != nil && pgtree.IsReport(f) }, n) {
 		return value{}
 	}
 	return value{further: further}
@@ -59,15 +60,15 @@ func (v valuer) call(n *pg.Node, f *pg.FuncCall) value {
 	case f.Over != nil:
 		windows := slices.ContainsFunc(v.s.windows, func(n *pg.Node) bool { return v.computed(n).further })
 		return value{further: v.s.chosen || windows || v.computed(n).further}
-	case v.s.block && isAggregate(n):
-		if isReport(f) {
+	case v.s.block && pgtree.IsAggregate(n):
+		if pgtree.IsReport(f) {
 			return value{}
 		}
 		return value{of: []*pg.Node{n}}
-	case isAggregate(n):
+	case pgtree.IsAggregate(n):
 		return value{further: v.s.chosen || v.computed(n).further}
 	}
-	if _, name := callee(f); name == "round" && len(f.Args) > 0 {
+	if _, name := pgtree.Callee(f); name == "round" && len(f.Args) > 0 {
 		return v.rounded(f.Args[0], f.Args[1:])
 	}
 	return v.computed(n)
@@ -78,11 +79,11 @@ func (v valuer) call(n *pg.Node, f *pg.FuncCall) value {
 // a bare name: whether it is of dp, search_path says.
 func (v valuer) report(n *pg.Node) *pgerr.Error {
 	f := n.GetFuncCall()
-	if f == nil || v.s.block && isReport(f) || !v.any(f.Args...) {
+	if f == nil || v.s.block && pgtree.IsReport(f) || !v.any(f.Args...) {
 		return nil
 	}
-	schema, name := callee(f)
-	_, told := reports[name]
+	schema, name := pgtree.Callee(f)
+	_, told := pgtree.Reports[name]
 	if schema == "" && (told || name == "weight") && v.bare == nil {
 		v.bare = f
 	}
@@ -102,7 +103,7 @@ func (v valuer) rounded(n *pg.Node, digits []*pg.Node) value {
 	}
 	if len(digits) > 0 {
 		var ok bool
-		if places, ok = position(digits[0]); !ok || places > maxDigits || len(digits) > 1 {
+		if places, ok = pgtree.Position(digits[0]); !ok || places > maxDigits || len(digits) > 1 {
 			of.further = of.measured()
 			return of
 		}
@@ -115,7 +116,7 @@ func (v valuer) rounded(n *pg.Node, digits []*pg.Node) value {
 
 // cast is the value of a number that is cast to another type of numbers, or to a text.
 func (v valuer) cast(c *pg.TypeCast) value {
-	names, _ := stringsOf(c.TypeName.GetNames())
+	names, _ := pgtree.Strings(c.TypeName.GetNames())
 	if len(names) == 0 || len(c.TypeName.ArrayBounds) > 0 {
 		return value{further: v.of(c.Arg).measured()}
 	}
@@ -167,7 +168,7 @@ func (v valuer) chooses(sel *pg.SelectStmt, from result) bool {
 
 // joins reports whether released values decide which rows a join has, of items from the first on.
 func (v valuer) joins(j *pg.JoinExpr, first int) bool {
-	merged, _ := stringsOf(j.UsingClause)
+	merged, _ := pgtree.Strings(j.UsingClause)
 	named := func(c column) bool { return c.measured() && (j.IsNatural || slices.Contains(merged, c.name)) }
 	return v.any(j.Quals) || slices.ContainsFunc(v.s.items[first:], func(it *item) bool {
 		return slices.ContainsFunc(it.columns, named)
@@ -179,7 +180,7 @@ func (v valuer) joins(j *pg.JoinExpr, first int) bool {
 func (v valuer) shown(sel *pg.SelectStmt, r result) result {
 	r.chosen = r.chosen || v.s.chosen
 	r.sorted = r.sorted || slices.ContainsFunc(sel.SortClause, func(n *pg.Node) bool { return v.sortedBy(n.GetSortBy().GetNode(), sel, r) })
-	limited := sel.LimitCount != nil || sel.LimitOffset != nil || len(sel.DistinctClause) > 0 && !isDistinct(sel)
+	limited := sel.LimitCount != nil || sel.LimitOffset != nil || len(sel.DistinctClause) > 0 && !pgtree.IsDistinct(sel)
 	r.chosen = r.chosen || r.sorted && limited
 	r.columns = slices.Clone(r.columns)
 	for i := range r.columns {
@@ -190,10 +191,10 @@ func (v valuer) shown(sel *pg.SelectStmt, r result) result {
 
 // sortedBy reports whether an item of ORDER BY, of which names and positions are of columns first, is computed from aggregates.
 func (v valuer) sortedBy(n *pg.Node, sel *pg.SelectStmt, r result) bool {
-	if i, ok := position(n); ok {
+	if i, ok := pgtree.Position(n); ok {
 		return !r.known || i < 1 || i > len(r.columns) || r.columns[i-1].measured()
 	}
-	name, bare := columnName(n)
+	name, bare := pgtree.ColumnName(n)
 	if i := slices.IndexFunc(r.columns, func(c column) bool { return bare && c.name == name }); i >= 0 {
 		return r.columns[i].measured()
 	}
@@ -202,7 +203,7 @@ func (v valuer) sortedBy(n *pg.Node, sel *pg.SelectStmt, r result) bool {
 
 // assigned are the columns that parts of a statement assign values.
 func (v valuer) assigned(list ...*pg.Node) (out []column) {
-	holds(func(n *pg.Node) bool {
+	pgtree.Holds(func(n *pg.Node) bool {
 		if t := n.GetResTarget(); t != nil {
 			out = append(out, column{name: t.Name, value: v.of(t.Val)})
 		}

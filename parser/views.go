@@ -9,6 +9,8 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/lex"
+	"dpproxy/parser/pgtree"
 	"dpproxy/pgerr"
 )
 
@@ -78,7 +80,7 @@ func (a *analysis) noteView(n *pg.Node, s *scope) {
 func (a *analysis) noteSuggestion(n *pg.Node) {
 	f := n.GetRangeFunction()
 	call := suggestionCall(f)
-	names, knows := a.cat.(Suggester)
+	names, knows := a.cat.(ast.Suggester)
 	if call == nil || !knows {
 		return
 	}
@@ -148,10 +150,10 @@ func (a *analysis) readsProtected(view ast.Relation, depth int) bool {
 			found = r.Protected || r.View != "" && a.readsProtected(r, depth+1)
 		}
 		if sel := n.GetSelectStmt(); sel != nil {
-			reflected(sel.ProtoReflect(), visit)
+			pgtree.Others(sel.ProtoReflect(), visit)
 			return
 		}
-		children(n, visit)
+		pgtree.Children(n, visit)
 	}
 	visit(tree)
 	if a.reads == nil {
@@ -163,22 +165,22 @@ func (a *analysis) readsProtected(view ast.Relation, depth int) bool {
 
 // viewQuery returns the query of a view without the text around it, and its tree.
 func viewQuery(text string) (query string, tree *pg.Node, ok bool) {
-	toks, comments, err := scan(text)
-	if err != nil || guard(toks) != nil {
+	toks, comments, err := lex.Scan(text)
+	if err != nil || lex.Guard(toks) != nil {
 		return "", nil, false
 	}
-	for len(toks) > 0 && toks[len(toks)-1].kind == semicolon {
+	for len(toks) > 0 && toks[len(toks)-1].Kind == lex.Semicolon {
 		toks = toks[:len(toks)-1]
 	}
-	parsed, err := pg.Parse(blank(text, toks, comments))
+	parsed, err := pg.Parse(lex.Blank(text, toks, comments))
 	if err != nil || len(toks) == 0 || len(parsed.Stmts) != 1 {
 		return "", nil, false
 	}
 	sel := parsed.Stmts[0].Stmt.GetSelectStmt()
-	if sel == nil || intoClause(sel) != nil {
+	if sel == nil || pgtree.IntoClause(sel) != nil {
 		return "", nil, false
 	}
-	return text[toks[0].start:toks[len(toks)-1].end], parsed.Stmts[0].Stmt, true
+	return text[toks[0].Start:toks[len(toks)-1].End], parsed.Stmts[0].Stmt, true
 }
 
 // expand returns the text and the tree of the statement with its views expanded, and
@@ -194,19 +196,19 @@ func (a *analysis) expand(stmt *pg.Node) (*locator, *pg.Node, *pgerr.Error) {
 	for _, v := range a.views {
 		v.substitute()
 	}
-	toks, comments, err := scan(text)
+	toks, comments, err := lex.Scan(text)
 	switch {
 	case err != nil:
 		return nil, nil, a.l.internal(0)
-	case len(text) > maxText || guard(toks) != nil:
+	case len(text) > lex.MaxText || lex.Guard(toks) != nil:
 		return nil, nil, a.tooDeep()
 	}
-	parsed, err := pg.Parse(blank(text, toks, comments))
+	parsed, err := pg.Parse(lex.Blank(text, toks, comments))
 	if err != nil || len(parsed.Stmts) != 1 {
 		return nil, nil, a.l.internal(0)
 	}
-	got, _, _ := canonical(&pg.RawStmt{Stmt: parsed.Stmts[0].Stmt})
-	want, _, _ := canonical(&pg.RawStmt{Stmt: stmt})
+	got, _, _ := pgtree.Canonical(&pg.RawStmt{Stmt: parsed.Stmts[0].Stmt})
+	want, _, _ := pgtree.Canonical(&pg.RawStmt{Stmt: stmt})
 	if string(got) != string(want) {
 		return nil, nil, a.l.internal(0)
 	}
@@ -224,7 +226,7 @@ func (a *analysis) reference(c *pg.ColumnRef) {
 	if len(a.expanded) == 0 || len(c.Fields) < 3 {
 		return
 	}
-	names, _ := stringsOf(c.Fields)
+	names, _ := pgtree.Strings(c.Fields)
 	if len(names) < 2 {
 		return
 	}
@@ -252,21 +254,21 @@ func (a *analysis) expandText() (string, origin, bool) {
 	var from origin
 	at := 0
 	for _, v := range a.views {
-		i := l.toks.indexAt(a.offsetOf(v.location()))
-		if i < 0 || b.Len() > maxText {
+		i := l.toks.IndexAt(a.offsetOf(v.location()))
+		if i < 0 || b.Len() > lex.MaxText {
 			return b.String(), nil, i >= 0
 		}
-		end := l.toks.dotted(i)
+		end := l.toks.Dotted(i)
 		switch {
 		case v.function() != nil:
 			end = l.brackets(end)
-		case l.toks.kind(end) == star:
+		case l.toks.Kind(end) == lex.Star:
 			end++ // v * is v with its children
 		}
 		if end < 0 {
 			return b.String(), nil, false
 		}
-		place := stretch{client: l.client(l.toks[i].start), view: l.origin.stretch(l.toks[i].start).view}
+		place := stretch{client: l.client(l.toks[i].Start), view: l.origin.stretch(l.toks[i].Start).view}
 		query := place
 		if place.view == nil && v.ref.Resolved.Concealed {
 			query.view = &v.ref
@@ -276,7 +278,7 @@ func (a *analysis) expandText() (string, origin, bool) {
 			from = append(from, s)
 			b.WriteString(text)
 		}
-		command := l.toks.kind(i-1) == pg.Token_TABLE // TABLE v
+		command := l.toks.Kind(i-1) == pg.Token_TABLE // TABLE v
 		if command {
 			i--
 		}

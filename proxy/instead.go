@@ -7,6 +7,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/parser"
+	"dpproxy/parser/repair"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
 	"dpproxy/planner/policy"
@@ -45,7 +46,7 @@ type trial struct {
 // them follow.
 func (t trial) instead(text string, refused *pgerr.Error, most int) string {
 	const longest = 1000
-	for _, sql := range parser.Instead(text, refused.Position-1, t.cat) {
+	for _, sql := range repair.Instead(text, refused.Position-1, t.cat) {
 		if len(sql) > longest {
 			continue
 		}

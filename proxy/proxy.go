@@ -11,7 +11,7 @@ import (
 	"dpproxy/answers"
 	"dpproxy/catalog"
 	"dpproxy/mechanisms"
-	"dpproxy/parser"
+	"dpproxy/parser/lex"
 	"dpproxy/planner"
 	"dpproxy/planner/policy"
 	"dpproxy/proxy/cashier"
@@ -145,7 +145,7 @@ func lesser[T int64 | float64](a, b T) T {
 // A Proxy answers statements about protected tables, by one policy and one schema. It implements wire.Handler.
 type Proxy struct {
 	cfg       Config
-	filter    *parser.Filter
+	filter    *lex.Filter
 	texts     *cache
 	relations *relations
 	incidents *incidents
@@ -172,7 +172,7 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 	for _, n := range append(cfg.Catalog.Protected(), cfg.Views...) {
 		names = append(names, n.Name)
 	}
-	p.filter = parser.NewFilter(names)
+	p.filter = lex.NewFilter(names)
 	var err error
 	if p.cashier, err = cashier.New(ctx, cfg.Ledger, cfg.Catalog, cfg.Database, cfg.Log); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"dpproxy/dp"
 	"dpproxy/parser"
+	"dpproxy/parser/lex"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 	"dpproxy/proxy/settings"
@@ -165,4 +166,4 @@ func reticent(o *survey.Outcome) wire.Notice {
 }
 
 // surveyFilter tells cheaply which texts cannot call dp.survey.
-var surveyFilter = parser.NewFilter([]string{"survey"})
+var surveyFilter = lex.NewFilter([]string{"survey"})

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"dpproxy/accountant"
-	"dpproxy/parser"
+	"dpproxy/parser/lex"
 	"dpproxy/proxy/reader"
 )
 
@@ -81,7 +81,7 @@ func (w *watch) report(ctx context.Context) {
 		log.Warn("a read of protected data was interrupted")
 	case failed:
 		log.Warn("a read of protected data failed")
-		w.incident.Tables, w.incident.Statement = w.d.tables(), parser.Words(w.d.text.stmt.Text)
+		w.incident.Tables, w.incident.Statement = w.d.tables(), lex.Words(w.d.text.stmt.Text)
 		if err := w.d.p.incidents.record(ctx, w.incident); err != nil {
 			log.Error("an incident could not be recorded", "error", err)
 		}

@@ -47,9 +47,13 @@ var allowed = map[string]string{
 	"advice":                    "catalog",
 	"suggest":                   "catalog mirror/introspect parser parser/ast planner/constraint planner/pgtype suggest/words",
 	"suggest/words":             "",
-	"parser":                    "pgerr parser/ast parser/pattern",
+	"parser":                    "pgerr parser/ast parser/lex parser/pattern parser/pgtree",
 	"parser/pattern":            "",
 	"parser/ast":                "pgerr",
+	"parser/lex":                "pgerr",
+	"parser/pgtree":             "parser/lex",
+	"parser/repair":             "parser/ast parser/lex parser/pgtree",
+	"parser/parsertest":         "parser/ast",
 	"planner": "dp pgerr catalog parser parser/ast mechanisms brdp contribution estimate fold planner/pgtype planner/policy " +
 		"planner/scalar planner/source planner/sqltext",
 	"planner/source":      "pgerr catalog parser parser/ast planner/pgtype planner/policy planner/scalar planner/sqltext",
@@ -66,7 +70,7 @@ var allowed = map[string]string{
 	"mirror/quote":        "catalog",
 	"mirror/steady":       "catalog mirror/introspect mirror/quote",
 	"mirror/mirrortest":   "catalog internal/pgtemp",
-	"proxy": "dp pgerr catalog parser parser/ast mechanisms brdp estimate accountant answers planner " +
+	"proxy": "dp pgerr catalog parser parser/ast parser/lex parser/repair mechanisms brdp estimate accountant answers planner " +
 		"planner/pgtype planner/policy planner/scalar wire mirror proxy/cashier proxy/flight proxy/memory proxy/reader proxy/release " +
 		"proxy/settings proxy/survey",
 	"proxy/cashier": "dp pgerr catalog accountant planner planner/policy",
@@ -120,7 +124,7 @@ const anything = "*"
 
 // onlyImporter names the third-party modules that one package alone may import.
 var onlyImporter = map[string]string{
-	"github.com/pganalyze/pg_query_go": "parser",
+	"github.com/pganalyze/pg_query_go": "parser parser/lex parser/pgtree parser/repair",
 	"github.com/goccy/go-yaml":         "config suggest/words",
 	"github.com/xdg-go/scram":          "wire",
 	"github.com/alecthomas/kong":       "cmd/dpproxy",

@@ -24,6 +24,9 @@ type Package struct {
 	Command   bool       // package main
 	Files     []string   // of code
 	Circle    []string   // the largest set of files that all use each other, over any number of steps
+	Order     []string   // the files, as the comment of the package names them: from the ground up
+	Uses      int        // of a file by another
+	Against   int        // of Uses, of a file that is later in Order
 	Types     []Type     // with methods, the widest first
 	Functions []Function // the longest first
 	Words     int        // of comments
@@ -47,6 +50,21 @@ type Function struct {
 	Name  string
 	File  string
 	Lines int
+}
+
+// Unordered lists the files of code, but doc.go, that Order lacks.
+func (p Package) Unordered() (files []string) {
+	for _, name := range p.Files {
+		if name != "doc.go" && !slices.Contains(p.Order, name) {
+			files = append(files, name)
+		}
+	}
+	return files
+}
+
+// AgainstShare is the part of the uses that run against the order, in percent, rounded up.
+func (p Package) AgainstShare() int {
+	return (100*p.Against + p.Uses - 1) / max(1, p.Uses)
 }
 
 // CircleShare is the part of the package's files, in percent, that its largest circle holds;
@@ -93,7 +111,10 @@ func measure(p listed, k checker) (Package, error) {
 	if err != nil {
 		return m, err
 	}
-	m.Circle = largestCircle(c.uses())
+	uses := c.uses()
+	m.Circle = largestCircle(uses)
+	m.Order = c.order()
+	m.Uses, m.Against = against(uses, m.Order)
 	m.Types, m.Functions = c.declared()
 	m.Words, m.Whats = c.words()
 	var long, longTests int
@@ -143,6 +164,40 @@ func (c checked) uses() map[string][]string {
 		all[from] = slices.Sorted(maps.Keys(found))
 	}
 	return all
+}
+
+var fileName = regexp.MustCompile(`[a-z0-9_]+\.go\b`)
+
+// order lists the files that the comments of the package name, in their order.
+func (c checked) order() (files []string) {
+	for _, f := range c.files {
+		for _, name := range fileName.FindAllString(f.Doc.Text(), -1) {
+			if !slices.Contains(files, name) {
+				files = append(files, name)
+			}
+		}
+	}
+	return files
+}
+
+// against counts the uses of a file by another, and how many of them are of a file that is later in the order. Files that the
+// order lacks are last.
+func against(uses map[string][]string, order []string) (all, wrong int) {
+	place := func(name string) int {
+		if i := slices.Index(order, name); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	for from, used := range uses {
+		for _, to := range used {
+			all++
+			if place(to) > place(from) {
+				wrong++
+			}
+		}
+	}
+	return all, wrong
 }
 
 // declared returns the types with methods and the functions.

@@ -17,7 +17,7 @@ func TestMeasure(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod": "module example\n\ngo 1.26\n",
-		"p/a.go": "// Package p says what it does, and what not.\npackage p\n\n" +
+		"p/a.go": "// Package p says what it does, and what not: b.go, a.go.\npackage p\n\n" +
 			"type A struct{ x int }\n\nfunc (a *A) Get() int { return helper(a) }\n",
 		"p/b.go":      "package p\n\nfunc helper(a *A) int {\n\treturn a.x\n}\n",
 		"p/c.go":      "package p\n\nimport \"fmt\"\n\nfunc (a A) String() string { return fmt.Sprint(a.Get(), helper(&a)) }\n",
@@ -41,6 +41,7 @@ func TestMeasure(t *testing.T) {
 	want := []shape.Package{
 		{
 			Path: "p", Files: []string{"a.go", "b.go", "c.go", "d.go"}, Circle: []string{"a.go", "b.go"},
+			Order: []string{"b.go", "a.go"}, Uses: 4, Against: 1,
 			Types: []shape.Type{{Name: "A", Methods: 2, Files: 2}, {Name: "list", Methods: 1, Files: 1}},
 			Functions: []shape.Function{
 				{Name: "helper", File: "b.go", Lines: 3},
@@ -48,13 +49,19 @@ func TestMeasure(t *testing.T) {
 				{Name: "A.String", File: "c.go", Lines: 1},
 				{Name: "list.len", File: "d.go", Lines: 1},
 			},
-			Words: 9, Whats: 2, CodeLines: 23, TestLines: 3, LongLines: 1, Reaches: []string{"p"},
+			Words: 13, Whats: 2, CodeLines: 23, TestLines: 3, LongLines: 1, Reaches: []string{"p"},
 		},
 		{Path: "q", Files: []string{"q.go"}, CodeLines: 5, Imports: []string{"p"}, Reaches: []string{"p", "q"}},
 		{Path: "r", Files: []string{"r.go"}, CodeLines: 5, Imports: []string{"q"}, Reaches: []string{"p", "q", "r"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if share := got[0].AgainstShare(); share != 25 {
+		t.Errorf("of four uses one is against the order: %d %%", share)
+	}
+	if diff := cmp.Diff([]string{"c.go", "d.go"}, got[0].Unordered()); diff != "" {
+		t.Errorf("files without a place (-want +got):\n%s", diff)
 	}
 	if share := got[0].CircleShare(); share != 50 {
 		t.Errorf("the circle of two files in four is %d %%", share)

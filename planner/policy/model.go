@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"dpproxy/catalog"
-	"dpproxy/parser"
 	"dpproxy/parser/ast"
 	"dpproxy/planner/scalar"
 )
@@ -272,7 +271,7 @@ func (m *Model) view(schema, name string) (ast.Relation, bool) {
 	return ast.Relation{}, false
 }
 
-var _ parser.Names = (*Model)(nil)
+var _ ast.Names = (*Model)(nil)
 
 // Whole returns the table of the policy that a partition belongs to, or the table itself.
 func (m *Model) Whole(t *Table) *Table {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"dpproxy/catalog"
-	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/planner/plannertest"
 	"dpproxy/planner/policy"
 )
@@ -191,7 +191,7 @@ func TestReferenceTablesAreDescribed(t *testing.T) {
 			t.Errorf("%+v", d)
 		}
 	}
-	var of parser.Suggester = m
+	var of ast.Suggester = m
 	if _, err := of.SuggestBounds("", "wards", "id"); err == nil || !strings.Contains(err.Message, "is a reference table") {
 		t.Errorf("%v", err)
 	}

@@ -9,14 +9,13 @@ import (
 	"strings"
 
 	"dpproxy/catalog"
-	"dpproxy/parser"
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
-var _ parser.Suggester = (*Model)(nil)
+var _ ast.Suggester = (*Model)(nil)
 
 // Exponents of the grid of values without bounds: of numbers, of days and of seconds.
 const (

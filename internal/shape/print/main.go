@@ -38,7 +38,8 @@ func run(ctx context.Context, out io.Writer, dir string, deadcode []string) erro
 			return err
 		}
 	}
-	table := []string{"package\tcode\ttests\tfiles\tcircle\twidest type\tp90\tlongest\tunreachable\twhat/1000 words\tlines > 140"}
+	table := []string{"package\tcode\ttests\tfiles\tcircle\tagainst order\twidest type\tp90\tlongest\tunreachable\t" +
+		"what/1000 words\tlines > 140"}
 	total := shape.Package{Path: "together"}
 	for _, p := range packages {
 		table = append(table, row(p, dead[p.Path]))
@@ -61,7 +62,10 @@ func run(ctx context.Context, out io.Writer, dir string, deadcode []string) erro
 }
 
 func row(p shape.Package, dead int) string {
-	circle, widest, p90, longest := "-", "-", "-", "-"
+	circle, against, widest, p90, longest := "-", "-", "-", "-", "-"
+	if len(p.Order) > 0 && len(p.Unordered()) == 0 {
+		against = fmt.Sprintf("%d %% (%d of %d)", p.AgainstShare(), p.Against, p.Uses)
+	}
 	if n := len(p.Circle); n > 0 {
 		circle = fmt.Sprintf("%d %% (%d)", p.CircleShare(), n)
 	}
@@ -77,8 +81,9 @@ func row(p shape.Package, dead int) string {
 		p90 = fmt.Sprint(p.Functions[n/10].Lines)
 		longest = fmt.Sprintf("%d %s", p.Functions[0].Lines, p.Functions[0].Name)
 	}
-	return fmt.Sprintf("%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%d\t%.1f\t%d", p.Path, p.CodeLines, p.TestLines, len(p.Files),
-		circle, widest, p90, longest, dead, 1000*float64(p.Whats)/float64(max(1, p.Words)), p.LongLines)
+	format := "%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%d\t%.1f\t%d"
+	return fmt.Sprintf(format, p.Path, p.CodeLines, p.TestLines, len(p.Files),
+		circle, against, widest, p90, longest, dead, 1000*float64(p.Whats)/float64(max(1, p.Words)), p.LongLines)
 }
 
 // unreachable counts the functions that deadcode prints, by package.

@@ -1,4 +1,4 @@
-package parser
+package pgtree
 
 import (
 	"slices"
@@ -7,10 +7,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// children calls visit with each node directly below n. The nodes that fill
+// Children calls visit with each node directly below n. The nodes that fill
 // most statements are spelled out; all others go by reflection, so that nothing
 // is overlooked. A SELECT below n is handed over as one node.
-func children(n *pg.Node, visit func(*pg.Node)) {
+func Children(n *pg.Node, visit func(*pg.Node)) {
 	if n == nil || n.Node == nil {
 		return
 	}
@@ -18,72 +18,74 @@ func children(n *pg.Node, visit func(*pg.Node)) {
 	case *pg.Node_ColumnRef, *pg.Node_AConst, *pg.Node_ParamRef, *pg.Node_String_, *pg.Node_TypeName,
 		*pg.Node_SqlvalueFunction, *pg.Node_RangeVar, *pg.Node_Integer, *pg.Node_AStar:
 	case *pg.Node_ResTarget:
-		visitNodes(x.ResTarget.Indirection, visit)
-		visitNode(x.ResTarget.Val, visit)
+		VisitAll(x.ResTarget.Indirection, visit)
+		Visit(x.ResTarget.Val, visit)
 	case *pg.Node_AExpr:
-		visitNode(x.AExpr.Lexpr, visit)
-		visitNode(x.AExpr.Rexpr, visit)
+		Visit(x.AExpr.Lexpr, visit)
+		Visit(x.AExpr.Rexpr, visit)
 	case *pg.Node_BoolExpr:
-		visitNodes(x.BoolExpr.Args, visit)
+		VisitAll(x.BoolExpr.Args, visit)
 	case *pg.Node_List:
-		visitNodes(x.List.Items, visit)
+		VisitAll(x.List.Items, visit)
 	case *pg.Node_TypeCast:
-		visitNode(x.TypeCast.Arg, visit)
+		Visit(x.TypeCast.Arg, visit)
 	case *pg.Node_NullTest:
-		visitNode(x.NullTest.Arg, visit)
+		Visit(x.NullTest.Arg, visit)
 	case *pg.Node_BooleanTest:
-		visitNode(x.BooleanTest.Arg, visit)
+		Visit(x.BooleanTest.Arg, visit)
 	case *pg.Node_SortBy:
-		visitNode(x.SortBy.Node, visit)
+		Visit(x.SortBy.Node, visit)
 	case *pg.Node_CoalesceExpr:
-		visitNodes(x.CoalesceExpr.Args, visit)
+		VisitAll(x.CoalesceExpr.Args, visit)
 	case *pg.Node_CaseExpr:
-		visitNode(x.CaseExpr.Arg, visit)
-		visitNodes(x.CaseExpr.Args, visit)
-		visitNode(x.CaseExpr.Defresult, visit)
+		Visit(x.CaseExpr.Arg, visit)
+		VisitAll(x.CaseExpr.Args, visit)
+		Visit(x.CaseExpr.Defresult, visit)
 	case *pg.Node_CaseWhen:
-		visitNode(x.CaseWhen.Expr, visit)
-		visitNode(x.CaseWhen.Result, visit)
+		Visit(x.CaseWhen.Expr, visit)
+		Visit(x.CaseWhen.Result, visit)
 	case *pg.Node_FuncCall:
 		callChildren(x.FuncCall, visit)
 	case *pg.Node_SubLink:
-		visitNode(x.SubLink.Testexpr, visit)
-		visitNode(x.SubLink.Subselect, visit)
+		Visit(x.SubLink.Testexpr, visit)
+		Visit(x.SubLink.Subselect, visit)
 	default:
-		reflected(n.ProtoReflect(), visit)
+		Others(n.ProtoReflect(), visit)
 	}
 }
 
 func callChildren(f *pg.FuncCall, visit func(*pg.Node)) {
-	visitNodes(f.Args, visit)
-	visitNodes(f.AggOrder, visit)
-	visitNode(f.AggFilter, visit)
+	VisitAll(f.Args, visit)
+	VisitAll(f.AggOrder, visit)
+	Visit(f.AggFilter, visit)
 	if f.Over != nil {
 		windowChildren(f.Over, visit)
 	}
 }
 
 func windowChildren(w *pg.WindowDef, visit func(*pg.Node)) {
-	visitNodes(w.PartitionClause, visit)
-	visitNodes(w.OrderClause, visit)
-	visitNode(w.StartOffset, visit)
-	visitNode(w.EndOffset, visit)
+	VisitAll(w.PartitionClause, visit)
+	VisitAll(w.OrderClause, visit)
+	Visit(w.StartOffset, visit)
+	Visit(w.EndOffset, visit)
 }
 
-func visitNode(n *pg.Node, visit func(*pg.Node)) {
+// Visit calls visit with the node, if there is one.
+func Visit(n *pg.Node, visit func(*pg.Node)) {
 	if n != nil && n.Node != nil {
 		visit(n)
 	}
 }
 
-func visitNodes(list []*pg.Node, visit func(*pg.Node)) {
+// VisitAll calls visit with each node of the list.
+func VisitAll(list []*pg.Node, visit func(*pg.Node)) {
 	for _, n := range list {
-		visitNode(n, visit)
+		Visit(n, visit)
 	}
 }
 
-// reflected visits the nearest nodes below a message of any type.
-func reflected(m protoreflect.Message, visit func(*pg.Node)) {
+// Others visits the nearest nodes below a message of any type.
+func Others(m protoreflect.Message, visit func(*pg.Node)) {
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
 		case f.Message() == nil || f.IsMap():
@@ -101,17 +103,17 @@ func reflected(m protoreflect.Message, visit func(*pg.Node)) {
 func reflectedOne(m protoreflect.Message, visit func(*pg.Node)) {
 	switch x := m.Interface().(type) {
 	case *pg.Node:
-		visitNode(x, visit)
+		Visit(x, visit)
 	case *pg.SelectStmt:
 		visit(&pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: x}})
 	default:
-		reflected(m, visit)
+		Others(m, visit)
 	}
 }
 
-// stringsOf returns the contents of String nodes; ok is false if there is any
+// Strings returns the contents of String nodes; ok is false if there is any
 // other node, such as a star.
-func stringsOf(list []*pg.Node) (out []string, ok bool) {
+func Strings(list []*pg.Node) (out []string, ok bool) {
 	out = make([]string, 0, len(list))
 	for _, n := range list {
 		s := n.GetString_()
@@ -123,8 +125,8 @@ func stringsOf(list []*pg.Node) (out []string, ok bool) {
 	return out, true
 }
 
-// columnName returns the name of a bare column reference of one part.
-func columnName(n *pg.Node) (string, bool) {
+// ColumnName returns the name of a bare column reference of one part.
+func ColumnName(n *pg.Node) (string, bool) {
 	ref := n.GetColumnRef()
 	if ref == nil || len(ref.Fields) != 1 || ref.Fields[0].GetString_() == nil {
 		return "", false
@@ -132,8 +134,8 @@ func columnName(n *pg.Node) (string, bool) {
 	return ref.Fields[0].GetString_().Sval, true
 }
 
-// position returns the value of an integer literal.
-func position(n *pg.Node) (int, bool) {
+// Position returns the value of an integer literal.
+func Position(n *pg.Node) (int, bool) {
 	c, ok := n.GetNode().(*pg.Node_AConst)
 	if !ok || c.AConst.Isnull {
 		return 0, false
@@ -145,29 +147,29 @@ func position(n *pg.Node) (int, bool) {
 	return int(i.Ival.GetIval()), true
 }
 
-// intoClause returns the INTO clause of SELECT INTO, which belongs to its first SELECT.
-func intoClause(sel *pg.SelectStmt) *pg.IntoClause {
+// IntoClause returns the INTO clause of SELECT INTO, which belongs to its first SELECT.
+func IntoClause(sel *pg.SelectStmt) *pg.IntoClause {
 	for sel.Larg != nil {
 		sel = sel.Larg
 	}
 	return sel.IntoClause
 }
 
-// everyNode visits a node and all below it, those of sub-selects too.
-func everyNode(n *pg.Node, visit func(*pg.Node)) {
+// Every visits a node and all below it, those of sub-selects too.
+func Every(n *pg.Node, visit func(*pg.Node)) {
 	if n == nil || n.Node == nil {
 		return
 	}
 	visit(n)
 	if sel := n.GetSelectStmt(); sel != nil {
-		reflected(sel.ProtoReflect(), func(m *pg.Node) { everyNode(m, visit) })
+		Others(sel.ProtoReflect(), func(m *pg.Node) { Every(m, visit) })
 		return
 	}
-	children(n, func(m *pg.Node) { everyNode(m, visit) })
+	Children(n, func(m *pg.Node) { Every(m, visit) })
 }
 
-// conjuncts are the conditions that AND connects.
-func conjuncts(n *pg.Node) []*pg.Node {
+// Conjuncts are the conditions that AND connects.
+func Conjuncts(n *pg.Node) []*pg.Node {
 	if b := n.GetBoolExpr(); b != nil && b.Boolop == pg.BoolExprType_AND_EXPR {
 		return b.Args
 	}
@@ -177,8 +179,8 @@ func conjuncts(n *pg.Node) []*pg.Node {
 	return []*pg.Node{n}
 }
 
-// allOf connects conditions with AND.
-func allOf(list ...*pg.Node) *pg.Node {
+// AllOf connects conditions with AND.
+func AllOf(list ...*pg.Node) *pg.Node {
 	list = slices.DeleteFunc(list, func(n *pg.Node) bool { return n == nil })
 	switch len(list) {
 	case 0:
@@ -189,8 +191,8 @@ func allOf(list ...*pg.Node) *pg.Node {
 	return &pg.Node{Node: &pg.Node_BoolExpr{BoolExpr: &pg.BoolExpr{Boolop: pg.BoolExprType_AND_EXPR, Args: list}}}
 }
 
-// isTrue reports whether a condition is the word TRUE.
-func isTrue(n *pg.Node) bool {
+// IsTrue reports whether a condition is the word TRUE.
+func IsTrue(n *pg.Node) bool {
 	c := n.GetAConst()
 	return c.GetBoolval().GetBoolval()
 }

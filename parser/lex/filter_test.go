@@ -1,14 +1,14 @@
-package parser_test
+package lex_test
 
 import (
 	"strings"
 	"testing"
 
-	"dpproxy/parser"
+	"dpproxy/parser/lex"
 )
 
 func TestFilter(t *testing.T) {
-	f := parser.NewFilter([]string{"visits", "Größe", `a"b`, ""})
+	f := lex.NewFilter([]string{"visits", "Größe", `a"b`, ""})
 	for sql, want := range map[string]bool{
 		"SELECT 1":                     false,
 		"":                             false,
@@ -34,7 +34,7 @@ func TestFilter(t *testing.T) {
 }
 
 func TestFilterAllocatesNothing(t *testing.T) {
-	f := parser.NewFilter([]string{"visits", "patients"})
+	f := lex.NewFilter([]string{"visits", "patients"})
 	sql := strings.Repeat("SELECT 1 + 2, ", 7)
 	if n := testing.AllocsPerRun(100, func() { f.Matches(sql) }); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -42,7 +42,7 @@ func TestFilterAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkFilter(b *testing.B) {
-	f := parser.NewFilter([]string{"visits", "patients", "cust", "orders", "items"})
+	f := lex.NewFilter([]string{"visits", "patients", "cust", "orders", "items"})
 	sql := "SELECT n.nspname, c.relname, c.relkind FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
 	for b.Loop() {
 		f.Matches(sql)

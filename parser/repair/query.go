@@ -1,4 +1,4 @@
-package parser
+package repair
 
 import (
 	"slices"
@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/pgtree"
 )
 
 // collects are the aggregates that show values of rows.
@@ -75,7 +77,7 @@ func groupsSQL(groups []*pg.Node) string {
 // subselectOf is the one sub-select of a FROM clause.
 func subselectOf(sel *pg.SelectStmt) (query *pg.SelectStmt, at *pg.RangeSubselect) {
 	for _, n := range sel.FromClause {
-		everyNode(n, func(m *pg.Node) {
+		pgtree.Every(n, func(m *pg.Node) {
 			if s := m.GetRangeSubselect(); s != nil && query == nil {
 				query, at = s.Subquery.GetSelectStmt(), s
 			}
@@ -115,7 +117,7 @@ func (i *instead) joinedExists(sel *pg.SelectStmt) {
 	if table == nil || sel.WhereClause == nil {
 		return
 	}
-	conditions := conjuncts(sel.WhereClause)
+	conditions := pgtree.Conjuncts(sel.WhereClause)
 	r, _ := i.cat.Relation(table.Schemaname, table.Relname)
 	for k, c := range conditions {
 		s := c.GetSubLink()
@@ -176,14 +178,14 @@ func (i *instead) subselects(sel *pg.SelectStmt) {
 func (i *instead) uncorrelated(query *pg.SelectStmt) {
 	own := map[string]bool{}
 	for _, n := range query.FromClause {
-		everyNode(n, func(m *pg.Node) {
+		pgtree.Every(n, func(m *pg.Node) {
 			if v := m.GetRangeVar(); v != nil {
 				own[aliasOf(v)] = true
 			}
 		})
 	}
 	e := query.GetWhereClause().GetAExpr()
-	if e == nil || operatorName(e) != "=" {
+	if e == nil || pgtree.OperatorName(e) != "=" {
 		return
 	}
 	for _, side := range []*pg.Node{e.Lexpr, e.Rexpr} {
@@ -220,7 +222,7 @@ func (i *instead) divided(sel *pg.SelectStmt) {
 	}
 	var rest []string
 	var rows *pg.SelectStmt
-	for _, c := range conjuncts(list.WhereClause) {
+	for _, c := range pgtree.Conjuncts(list.WhereClause) {
 		if query := notExisting(c); query != nil {
 			rows = query
 		} else {
@@ -230,9 +232,9 @@ func (i *instead) divided(sel *pg.SelectStmt) {
 	_, public := tableOf(list.FromClause)
 	_, alias := tableOf(rows.GetFromClause())
 	keys := map[bool]string{}
-	for _, c := range conjuncts(rows.GetWhereClause()) {
+	for _, c := range pgtree.Conjuncts(rows.GetWhereClause()) {
 		e := c.GetAExpr()
-		if e == nil || operatorName(e) != "=" {
+		if e == nil || pgtree.OperatorName(e) != "=" {
 			return
 		}
 		ours, theirs := e.Lexpr, e.Rexpr

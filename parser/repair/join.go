@@ -1,10 +1,12 @@
-package parser
+package repair
 
 import (
 	"slices"
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/pgtree"
 )
 
 // earlier is the alias of the rows that a row is compared with.
@@ -30,7 +32,7 @@ func orderingOf(keys, sorts []*pg.Node) (o ordering, ok bool) {
 	return o, ok
 }
 
-// ofEarlierRows writes the first rows of units, and what window functions tell of the rows before, as a join of a table with
+// ofEarlierRows writes the first rows of units, and values of window functions over the rows before, as a join of a table with
 // itself.
 func (i *instead) ofEarlierRows(sel *pg.SelectStmt) {
 	query, at := subselectOf(sel)
@@ -38,7 +40,7 @@ func (i *instead) ofEarlierRows(sel *pg.SelectStmt) {
 		return
 	}
 	inner := ""
-	if len(query.DistinctClause) > 0 && !isDistinct(query) {
+	if len(query.DistinctClause) > 0 && !pgtree.IsDistinct(query) {
 		if o, ok := orderingOf(query.DistinctClause, query.SortClause); ok {
 			inner = firstRows(query, o)
 		}
@@ -127,7 +129,7 @@ func (j selfJoin) ownOnce(list []*pg.Node) []*pg.Node {
 // aliased finds a table of a FROM clause.
 func aliased(from []*pg.Node, alias string) (table *pg.RangeVar) {
 	for _, n := range from {
-		everyNode(n, func(m *pg.Node) {
+		pgtree.Every(n, func(m *pg.Node) {
 			if v := m.GetRangeVar(); v != nil && aliasOf(v) == alias {
 				table = v
 			}
@@ -196,7 +198,7 @@ func afterEarlier(query *pg.SelectStmt, units map[string]bool) string {
 	for _, t := range query.TargetList {
 		out := copyNode(t)
 		var calls []*pg.Node
-		everyNode(out, func(n *pg.Node) {
+		pgtree.Every(out, func(n *pg.Node) {
 			if n.GetFuncCall().GetOver() != nil {
 				calls = append(calls, n)
 			}
@@ -238,7 +240,7 @@ func (w *windowed) grouped(j selfJoin, keys []*pg.Node) []*pg.Node {
 	}
 	for _, t := range w.targets {
 		var refs []*pg.Node
-		everyNode(t, func(n *pg.Node) {
+		pgtree.Every(t, func(n *pg.Node) {
 			if ref := n.GetColumnRef(); ref != nil {
 				refs = append(refs, n)
 			}
@@ -260,7 +262,7 @@ func (i *instead) countedBeside(sel *pg.SelectStmt, ours *pg.Node) {
 	out := clone(sel)
 	changed := false
 	for _, t := range out.TargetList {
-		everyNode(t, func(n *pg.Node) {
+		pgtree.Every(t, func(n *pg.Node) {
 			if f := n.GetFuncCall(); nameOf(n) == "count" && f.AggStar {
 				f.AggStar, f.Args, changed = false, []*pg.Node{copyNode(ours)}, true
 			}
@@ -279,7 +281,7 @@ func (i *instead) joinedAbove(sel *pg.SelectStmt) {
 	j := sel.FromClause[0].GetJoinExpr()
 	table := j.GetRarg().GetRangeVar()
 	on := j.GetQuals().GetAExpr()
-	if !i.protected(table) || on == nil || operatorName(on) != "=" || sel.WhereClause != nil {
+	if !i.protected(table) || on == nil || pgtree.OperatorName(on) != "=" || sel.WhereClause != nil {
 		return
 	}
 	alias := aliasOf(table)
@@ -294,7 +296,7 @@ func (i *instead) joinedAbove(sel *pg.SelectStmt) {
 	out := clone(sel)
 	var calls []*pg.Node
 	for _, t := range out.TargetList {
-		everyNode(t, func(n *pg.Node) {
+		pgtree.Every(t, func(n *pg.Node) {
 			if name := nameOf(n); (name == "count" || name == "sum") && !n.GetFuncCall().AggDistinct {
 				calls = append(calls, n)
 			}
@@ -338,7 +340,7 @@ func (i *instead) values(sel *pg.SelectStmt) {
 		if len(rows) == 0 || !i.protected(table) || j.Quals == nil {
 			continue
 		}
-		names, _ := stringsOf(list.Alias.GetColnames())
+		names, _ := pgtree.Strings(list.Alias.GetColnames())
 		label := slices.Index(names, columnOf(sel.GroupClause[0]))
 		if label < 0 {
 			return
@@ -349,7 +351,7 @@ func (i *instead) values(sel *pg.SelectStmt) {
 			items := row.GetList().GetItems()
 			condition := copyNode(j.Quals)
 			var refs []*pg.Node
-			everyNode(condition, func(n *pg.Node) {
+			pgtree.Every(condition, func(n *pg.Node) {
 				if of(list.Alias.Aliasname, n) && n.GetColumnRef() != nil {
 					refs = append(refs, n)
 				}
@@ -395,7 +397,7 @@ func (i *instead) ofRelease(sel *pg.SelectStmt) {
 		}
 	}
 	columns := columnsOf(append(slices.Clip(shown), sel.WhereClause)...)
-	if len(calls) != 1 || holds(isAggregate, shown...) || len(columns) == 0 || len(columns) > most {
+	if len(calls) != 1 || pgtree.Holds(pgtree.IsAggregate, shown...) || len(columns) == 0 || len(columns) > most {
 		return
 	}
 	keys, value, total := listSQL(columns), exprSQL(calls[0]), "sum(n)"

@@ -1,4 +1,4 @@
-package parser
+package lex
 
 import "strings"
 
@@ -17,7 +17,7 @@ func NewFilter(names []string) *Filter {
 	f.add("dp.")
 	for _, name := range names {
 		if name != "" {
-			f.add(strings.ReplaceAll(lower(name), `"`, `""`))
+			f.add(strings.ReplaceAll(Lower(name), `"`, `""`))
 		}
 	}
 	return f
@@ -36,7 +36,7 @@ func (f *Filter) add(needle string) {
 func (f *Filter) Matches(sql string) bool {
 	for i := 0; i < len(sql); i++ {
 		for _, needle := range f.byFirst[sql[i]] {
-			if hasPrefixFold(sql[i:], needle) {
+			if HasPrefixFold(sql[i:], needle) {
 				return true
 			}
 		}
@@ -44,8 +44,8 @@ func (f *Filter) Matches(sql string) bool {
 	return false
 }
 
-// hasPrefixFold is strings.HasPrefix with ASCII letters of s folded.
-func hasPrefixFold(s, needle string) bool {
+// HasPrefixFold is strings.HasPrefix with ASCII letters of s folded.
+func HasPrefixFold(s, needle string) bool {
 	if len(s) < len(needle) {
 		return false
 	}

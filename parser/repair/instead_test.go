@@ -1,4 +1,4 @@
-package parser_test
+package repair_test
 
 import (
 	"os"
@@ -12,6 +12,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"dpproxy/parser"
+	"dpproxy/parser/parsertest"
+	"dpproxy/parser/repair"
 	"dpproxy/pgerr"
 )
 
@@ -22,7 +24,7 @@ func TestInstead(t *testing.T) {
 		if d.HasArg("at") {
 			d.ScanArgs(t, "at", &at)
 		}
-		all := parser.Instead(d.Input, at, suggesting{clinic})
+		all := repair.Instead(d.Input, at, suggesting{parsertest.Clinic})
 		if len(all) == 0 {
 			return "nothing\n"
 		}
@@ -31,7 +33,7 @@ func TestInstead(t *testing.T) {
 }
 
 // A suggesting schema can suggest bounds of all columns but texts.
-type suggesting struct{ schema }
+type suggesting struct{ parsertest.Schema }
 
 func (suggesting) SuggestBounds(_, table, column string) (string, *pgerr.Error) {
 	return "SELECT max(" + column + ") AS lower FROM public." + table, nil
@@ -62,7 +64,7 @@ func TestInsteadOfNested(t *testing.T) {
 			" FROM (" + sql + ") t"
 	}
 	sql, start := "SELECT stddev(factorial(length(a))) FROM ("+sql+") t", time.Now()
-	all := parser.Instead(sql, strings.Index(sql, "factorial"), suggesting{clinic})
+	all := repair.Instead(sql, strings.Index(sql, "factorial"), suggesting{parsertest.Clinic})
 	if len(all) != 1 || time.Since(start) > 10*time.Second {
 		t.Errorf("%v: %q", time.Since(start), all)
 	}
@@ -71,7 +73,7 @@ func TestInsteadOfNested(t *testing.T) {
 // TestInsteadOfAny makes statements of whatever the tests have, those of attackers too: each is one that parses.
 func TestInsteadOfAny(t *testing.T) {
 	var all []string
-	for _, file := range []string{"testdata/golden/*", "testdata/statements.txt"} {
+	for _, file := range []string{"../testdata/golden/*", "../testdata/statements.txt"} {
 		names, _ := filepath.Glob(file)
 		for _, name := range names {
 			text, err := os.ReadFile(name)
@@ -81,7 +83,7 @@ func TestInsteadOfAny(t *testing.T) {
 			all = append(all, strings.Split(string(text), "\n")...)
 		}
 	}
-	names, _ := filepath.Glob("../integration/attacks/testdata/*.json")
+	names, _ := filepath.Glob("../../integration/attacks/testdata/*.json")
 	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil {
@@ -95,8 +97,8 @@ func TestInsteadOfAny(t *testing.T) {
 	}
 	made := 0
 	for _, sql := range all {
-		for _, instead := range parser.Instead(sql, strings.IndexByte(sql, '('), shop) {
-			script, err := parser.Parse(instead, shop)
+		for _, instead := range repair.Instead(sql, strings.IndexByte(sql, '('), parsertest.Shop) {
+			script, err := parser.Parse(instead, parsertest.Shop)
 			if err != nil || len(script.Statements) != 1 {
 				t.Errorf("%s\nmakes %s: %v", sql, instead, err)
 			}

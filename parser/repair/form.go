@@ -1,10 +1,12 @@
-package parser
+package repair
 
 import (
 	"slices"
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/pgtree"
 )
 
 // discrete takes percentile_disc where percentile_cont has no values to take the middle of, and the most frequent value where there is
@@ -99,7 +101,7 @@ func (i *instead) existing(sel *pg.SelectStmt) {
 	out := clone(sel)
 	var links []*pg.Node
 	for _, t := range out.TargetList {
-		everyNode(t, func(n *pg.Node) {
+		pgtree.Every(t, func(n *pg.Node) {
 			if n.GetSubLink().GetSubLinkType() == pg.SubLinkType_EXISTS_SUBLINK {
 				links = append(links, n)
 			}
@@ -139,7 +141,7 @@ func (i *instead) extremes(sel *pg.SelectStmt) {
 		case (name == "min" || name == "max") && f.Over == nil && f.AggFilter == nil && len(f.Args) == 1:
 			refused = refused || spot(f.Location) == i.at
 			columns = append(columns, columnsOf(f.Args...)...)
-		case holds(isAggregate, val):
+		case pgtree.Holds(pgtree.IsAggregate, val):
 			others++
 		}
 	}
@@ -150,11 +152,12 @@ func (i *instead) extremes(sel *pg.SelectStmt) {
 
 // counted counts the rows that are asked for: of an aggregate it would be another question.
 func (i *instead) counted(sel *pg.SelectStmt) {
-	computed := func(n *pg.Node) bool { return isAggregate(n) && !isCollecting(n) }
-	if len(sel.FromClause) == 0 || len(sel.GroupClause) > 0 || holds(computed, append(slices.Clone(sel.TargetList), sel.HavingClause)...) {
+	computed := func(n *pg.Node) bool { return pgtree.IsAggregate(n) && !isCollecting(n) }
+	if len(sel.FromClause) == 0 || len(sel.GroupClause) > 0 ||
+		pgtree.Holds(computed, append(slices.Clone(sel.TargetList), sel.HavingClause)...) {
 		return
 	}
-	if isDistinctOn(sel) {
+	if pgtree.IsDistinctOn(sel) {
 		out := clone(sel)
 		out.LimitCount, out.LimitOffset, out.LimitOption = nil, nil, pg.LimitOption_LIMIT_OPTION_DEFAULT
 		i.add("SELECT count(*) FROM (%s) AS shown", selectSQL(out))

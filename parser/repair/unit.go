@@ -1,4 +1,4 @@
-package parser
+package repair
 
 import (
 	"slices"
@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/pgtree"
 )
 
 // perUnit averages the values that are asked for each privacy unit.
@@ -42,7 +44,7 @@ func (i *instead) perUnit(sel *pg.SelectStmt) {
 
 // distinctKeys are those of SELECT DISTINCT of columns.
 func distinctKeys(sel *pg.SelectStmt) (keys []*pg.Node) {
-	if !isDistinct(sel) {
+	if !pgtree.IsDistinct(sel) {
 		return nil
 	}
 	for _, t := range sel.TargetList {
@@ -62,7 +64,7 @@ func valuesOf(sel *pg.SelectStmt) (values []*pg.Node) {
 			val = f.Over.OrderClause[0].GetSortBy().GetNode()
 		}
 		asked := func(n *pg.Node) bool { return exprSQL(n.GetResTarget().Val) == exprSQL(val) }
-		if !holds(isAggregate, val) || slices.ContainsFunc(values, asked) {
+		if !pgtree.Holds(pgtree.IsAggregate, val) || slices.ContainsFunc(values, asked) {
 			continue
 		}
 		name := t.GetResTarget().GetName()
@@ -83,13 +85,13 @@ func columnNamed(name string) *pg.Node {
 
 // windows groups by the columns that partition or order a window function over rows.
 func (i *instead) windows(sel *pg.SelectStmt) {
-	if len(sel.GroupClause) > 0 || aggregates(sel) || len(sel.FromClause) == 0 {
+	if len(sel.GroupClause) > 0 || pgtree.IsAggregated(sel) || len(sel.FromClause) == 0 {
 		return
 	}
 	for _, t := range sel.TargetList {
 		val := t.GetResTarget().GetVal()
 		f := val.GetFuncCall()
-		if f.GetOver() == nil || f.Over.Name != "" || !isAggregateName(nameOf(val)) {
+		if f.GetOver() == nil || f.Over.Name != "" || !pgtree.IsAggregateName(nameOf(val)) {
 			continue
 		}
 		out := clone(sel)

@@ -1,11 +1,11 @@
-package parser
+package pgtree
 
 import pg "github.com/pganalyze/pg_query_go/v5"
 
-// isAggregateName knows the aggregates of Postgres by name. A call of any of
+// IsAggregateName knows the aggregates of Postgres by name. A call of any of
 // them over protected rows makes a block; which of them can be answered is not
 // decided here.
-func isAggregateName(name string) bool {
+func IsAggregateName(name string) bool {
 	switch name {
 	case "count", "sum", "avg", "min", "max", "any_value",
 		"stddev", "stddev_pop", "stddev_samp", "variance", "var_pop", "var_samp",
@@ -24,9 +24,9 @@ func isAggregateName(name string) bool {
 	return false
 }
 
-// callee returns the schema and the name of the called function.
-func callee(f *pg.FuncCall) (schema, name string) {
-	names, _ := stringsOf(f.Funcname)
+// Callee returns the schema and the name of the called function.
+func Callee(f *pg.FuncCall) (schema, name string) {
+	names, _ := Strings(f.Funcname)
 	switch len(names) {
 	case 0:
 		return "", ""
@@ -36,9 +36,9 @@ func callee(f *pg.FuncCall) (schema, name string) {
 	return names[len(names)-2], names[len(names)-1]
 }
 
-// isAggregate reports whether the node is an aggregate call: by name, or since
+// IsAggregate reports whether the node is an aggregate call: by name, or since
 // its syntax is that of aggregates alone.
-func isAggregate(n *pg.Node) bool {
+func IsAggregate(n *pg.Node) bool {
 	switch x := n.GetNode().(type) {
 	case *pg.Node_FuncCall:
 		f := x.FuncCall
@@ -48,32 +48,32 @@ func isAggregate(n *pg.Node) bool {
 		if f.AggStar || f.AggDistinct || f.AggWithinGroup || f.AggFilter != nil || len(f.AggOrder) > 0 {
 			return true
 		}
-		schema, name := callee(f)
-		return (schema == "" || schema == "pg_catalog") && isAggregateName(name) || isReport(f) || isWeight(f)
+		schema, name := Callee(f)
+		return (schema == "" || schema == "pg_catalog") && IsAggregateName(name) || IsReport(f) || IsWeight(f)
 	case *pg.Node_JsonArrayAgg, *pg.Node_JsonObjectAgg:
 		return true
 	}
 	return false
 }
 
-// isReport reports whether a call asks for the error of an aggregate: dp.stderr(count(*)).
-func isReport(f *pg.FuncCall) bool {
-	schema, name := callee(f)
-	if schema != "dp" || len(f.Args) == 0 || !isAggregate(f.Args[0]) {
+// IsReport reports whether a call asks for the error of an aggregate: dp.stderr(count(*)).
+func IsReport(f *pg.FuncCall) bool {
+	schema, name := Callee(f)
+	if schema != "dp" || len(f.Args) == 0 || !IsAggregate(f.Args[0]) {
 		return false
 	}
-	_, ok := reports[name]
+	_, ok := Reports[name]
 	return ok
 }
 
 // reports are the functions of the schema dp that ask for the error of an aggregate, and whether
 // they take a confidence.
-var reports = map[string]bool{
+var Reports = map[string]bool{
 	"stderr": false, "noise_scale": false, "error": true, "lower": true, "upper": true, "cut": false, "cut_upper": true,
 }
 
-// holds reports whether there is such a node of this query level in the expressions.
-func holds(such func(*pg.Node) bool, list ...*pg.Node) bool {
+// Holds reports whether there is such a node of this query level in the expressions.
+func Holds(such func(*pg.Node) bool, list ...*pg.Node) bool {
 	found := false
 	var visit func(*pg.Node)
 	visit = func(n *pg.Node) {
@@ -82,41 +82,41 @@ func holds(such func(*pg.Node) bool, list ...*pg.Node) bool {
 		case such(n):
 			found = true
 		case n.GetSubLink() != nil:
-			visitNode(n.GetSubLink().Testexpr, visit)
+			Visit(n.GetSubLink().Testexpr, visit)
 		case n.GetSelectStmt() != nil:
 		default:
-			children(n, visit)
+			Children(n, visit)
 		}
 	}
-	visitNodes(list, visit)
+	VisitAll(list, visit)
 	return found
 }
 
-// isWeight reports whether a call weighs an aggregate: dp.weight(sum(x), 3).
-func isWeight(f *pg.FuncCall) bool { return callsWeight(f) && isAggregate(f.Args[0]) }
+// IsWeight reports whether a call weighs an aggregate: dp.weight(sum(x), 3).
+func IsWeight(f *pg.FuncCall) bool { return CallsWeight(f) && IsAggregate(f.Args[0]) }
 
-// callsWeight reports whether a call is one of dp.weight with an argument.
-func callsWeight(f *pg.FuncCall) bool {
-	schema, name := callee(f)
+// CallsWeight reports whether a call is one of dp.weight with an argument.
+func CallsWeight(f *pg.FuncCall) bool {
+	schema, name := Callee(f)
 	return schema == "dp" && name == "weight" && len(f.GetArgs()) > 0
 }
 
-// unweighed returns what a call weighs, and any other node as it is.
-func unweighed(n *pg.Node) *pg.Node {
-	if f := n.GetFuncCall(); f != nil && isWeight(f) {
+// Unweighed returns what a call weighs, and any other node as it is.
+func Unweighed(n *pg.Node) *pg.Node {
+	if f := n.GetFuncCall(); f != nil && IsWeight(f) {
 		return f.Args[0]
 	}
 	return n
 }
 
-// weighing returns the call of dp.weight in an aggregate call and the aggregate itself, below dp.error and its kin; nil
+// Weighing returns the call of dp.weight in an aggregate call and the aggregate itself, below dp.error and its kin; nil
 // if nothing weighs it.
-func weighing(n *pg.Node) (weight *pg.FuncCall, of *pg.Node) {
+func Weighing(n *pg.Node) (weight *pg.FuncCall, of *pg.Node) {
 	for f := n.GetFuncCall(); f != nil; f = n.GetFuncCall() {
 		switch {
-		case isWeight(f):
+		case IsWeight(f):
 			weight = f
-		case !isReport(f):
+		case !IsReport(f):
 			return weight, n
 		}
 		n = f.Args[0]
@@ -124,7 +124,7 @@ func weighing(n *pg.Node) (weight *pg.FuncCall, of *pg.Node) {
 	return weight, n
 }
 
-// isPlainWeight reports whether a call of dp.weight is of an aggregate and a weight, and nothing else.
-func isPlainWeight(f *pg.FuncCall) bool {
+// IsPlainWeight reports whether a call of dp.weight is of an aggregate and a weight, and nothing else.
+func IsPlainWeight(f *pg.FuncCall) bool {
 	return len(f.Args) == 2 && !f.AggDistinct && f.AggFilter == nil && len(f.AggOrder) == 0 && !f.FuncVariadic
 }

@@ -1,4 +1,4 @@
-package parser
+package lex
 
 import (
 	pg "github.com/pganalyze/pg_query_go/v5"
@@ -11,20 +11,20 @@ import (
 // 1,000 links on a stack of 1 MiB; brackets and prefixes are stopped by the
 // grammar itself, but are bounded here so that the steps behind stay cheap.
 const (
-	maxText  = 256 << 10
+	MaxText  = 256 << 10 // of a statement, in bytes
 	maxChain = 1000
 	maxDepth = 250
 )
 
-// guard refuses text that must not reach the parser. Literals and the commas
+// Guard refuses text that must not reach the parser. Literals and the commas
 // between them do not count, so a long IN list passes.
-func guard(toks []token) *pgerr.Error {
+func Guard(toks []Token) *pgerr.Error {
 	links := 0
 	for i, t := range toks {
-		if t.kind == semicolon && t.depth <= 0 {
+		if t.Kind == Semicolon && t.Depth <= 0 {
 			links = 0
 		}
-		if t.depth > maxDepth {
+		if t.Depth > maxDepth {
 			return tooComplex(t, "brackets are nested deeper than %d", maxDepth)
 		}
 		if chains(toks, i) {
@@ -37,18 +37,18 @@ func guard(toks []token) *pgerr.Error {
 	return nil
 }
 
-func tooComplex(t token, format string, limit int) *pgerr.Error {
-	return pgerr.New(pgerr.StatementTooComplex, format, limit).At(t.start).
+func tooComplex(t Token, format string, limit int) *pgerr.Error {
+	return pgerr.New(pgerr.StatementTooComplex, format, limit).At(t.Start).
 		WithHint("Split the statement, or use IN (...) or a temporary table instead of a chain of conditions.")
 }
 
-func chains(toks []token, i int) bool {
-	switch k := toks[i].kind; k {
-	case pg.Token_ASCII_43, pg.Token_ASCII_45, star:
+func chains(toks []Token, i int) bool {
+	switch k := toks[i].Kind; k {
+	case pg.Token_ASCII_43, pg.Token_ASCII_45, Star:
 		// A sign after a bracket or a comma begins an operand: (-1, -2); so
 		// does the star of count(*).
-		before := tokens(toks).kind(i - 1)
-		return before != openParen && before != openBracket && before != comma && before != dot
+		before := Tokens(toks).Kind(i - 1)
+		return before != OpenParen && before != OpenBracket && before != Comma && before != Dot
 	case pg.Token_Op, pg.Token_ASCII_37, pg.Token_ASCII_47, pg.Token_ASCII_60, pg.Token_ASCII_61,
 		pg.Token_ASCII_62, pg.Token_ASCII_63, pg.Token_ASCII_94, pg.Token_LESS_EQUALS, pg.Token_GREATER_EQUALS,
 		pg.Token_NOT_EQUALS, pg.Token_TYPECAST, pg.Token_COLON_EQUALS, pg.Token_EQUALS_GREATER:

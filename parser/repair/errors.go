@@ -1,14 +1,16 @@
-package parser
+package repair
 
 import (
 	"slices"
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/pgtree"
 )
 
-// withoutErrors leaves out the columns that dp.columns = errors has added to a statement, and to those that it reads from: what
-// stands for the statement gets its own.
+// withoutErrors leaves out the columns that dp.columns = errors has added to a statement, and to the tables that it reads: the statement
+// that is found gets its own.
 func withoutErrors(sel *pg.SelectStmt) {
 	everyNodeOf(sel, func(n *pg.Node) {
 		if s := n.GetSelectStmt(); s != nil {
@@ -19,14 +21,14 @@ func withoutErrors(sel *pg.SelectStmt) {
 
 // isErrorColumn reports whether an item of a SELECT list is the error of a column, or passes such a one on.
 func isErrorColumn(r *pg.ResTarget) bool {
-	if !strings.Contains(r.GetName(), errorSuffix) {
+	if !strings.Contains(r.GetName(), pgtree.ErrorSuffix) {
 		return false
 	}
 	found := false
-	everyNode(r.Val, func(n *pg.Node) {
+	pgtree.Every(r.Val, func(n *pg.Node) {
 		fields := n.GetColumnRef().GetFields()
 		found = found || nameOf(n) == "error" ||
-			len(fields) > 0 && strings.Contains(fields[len(fields)-1].GetString_().GetSval(), errorSuffix)
+			len(fields) > 0 && strings.Contains(fields[len(fields)-1].GetString_().GetSval(), pgtree.ErrorSuffix)
 	})
 	return found
 }

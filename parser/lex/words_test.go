@@ -1,10 +1,10 @@
-package parser_test
+package lex_test
 
 import (
 	"strings"
 	"testing"
 
-	"dpproxy/parser"
+	"dpproxy/parser/lex"
 )
 
 // TestWords holds that no constant and no comment is among the words of a statement.
@@ -19,11 +19,11 @@ func TestWords(t *testing.T) {
 		"SELECT 'zebra":            "",
 		"":                         "",
 	} {
-		if got := parser.Words(sql); got != want {
+		if got := lex.Words(sql); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", sql, got, want)
 		}
 	}
-	long := parser.Words("SELECT " + strings.Repeat("x + ", 10_000) + "x")
+	long := lex.Words("SELECT " + strings.Repeat("x + ", 10_000) + "x")
 	if len(long) > 2100 || !strings.HasSuffix(long, " ...") {
 		t.Errorf("%d bytes of a long statement", len(long))
 	}

@@ -1,4 +1,4 @@
-package parser
+package repair
 
 import (
 	"regexp"
@@ -9,6 +9,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
 )
 
 // suggestedEpsilon bounds the price of suggested bounds: it is written, so that its reader sees that they cost.
@@ -51,7 +52,7 @@ func (i *instead) bounded(sel *pg.SelectStmt) {
 // unknown lists the columns of a SELECT, but for those that have got bounds, of which aggregates that need bounds have none either.
 func (i tables) unknown(sel *pg.SelectStmt) (all []*ownColumn) {
 	for _, t := range append(slices.Clone(sel.TargetList), sel.HavingClause) {
-		everyNode(t, func(n *pg.Node) {
+		pgtree.Every(t, func(n *pg.Node) {
 			if !needsBounds(n) {
 				return
 			}
@@ -69,7 +70,7 @@ func (i tables) unknown(sel *pg.SelectStmt) (all []*ownColumn) {
 
 // needsBounds reports whether an expression is an aggregate of values that must have bounds: those of a sum and an average need not.
 func needsBounds(n *pg.Node) bool {
-	if !isAggregate(n) {
+	if !pgtree.IsAggregate(n) {
 		return false
 	}
 	switch nameOf(n) {
@@ -79,28 +80,13 @@ func needsBounds(n *pg.Node) bool {
 	return true
 }
 
-// A spot is where a refused thing stands in the text; none if it is negative.
-type spot int32
-
-// levelsAt lists the SELECTs that a refused thing stands in, the innermost first.
-func (at spot) levelsAt(sel *pg.SelectStmt) []*pg.SelectStmt {
-	var out []*pg.SelectStmt
-	everyNodeOf(sel, func(n *pg.Node) {
-		if s := n.GetSelectStmt(); s != nil && at.nodeAt(s) != nil {
-			out = append(out, s)
-		}
-	})
-	slices.Reverse(out)
-	return out
-}
-
 // nodeAt is the expression of a SELECT that was refused, nil if that is an aggregate.
 func (at spot) nodeAt(sel *pg.SelectStmt) (found *pg.Node) {
 	if at < 0 {
 		return nil
 	}
 	everyNodeOf(sel, func(n *pg.Node) {
-		if l, ok := locationOf(n); ok && l == at && found == nil && !isAggregate(n) && !isWindowCall(n) {
+		if l, ok := locationOf(n); ok && l == at && found == nil && !pgtree.IsAggregate(n) && !pgtree.IsWindowCall(n) {
 			found = n
 		}
 	})
@@ -134,27 +120,13 @@ func (at spot) mode(sel *pg.SelectStmt) (found *pg.Node) {
 		if nameOf(n) != "mode" || len(n.GetFuncCall().AggOrder) != 1 {
 			return
 		}
-		everyNode(n.GetFuncCall().AggOrder[0], func(m *pg.Node) {
+		pgtree.Every(n.GetFuncCall().AggOrder[0], func(m *pg.Node) {
 			if l, ok := locationOf(m); ok && l == at {
 				found = n
 			}
 		})
 	})
 	return found
-}
-
-// tables know the relations of a statement, and its WITH queries.
-type tables struct {
-	cat  Names
-	with *pg.WithClause
-	// boundless are columns of which none with bounds was found: a computed one is of many, each of which may be of as many.
-	boundless map[lookup]bool
-}
-
-// A lookup is that of a column in the FROM clause of a SELECT.
-type lookup struct {
-	sel *pg.SelectStmt
-	ref string
 }
 
 // An ownColumn is one of a table, which a SELECT computes with.
@@ -182,7 +154,7 @@ func (i tables) ownColumn(sel *pg.SelectStmt, ref *pg.Node, depth int) *ownColum
 }
 
 func (i tables) searchColumn(sel *pg.SelectStmt, ref *pg.Node, depth int) *ownColumn {
-	suggester, knows := i.cat.(Suggester)
+	suggester, knows := i.cat.(ast.Suggester)
 	if !knows {
 		return nil
 	}
@@ -201,9 +173,9 @@ func (i tables) searchColumn(sel *pg.SelectStmt, ref *pg.Node, depth int) *ownCo
 	}
 	for _, t := range query.GetTargetList() {
 		val := t.GetResTarget().GetVal()
-		out, known := outputName(t.GetResTarget())
+		out, known := pgtree.OutputName(t.GetResTarget())
 		switch {
-		case isStar(val):
+		case pgtree.IsStar(val):
 			if own := i.ownColumn(query, columnNamed(name), depth+1); own != nil {
 				return own.at(sel, ref)
 			}
@@ -273,8 +245,8 @@ func (i tables) described(item *pg.Node, column string) (alias string, has bool)
 		has = query == nil && known && slices.Contains(r.Columns, column)
 	}
 	for _, t := range query.GetTargetList() {
-		name, known := outputName(t.GetResTarget())
-		has = has || known && name == column || isStar(t.GetResTarget().GetVal())
+		name, known := pgtree.OutputName(t.GetResTarget())
+		has = has || known && name == column || pgtree.IsStar(t.GetResTarget().GetVal())
 	}
 	return alias, has
 }
@@ -293,7 +265,7 @@ func itemsOf(from []*pg.Node) (items []*pg.Node) {
 
 // columnPath is the name of a column with its qualifiers.
 func columnPath(ref *pg.Node) []string {
-	names, ok := stringsOf(ref.GetColumnRef().GetFields())
+	names, ok := pgtree.Strings(ref.GetColumnRef().GetFields())
 	if !ok {
 		return nil
 	}
@@ -338,7 +310,7 @@ func (c *ownColumn) suggestion() string {
 func (c *ownColumn) clamp(at spot) {
 	sel := c.level
 	lists := [][]*pg.Node{sel.TargetList, sel.GroupClause, sel.SortClause, {sel.HavingClause}}
-	for _, n := range conjuncts(sel.WhereClause) {
+	for _, n := range pgtree.Conjuncts(sel.WhereClause) {
 		if at.standsIn(n) {
 			lists = append(lists, []*pg.Node{n})
 		}
@@ -352,7 +324,7 @@ func (c *ownColumn) clamp(at spot) {
 			} else if s := n.GetSortBy(); s != nil {
 				plain = s.Node
 			}
-			everyNode(n, func(m *pg.Node) {
+			pgtree.Every(n, func(m *pg.Node) {
 				if m != plain && slices.Equal(columnPath(m), c.path) {
 					refs = append(refs, m)
 				}
@@ -368,7 +340,7 @@ func (c *ownColumn) clamp(at spot) {
 // standsIn reports whether the refused thing stands in an expression.
 func (at spot) standsIn(n *pg.Node) bool {
 	found := false
-	everyNode(n, func(m *pg.Node) {
+	pgtree.Every(n, func(m *pg.Node) {
 		l, ok := locationOf(m)
 		found = found || ok && l == at
 	})
@@ -414,13 +386,13 @@ func (i *instead) modes(sel *pg.SelectStmt) {
 // keys are the expressions of GROUP BY, those that it names by position or alias too.
 func (i tables) keys(sel *pg.SelectStmt) (keys []*pg.Node) {
 	for _, g := range sel.GroupClause {
-		if k, ok := position(g); ok {
+		if k, ok := pgtree.Position(g); ok {
 			if k < 1 || k > len(sel.TargetList) {
 				return nil
 			}
 			g = sel.TargetList[k-1].GetResTarget().GetVal()
 		} else if path := columnPath(g); len(path) == 1 && i.itemOf(sel, g) == nil {
-			if t := targetNamed(sel, path[0]); t != nil {
+			if t := pgtree.TargetNamed(sel, path[0]); t != nil {
 				g = t.Val
 			}
 		}

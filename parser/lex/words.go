@@ -1,4 +1,4 @@
-package parser
+package lex
 
 import (
 	"strings"
@@ -13,7 +13,7 @@ const mostWords = 2000
 // Words returns a statement without its constants and comments: a question mark stands for
 // each constant. Of a long one it is the beginning. A text that has no tokens has no words.
 func Words(sql string) string {
-	toks, _, err := scan(sql)
+	toks, _, err := Scan(sql)
 	if err != nil {
 		return ""
 	}
@@ -23,15 +23,15 @@ func Words(sql string) string {
 		if out.Len() > mostWords {
 			return out.String() + " ..."
 		}
-		if i > 0 && t.start > end {
+		if i > 0 && t.Start > end {
 			out.WriteByte(' ')
 		}
-		end = t.end
-		switch t.kind {
+		end = t.End
+		switch t.Kind {
 		case pg.Token_SCONST, pg.Token_USCONST, pg.Token_XCONST, pg.Token_BCONST, pg.Token_ICONST, pg.Token_FCONST:
 			out.WriteByte('?')
 		default:
-			out.WriteString(strings.Map(shown, strings.ToValidUTF8(sql[t.start:t.end], "?")))
+			out.WriteString(strings.Map(shown, strings.ToValidUTF8(sql[t.Start:t.End], "?")))
 		}
 	}
 	return out.String()

@@ -1,4 +1,4 @@
-package parser
+package pgtree
 
 import (
 	"strings"
@@ -9,6 +9,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"dpproxy/parser/lex"
 )
 
 // Two trees are compared by their canonical bytes: the wire form of the parser's
@@ -104,9 +106,9 @@ func (c *canonicalizer) location(value []byte) {
 	c.max = max(c.max, at)
 }
 
-// canonical returns the canonical bytes of the tree and its smallest and
+// Canonical returns the canonical bytes of the tree and its smallest and
 // largest location, -1 if it has none.
-func canonical(m proto.Message) (key []byte, first, last int) {
+func Canonical(m proto.Message) (key []byte, first, last int) {
 	wire, err := proto.Marshal(m)
 	if err != nil {
 		return nil, -1, -1
@@ -116,16 +118,16 @@ func canonical(m proto.Message) (key []byte, first, last int) {
 	return c.out, c.min, c.max
 }
 
-// firstLocation is the smallest location in a tree that has none of its own, -1 if there is none.
-func firstLocation(n *pg.Node) int32 {
-	_, first, _ := canonical(n)
+// FirstLocation is the smallest location in a tree that has none of its own, -1 if there is none.
+func FirstLocation(n *pg.Node) int32 {
+	_, first, _ := Canonical(n)
 	return int32(first)
 }
 
-// canonicalText parses the text and returns the canonical bytes of its only
+// CanonicalText parses the text and returns the canonical bytes of its only
 // statement; ok is false if the text does not parse or is not one statement.
-func canonicalText(sql string) (key []byte, ok bool) {
-	wire, err := pgraw.ParseToProtobuf(uncommented(sql))
+func CanonicalText(sql string) (key []byte, ok bool) {
+	wire, err := pgraw.ParseToProtobuf(lex.Uncommented(sql))
 	if err != nil {
 		return nil, false
 	}

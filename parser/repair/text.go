@@ -1,96 +1,14 @@
-package parser
+package repair
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 	"google.golang.org/protobuf/proto"
 
-	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
 )
-
-// maxInstead bounds the statements that others are made for.
-const maxInstead = 4000
-
-// Instead returns texts that ask for much of what a refused statement asks for, the nearest first: a statement each, or two with a
-// semicolon between them. They are made of the client's own text, and of how tables are called whose unit it names. Whether they are
-// answered is the caller's to find out. at is where the refused thing stands in the text, -1 if that is not known.
-func Instead(text string, at int, cat Names) []string {
-	toks, comments, err := scan(text)
-	if err != nil || len(text) > maxInstead || guard(toks) != nil {
-		return nil
-	}
-	tree, err := pg.Parse(blank(text, toks, comments))
-	if err != nil || len(tree.Stmts) != 1 {
-		return nil
-	}
-	i := &instead{tables: tables{cat: cat, boundless: map[lookup]bool{}}, at: spot(at)}
-	i.statement(tree.Stmts[0].Stmt)
-	return i.found
-}
-
-// An instead collects statements.
-type instead struct {
-	tables
-
-	at    spot
-	found []string
-}
-
-func (i *instead) add(format string, args ...any) {
-	if sql := fmt.Sprintf(format, args...); !slices.Contains(i.found, sql) {
-		i.found = append(i.found, sql)
-	}
-}
-
-func (i *instead) statement(stmt *pg.Node) {
-	switch x := stmt.GetNode().(type) {
-	case *pg.Node_ExplainStmt:
-		if measures(x.ExplainStmt) {
-			i.add("EXPLAIN %s", deparsed(x.ExplainStmt.Query))
-		}
-	case *pg.Node_ViewStmt:
-		i.add("CREATE TEMP TABLE %s AS %s", ast.QuoteIdent(x.ViewStmt.View.GetRelname()), deparsed(x.ViewStmt.Query))
-	case *pg.Node_SelectStmt:
-		if x.SelectStmt.Op == pg.SetOperation_SETOP_NONE && len(x.SelectStmt.ValuesLists) == 0 {
-			withoutErrors(x.SelectStmt)
-			i.with = x.SelectStmt.WithClause
-			i.query(x.SelectStmt)
-		}
-	}
-}
-
-// query collects what stands for a SELECT, the nearest first.
-func (i *instead) query(sel *pg.SelectStmt) {
-	i.modes(sel)
-	i.bounded(sel)
-	i.intervals(sel)
-	i.discrete(sel)
-	i.wholeRows(sel)
-	i.tuples(sel)
-	i.existing(sel)
-	beside{i}.public(sel)
-	beside{i}.ranked(sel)
-	i.collected(sel)
-	i.extremes(sel)
-	i.perUnit(sel)
-	i.windows(sel)
-	if flat, changed := i.flattened(sel); changed {
-		i.add("%s", selectSQL(flat))
-	}
-	i.ofEarlierRows(sel)
-	i.quantiles(sel)
-	i.ofRelease(sel)
-	i.joinedAbove(sel)
-	i.values(sel)
-	i.joinedExists(sel)
-	i.divided(sel)
-	i.median(sel)
-	i.subselects(sel)
-	i.counted(sel)
-}
 
 // deparsed writes a statement, "" if it cannot be.
 func deparsed(stmt *pg.Node) string {
@@ -154,7 +72,7 @@ func clone(sel *pg.SelectStmt) *pg.SelectStmt { return proto.Clone(sel).(*pg.Sel
 func copyNode(n *pg.Node) *pg.Node { return proto.Clone(n).(*pg.Node) }
 
 func everyNodeOf(sel *pg.SelectStmt, visit func(*pg.Node)) {
-	everyNode(&pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: sel}}, visit)
+	pgtree.Every(&pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: sel}}, visit)
 }
 
 // parsed reads an expression of our own.
@@ -171,7 +89,7 @@ func replaceBy(n *pg.Node, sql string) { n.Node = parsed(sql).GetNode() }
 
 // nameOf is that of a function, without its schema.
 func nameOf(n *pg.Node) string {
-	names, _ := stringsOf(n.GetFuncCall().GetFuncname())
+	names, _ := pgtree.Strings(n.GetFuncCall().GetFuncname())
 	if len(names) == 0 {
 		return ""
 	}
@@ -180,7 +98,7 @@ func nameOf(n *pg.Node) string {
 
 // columnOf is the bare name of a column, "" of anything else.
 func columnOf(n *pg.Node) string {
-	names, ok := stringsOf(n.GetColumnRef().GetFields())
+	names, ok := pgtree.Strings(n.GetColumnRef().GetFields())
 	if !ok || len(names) == 0 {
 		return ""
 	}
@@ -191,7 +109,7 @@ func columnOf(n *pg.Node) string {
 func columnsOf(list ...*pg.Node) (refs []*pg.Node) {
 	seen := map[string]bool{}
 	for _, n := range list {
-		everyNode(n, func(m *pg.Node) {
+		pgtree.Every(n, func(m *pg.Node) {
 			if name := exprOfColumn(m); name != "" && !seen[name] {
 				seen[name] = true
 				refs = append(refs, m)
@@ -202,7 +120,7 @@ func columnsOf(list ...*pg.Node) (refs []*pg.Node) {
 }
 
 func exprOfColumn(n *pg.Node) string {
-	names, ok := stringsOf(n.GetColumnRef().GetFields())
+	names, ok := pgtree.Strings(n.GetColumnRef().GetFields())
 	if !ok {
 		return ""
 	}
@@ -218,7 +136,7 @@ func renamed(n *pg.Node, qualifier string) *pg.Node {
 		return nil
 	}
 	out := copyNode(n)
-	everyNode(out, func(m *pg.Node) {
+	pgtree.Every(out, func(m *pg.Node) {
 		if ref := m.GetColumnRef(); ref != nil && len(ref.Fields) > 0 {
 			ref.Fields = ref.Fields[len(ref.Fields)-1:]
 			if qualifier != "" {
@@ -243,28 +161,4 @@ func aliasOf(v *pg.RangeVar) string {
 		return a
 	}
 	return v.GetRelname()
-}
-
-// protected reports whether a table has protected rows.
-func (i tables) protected(v *pg.RangeVar) bool {
-	if v == nil {
-		return false
-	}
-	r, known := i.cat.Relation(v.Schemaname, v.Relname)
-	return known && r.Protected
-}
-
-// unitOf returns the name of the unit's column in a FROM clause, if one of its tables has it.
-func (i tables) unitOf(from []*pg.Node) map[string]bool {
-	units := map[string]bool{}
-	for _, n := range from {
-		everyNode(n, func(m *pg.Node) {
-			if v := m.GetRangeVar(); v != nil {
-				if r, known := i.cat.Relation(v.Schemaname, v.Relname); known && r.Unit != "" && !r.Nobody {
-					units[r.Unit] = true
-				}
-			}
-		})
-	}
-	return units
 }

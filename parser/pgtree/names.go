@@ -1,15 +1,17 @@
-package parser
+package pgtree
 
 import (
 	"slices"
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/lex"
 )
 
-// outputName is the name that Postgres gives the column of a target. It is not
+// OutputName is the name that Postgres gives the column of a target. It is not
 // known when it is that of a star in a sub-select.
-func outputName(t *pg.ResTarget) (name string, known bool) {
+func OutputName(t *pg.ResTarget) (name string, known bool) {
 	if t.Name != "" {
 		return t.Name, true
 	}
@@ -20,10 +22,10 @@ func outputName(t *pg.ResTarget) (name string, known bool) {
 	return name, known
 }
 
-// titles reports whether a target has a name of the statement's own: by AS, or that of a column of a sub-select which has one.
-func titles(t *pg.ResTarget) bool {
+// Titles reports whether a target has a name of the statement's own: by AS, or that of a column of a sub-select which has one.
+func Titles(t *pg.ResTarget) bool {
 	name, strength, _ := figureName(t.Val)
-	return t.Name != "" || t.Val.GetColumnRef() != nil && strength > 0 && !isAggregateName(name)
+	return t.Name != "" || t.Val.GetColumnRef() != nil && strength > 0 && !IsAggregateName(name)
 }
 
 // figureName follows FigureColnameInternal of Postgres: strength 0 means no
@@ -58,17 +60,17 @@ func figureName(n *pg.Node) (name string, strength int, known bool) {
 	case *pg.Node_XmlExpr:
 		return xmlName(x.XmlExpr)
 	case *pg.Node_SqlvalueFunction:
-		return lower(valueFunctionName(x.SqlvalueFunction.Op)), 2, true
+		return lex.Lower(ValueFunctionName(x.SqlvalueFunction.Op)), 2, true
 	}
-	name = keywordName(n)
+	name = KeywordName(n)
 	if name != "" {
 		return name, 2, true
 	}
 	return "", 0, true
 }
 
-// keywordName is the name of the constructs that are named by their keyword.
-func keywordName(n *pg.Node) string {
+// KeywordName is the name of the constructs that are named by their keyword.
+func KeywordName(n *pg.Node) string {
 	switch x := n.GetNode().(type) {
 	case *pg.Node_GroupingFunc:
 		return "grouping"
@@ -127,17 +129,17 @@ func subLinkName(l *pg.SubLink) (string, int, bool) {
 		switch {
 		case len(sel.GetValuesLists()) > 0:
 			return "column1", 2, true
-		case len(sel.GetTargetList()) == 0 || isStar(sel.TargetList[0].GetResTarget().GetVal()):
+		case len(sel.GetTargetList()) == 0 || IsStar(sel.TargetList[0].GetResTarget().GetVal()):
 			return "", 2, false
 		}
-		name, known := outputName(sel.TargetList[0].GetResTarget())
+		name, known := OutputName(sel.TargetList[0].GetResTarget())
 		return name, 2, known
 	}
 	return "", 0, true
 }
 
-// isStar reports whether the target is * or t.*.
-func isStar(n *pg.Node) bool {
+// IsStar reports whether the target is * or t.*.
+func IsStar(n *pg.Node) bool {
 	if fields := n.GetColumnRef().GetFields(); len(fields) > 0 {
 		return fields[len(fields)-1].GetAStar() != nil
 	}
@@ -151,13 +153,13 @@ func xmlName(x *pg.XmlExpr) (string, int, bool) {
 	switch x.Op {
 	case pg.XmlExprOp_IS_XMLCONCAT, pg.XmlExprOp_IS_XMLELEMENT, pg.XmlExprOp_IS_XMLFOREST,
 		pg.XmlExprOp_IS_XMLPARSE, pg.XmlExprOp_IS_XMLPI, pg.XmlExprOp_IS_XMLROOT:
-		return lower(strings.TrimPrefix(x.Op.String(), "IS_")), 2, true
+		return lex.Lower(strings.TrimPrefix(x.Op.String(), "IS_")), 2, true
 	default:
 		return "", 0, true
 	}
 }
 
-// valueFunctionName is the keyword of CURRENT_DATE and its kin.
-func valueFunctionName(op pg.SQLValueFunctionOp) string {
+// ValueFunctionName is the keyword of CURRENT_DATE and its kin.
+func ValueFunctionName(op pg.SQLValueFunctionOp) string {
 	return strings.TrimSuffix(strings.TrimPrefix(op.String(), "SVFOP_"), "_N")
 }

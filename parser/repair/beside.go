@@ -1,4 +1,4 @@
-package parser
+package repair
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
 )
 
 // A beside writes other joins of the tables in FROM.
@@ -16,7 +17,7 @@ type beside struct{ *instead }
 // those that EXISTS looks for it is told how many there are: none is a number near zero.
 func (i beside) public(sel *pg.SelectStmt) {
 	table, alias := tableOf(sel.FromClause)
-	if table == nil || i.protected(table) || aggregates(sel) || len(sel.DistinctClause) > 0 {
+	if table == nil || i.protected(table) || pgtree.IsAggregated(sel) || len(sel.DistinctClause) > 0 {
 		return
 	}
 	out := clone(sel)
@@ -33,7 +34,7 @@ func (i beside) public(sel *pg.SelectStmt) {
 	for _, t := range out.TargetList {
 		val := t.GetResTarget().GetVal()
 		grouped := slices.ContainsFunc(out.GroupClause, func(n *pg.Node) bool { return exprOfColumn(n) == exprOfColumn(val) })
-		if !holds(isAggregate, val) && !grouped {
+		if !pgtree.Holds(pgtree.IsAggregate, val) && !grouped {
 			out.GroupClause = append(out.GroupClause, val)
 		}
 	}
@@ -47,7 +48,7 @@ func (i beside) public(sel *pg.SelectStmt) {
 func (i beside) aggregated(out *pg.SelectStmt) (query *pg.SelectStmt) {
 	var links []*pg.Node
 	for _, t := range out.TargetList {
-		everyNode(t, func(n *pg.Node) {
+		pgtree.Every(t, func(n *pg.Node) {
 			if n.GetSubLink() != nil {
 				links = append(links, n)
 			}
@@ -57,7 +58,7 @@ func (i beside) aggregated(out *pg.SelectStmt) (query *pg.SelectStmt) {
 		return nil
 	}
 	query = links[0].GetSubLink().Subselect.GetSelectStmt()
-	if !i.rowsBeside(query) || len(query.TargetList) != 1 || !isAggregate(query.TargetList[0].GetResTarget().GetVal()) {
+	if !i.rowsBeside(query) || len(query.TargetList) != 1 || !pgtree.IsAggregate(query.TargetList[0].GetResTarget().GetVal()) {
 		return nil
 	}
 	call := query.TargetList[0].GetResTarget().GetVal()
@@ -72,7 +73,7 @@ func (i beside) aggregated(out *pg.SelectStmt) (query *pg.SelectStmt) {
 func (i beside) lookedFor(out *pg.SelectStmt) *pg.SelectStmt {
 	var rest []*pg.Node
 	var query *pg.SelectStmt
-	for _, c := range conjuncts(out.WhereClause) {
+	for _, c := range pgtree.Conjuncts(out.WhereClause) {
 		found := notExisting(c)
 		if s := c.GetSubLink(); s.GetSubLinkType() == pg.SubLinkType_EXISTS_SUBLINK {
 			found = s.Subselect.GetSelectStmt()
@@ -86,7 +87,7 @@ func (i beside) lookedFor(out *pg.SelectStmt) *pg.SelectStmt {
 	if !i.rowsBeside(query) {
 		return nil
 	}
-	out.WhereClause = allOf(rest...)
+	out.WhereClause = pgtree.AllOf(rest...)
 	out.TargetList = append(out.TargetList, target(parsed("count("+exprSQL(i.valued(query))+")")))
 	return query
 }
@@ -165,7 +166,7 @@ func (i beside) ranked(sel *pg.SelectStmt) {
 
 // rankOf is the window in whose rank the rows of a unit that are before each are counted, "" if a query asks for others.
 func rankOf(query *pg.SelectStmt, own, alias string, units map[string]bool) string {
-	list := conjuncts(query.WhereClause)
+	list := pgtree.Conjuncts(query.WhereClause)
 	if len(list) != 2 || own == alias {
 		return ""
 	}
@@ -177,7 +178,7 @@ func rankOf(query *pg.SelectStmt, own, alias string, units map[string]bool) stri
 			of(alias, e.Lexpr) == of(alias, e.Rexpr) {
 			return ""
 		}
-		switch operator := operatorName(e); {
+		switch operator := pgtree.OperatorName(e); {
 		case operator == "=" && units[name]:
 			partition = ast.QuoteIdent(name)
 		case operator == "<" && of(own, e.Lexpr), operator == ">" && of(own, e.Rexpr):

@@ -1,10 +1,12 @@
-package parser
+package repair
 
 import (
 	"slices"
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/pgtree"
 )
 
 // flattened writes the queries that LATERAL runs for each row as sub-selects of all rows, which are joined: the first rows of each by
@@ -56,14 +58,14 @@ func (i tables) unlateralJoin(sel *pg.SelectStmt, j *pg.JoinExpr) bool {
 		return false
 	}
 	on := alias + "." + exprSQL(columnNamed(columnOf(own))) + " = " + exprSQL(outer)
-	if n, limited := position(query.LimitCount); limited {
+	if n, limited := pgtree.Position(query.LimitCount); limited {
 		on += numbered(query, own, alias, n)
-	} else if query.LimitCount != nil || query.LimitOffset != nil || isDistinctOn(query) {
+	} else if query.LimitCount != nil || query.LimitOffset != nil || pgtree.IsDistinctOn(query) {
 		return false
 	}
-	if aggregates(query) { // LATERAL has a row for each
-		if j.Jointype == pg.JoinType_JOIN_INNER && !isTrue(j.Quals) {
-			sel.WhereClause, j.Quals = allOf(sel.WhereClause, j.Quals), nil
+	if pgtree.IsAggregated(query) { // LATERAL has a row for each
+		if j.Jointype == pg.JoinType_JOIN_INNER && !pgtree.IsTrue(j.Quals) {
+			sel.WhereClause, j.Quals = pgtree.AllOf(sel.WhereClause, j.Quals), nil
 		}
 		j.Jointype = pg.JoinType_JOIN_LEFT
 		query.GroupClause = []*pg.Node{own}
@@ -74,7 +76,7 @@ func (i tables) unlateralJoin(sel *pg.SelectStmt, j *pg.JoinExpr) bool {
 	}
 	s.Lateral = false
 	s.Subquery = &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: query}}
-	if quals := j.Quals; quals != nil && !isTrue(quals) {
+	if quals := j.Quals; quals != nil && !pgtree.IsTrue(quals) {
 		on += " AND (" + exprSQL(quals) + ")"
 	}
 	j.Quals = parsed(on)
@@ -84,9 +86,9 @@ func (i tables) unlateralJoin(sel *pg.SelectStmt, j *pg.JoinExpr) bool {
 // tie takes the equality out of a query that ties it to the query around it, and returns its own column and the other one.
 func (i tables) tie(query *pg.SelectStmt) (own, outer *pg.Node, ok bool) {
 	var rest []*pg.Node
-	for _, c := range conjuncts(query.GetWhereClause()) {
+	for _, c := range pgtree.Conjuncts(query.GetWhereClause()) {
 		e := c.GetAExpr()
-		if e != nil && operatorName(e) == "=" && columnOf(e.Lexpr) != "" && columnOf(e.Rexpr) != "" && own == nil {
+		if e != nil && pgtree.OperatorName(e) == "=" && columnOf(e.Lexpr) != "" && columnOf(e.Rexpr) != "" && own == nil {
 			left, right := i.itemOf(query, e.Lexpr) != nil, i.itemOf(query, e.Rexpr) != nil
 			if left != right {
 				if own, outer = e.Lexpr, e.Rexpr; right {
@@ -97,7 +99,7 @@ func (i tables) tie(query *pg.SelectStmt) (own, outer *pg.Node, ok bool) {
 		}
 		rest = append(rest, c)
 	}
-	query.WhereClause = allOf(rest...)
+	query.WhereClause = pgtree.AllOf(rest...)
 	return own, outer, own != nil
 }
 
@@ -128,14 +130,14 @@ func numbered(query *pg.SelectStmt, own *pg.Node, alias string, n int) string {
 // zeroed puts zero in the place of counts of no rows, which are NULL beside an outer join.
 func zeroed(sel, query *pg.SelectStmt, alias string) {
 	for _, t := range query.TargetList {
-		name, known := outputName(t.GetResTarget())
+		name, known := pgtree.OutputName(t.GetResTarget())
 		if !known || nameOf(t.GetResTarget().GetVal()) != "count" {
 			continue
 		}
 		var refs []*pg.Node
 		for _, list := range [][]*pg.Node{sel.TargetList, {sel.WhereClause}, sel.GroupClause, {sel.HavingClause}, sel.SortClause} {
 			for _, n := range list {
-				everyNode(n, func(m *pg.Node) {
+				pgtree.Every(n, func(m *pg.Node) {
 					if path := columnPath(m); len(path) > 0 && path[len(path)-1] == name && (len(path) == 1 || path[len(path)-2] == alias) {
 						refs = append(refs, m)
 					}
