@@ -7,4 +7,16 @@
 // client reads when something fails (errors.go), the memory of a failure (incidents.go), the moments at which anything
 // shows (veil.go), and who waits for whom: a statement for another one that draws the same (join.go), and a client for
 // a read, which goes on without them (attend.go).
+//
+// The files, from the ground up, so that a file uses those before it; archtest counts the uses that run the other way:
+//
+//   - kept values: recent.go, cache.go (plans), relations.go (OIDs), account.go (costs of an answer), path.go (the steps);
+//   - words for clients: wrap.go, notice.go, instead.go, errors.go, incidents.go;
+//   - sessions: aside.go (other ones on the mirror), session.go, allowance.go, grid.go and veil.go (when anything shows);
+//   - dp.history, dp.budget and their kin: statenames.go, history.go;
+//   - permission: grant.go, concealed.go, prelude.go, describe.go, fitting.go, remark.go;
+//   - a statement: proxy.go, execution.go (the path), probe.go, explain.go, execute.go, consent.go, prior.go, join.go, staging.go (values
+//     that are released first), drawing.go, attend.go, read.go;
+//   - statements of other kinds: estimation.go, forecast.go, surveying.go, refuse.go;
+//   - the proxy, and which kind a text is: localstate.go, state.go, advice.go, watch.go, widen.go, screen.go, front.go.
 package proxy

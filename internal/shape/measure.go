@@ -168,13 +168,11 @@ func (c checked) uses() map[string][]string {
 
 var fileName = regexp.MustCompile(`[a-z0-9_]+\.go\b`)
 
-// order lists the files that the comments of the package name, in their order.
+// order lists the files that the comments of the package name, in the order of their last mentions.
 func (c checked) order() (files []string) {
 	for _, f := range c.files {
 		for _, name := range fileName.FindAllString(f.Doc.Text(), -1) {
-			if !slices.Contains(files, name) {
-				files = append(files, name)
-			}
+			files = append(slices.DeleteFunc(files, func(file string) bool { return file == name }), name)
 		}
 	}
 	return files
