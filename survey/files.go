@@ -11,13 +11,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+
+	"dpproxy/internal/durable"
 )
 
 // The files of a table in its directory.
 const (
 	keysName   = "keys"
 	publicName = "public"
-	newSuffix  = ".new" // until a file is complete
 )
 
 // surveyName is the name of the file of a survey.
@@ -35,10 +36,7 @@ func openDirectory(dir string, only bool) (directory, error) {
 		return directory{root}, err
 	}
 	for _, d := range []string{filepath.Dir(dir), dir} {
-		if err := os.Mkdir(d, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return directory{}, err
-		}
-		if err := syncPath(filepath.Dir(d)); err != nil {
+		if err := durable.MakeFolder(d); err != nil {
 			return directory{}, err
 		}
 	}
@@ -46,22 +44,8 @@ func openDirectory(dir string, only bool) (directory, error) {
 	return directory{root}, err
 }
 
-func syncPath(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
 // sync makes creations and deletions durable.
-func (d directory) sync() error {
-	f, err := d.root.Open(".")
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
+func (d directory) sync() error { return durable.Directory{Root: d.root}.Sync() }
 
 // read reads a file, nil if there is none.
 func (d directory) read(name string) ([]byte, error) {
@@ -78,18 +62,7 @@ func (d directory) read(name string) ([]byte, error) {
 
 // write makes a file durable as a whole.
 func (d directory) write(name string, text []byte) error {
-	f, err := d.root.OpenFile(name+newSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := d.root.Rename(name+newSuffix, name); err != nil {
-		return err
-	}
-	return d.sync()
+	return durable.Replace(durable.Directory{Root: d.root}, name, text)
 }
 
 // extend writes text into a file from an offset on, cuts off the rest behind it, and makes it durable.

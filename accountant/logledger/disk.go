@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"syscall"
+
+	"dpproxy/internal/durable"
 )
 
 // The files of a ledger in its directory.
@@ -14,7 +15,6 @@ const (
 	logName      = "ledger.log"
 	markName     = "ledger.mark"
 	snapshotName = "ledger.snapshot"
-	newSuffix    = ".new" // until a file is complete
 )
 
 // ErrNoLedger is wrapped where a directory holds no ledger.
@@ -46,6 +46,18 @@ type file interface {
 	size() (int64, error)
 }
 
+// A folder is a disk whose files are replaced as a whole.
+type folder struct{ disk }
+
+// OpenFile implements [durable.Folder].
+func (f folder) OpenFile(name string, flag int) (durable.File, error) { return f.open(name, flag) }
+
+// Rename implements [durable.Folder].
+func (f folder) Rename(from, to string) error { return f.rename(from, to) }
+
+// Sync implements [durable.Folder].
+func (f folder) Sync() error { return f.sync() }
+
 // An osDisk is a directory of the operating system.
 type osDisk struct {
 	root *os.Root
@@ -56,7 +68,7 @@ type osDisk struct {
 // none, and its entry in its parent durable.
 func openDir(dir string, create bool) (disk, error) {
 	if create {
-		if err := makeDir(dir); err != nil {
+		if err := durable.MakeFolder(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -69,17 +81,6 @@ func openDir(dir string, create bool) (disk, error) {
 		return nil, errors.Join(err, root.Close())
 	}
 	return &osDisk{root, self}, nil
-}
-
-func makeDir(dir string) error {
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
-	}
-	parent, err := os.Open(filepath.Dir(filepath.Clean(dir)))
-	if err != nil {
-		return err
-	}
-	return errors.Join(parent.Sync(), parent.Close())
 }
 
 func (d *osDisk) lock() error {

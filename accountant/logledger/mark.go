@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 
 	"dpproxy/accountant/history"
+	"dpproxy/internal/durable"
 )
 
 // slotSize is the size of one of the two slots of the mark's file. A sector of
@@ -78,19 +78,8 @@ type marker struct {
 const marksPerSync = 1024
 
 // createMark makes the mark's file with m in both slots.
-func createMark(d disk, m mark) (err error) {
-	f, err := d.open(markName+newSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteAt(append(m.slot(), m.slot()...), 0)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := d.rename(markName+newSuffix, markName); err != nil {
-		return err
-	}
-	return d.sync()
+func createMark(d disk, m mark) error {
+	return durable.Replace(folder{d}, markName, append(m.slot(), m.slot()...))
 }
 
 // write records m, durably against a crash of the process.

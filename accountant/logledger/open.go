@@ -13,6 +13,7 @@ import (
 
 	"dpproxy/accountant"
 	"dpproxy/accountant/history"
+	"dpproxy/internal/durable"
 )
 
 // Options are the ways in which one Open can differ from another. The zero
@@ -172,18 +173,7 @@ func exists(d disk, name string) (bool, error) {
 
 // createLog makes a log that has its header from the first moment on.
 func createLog(d disk, id ledgerID) error {
-	f, err := d.open(logName+newSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(encodeHeader(id))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := d.rename(logName+newSuffix, logName); err != nil {
-		return err
-	}
-	return d.sync()
+	return durable.Replace(folder{d}, logName, encodeHeader(id))
 }
 
 // recover opens the files, replays the log into l.state, and cuts off the

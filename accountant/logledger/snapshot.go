@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"dpproxy/accountant/history"
+	"dpproxy/internal/durable"
 )
 
 // defaultCheckpointEvery keeps a start below a second and snapshots rare.
@@ -66,18 +67,7 @@ func (s *snapshot) write(d disk) error {
 	if err != nil {
 		return err
 	}
-	f, err := d.open(snapshotName+newSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := d.rename(snapshotName+newSuffix, snapshotName); err != nil {
-		return err
-	}
-	return d.sync()
+	return durable.Replace(folder{d}, snapshotName, text)
 }
 
 // readSnapshot returns the snapshot, or nil when there is none.

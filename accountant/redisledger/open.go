@@ -18,6 +18,7 @@ import (
 	"dpproxy/accountant"
 	"dpproxy/accountant/history"
 	"dpproxy/accountant/logledger"
+	"dpproxy/internal/durable"
 )
 
 // ErrNoLedger is wrapped where Redis has no ledger of that name. Only an operator
@@ -248,14 +249,5 @@ func readRun(dir string) (string, error) {
 
 // writeRun replaces the file whole, and durably.
 func writeRun(dir, boot string) error {
-	name := filepath.Join(dir, runName)
-	f, err := os.Create(name + ".new")
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(boot + "\n")
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(name+".new", name)
+	return durable.ReplaceFile(filepath.Join(dir, runName), []byte(boot+"\n"))
 }

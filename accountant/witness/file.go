@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"dpproxy/internal/durable"
 )
 
 // A File keeps the mark of one ledger, in a folder that is there. A mark of another ledger in it is an error.
@@ -63,20 +65,6 @@ func (f File) Write(ctx context.Context, ledger string, old, sealed []byte) (don
 	if err != nil || !bytes.Equal(kept, old) {
 		return false, err
 	}
-	next, err := os.OpenFile(string(f)+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return false, err
-	}
-	_, err = next.Write(append([]byte(ledger+"\n"), sealed...))
-	if err = errors.Join(err, next.Sync(), next.Close()); err != nil {
-		return false, err
-	}
-	if err := os.Rename(next.Name(), string(f)); err != nil {
-		return false, err
-	}
-	folder, err := os.Open(filepath.Dir(string(f)))
-	if err != nil {
-		return false, err
-	}
-	return true, errors.Join(folder.Sync(), folder.Close())
+	err = durable.ReplaceFile(string(f), append([]byte(ledger+"\n"), sealed...))
+	return err == nil, err
 }
