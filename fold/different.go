@@ -62,13 +62,41 @@ func (d *different) halve() {
 	levels.drop()
 }
 
-// tally counts the values of the range by their levels, and goes on to the next range, if there is one.
-func (d *different) tally() (again bool) {
+// tally counts the values of the range by their levels, those of both with the lesser one, and goes on to the next range, if there is
+// one. The other has none of its own any more.
+func (d *different) tally(other *different) (again bool) {
+	d.meet(other)
 	for i := range d.places.size() {
-		d.counts[counted{binary.BigEndian.Uint32(d.places.key(uint32(i))), *d.least.at(i)}]++
+		key, level := d.places.key(uint32(i)), *d.least.at(i)
+		if at, both := other.places.find(key); both {
+			level = min(level, *other.least.at(int(at)))
+		}
+		d.count(key, level)
+	}
+	for i := range other.places.size() {
+		key := other.places.key(uint32(i))
+		if _, both := d.places.find(key); !both {
+			d.count(key, *other.least.at(i))
+		}
 	}
 	d.drop()
+	other.drop()
 	return d.next(hashes)
+}
+
+// meet leaves both the values of the narrower range.
+func (d *different) meet(other *different) {
+	for other.to < d.to {
+		d.halve()
+	}
+	for d.to < other.to {
+		other.halve()
+	}
+}
+
+// count counts a value of a group.
+func (d *different) count(key []byte, level uint16) {
+	d.counts[counted{binary.BigEndian.Uint32(key), level}]++
 }
 
 // drop forgets the values of the range.
@@ -92,21 +120,22 @@ func (d *different) sums(give func(uint32, Sum) error) error {
 //
 // A unit with k of them in a group, and the norm N of all its k, keeps at a limit C the first k·C/N of each, in an order that only the
 // secret knows: the r-th from the least level on whose limit has C² ≥ r²·N²/k², or, of a norm that is no root, C ≥ r·N/k.
-func (f *Fold) finishDifferent() (level int) {
-	size := f.norm.size(f.own, func([]entry, uint64) {})
-	f.norm.size(f.own, func(of []entry, k uint64) {
-		group, counts := f.place(of[0].group())
+func (w *finisher) finishDifferent() (level int) {
+	f, norm := w.of, &w.of.norm
+	size := norm.size(w.own, func([]entry, uint64) {})
+	norm.size(w.own, func(of []entry, k uint64) {
+		group, counts := w.place(of[0].group())
 		if !counts {
 			return
 		}
-		for rank, value := range f.ordered(of) {
-			f.kinds.add(group, f.values.key(value), f.norm.keeps(uint64(rank)+1, k, size))
+		for rank, value := range w.ordered(of) {
+			w.kinds.add(group, f.values.key(value), norm.keeps(uint64(rank)+1, k, size))
 		}
 	})
-	if f.kinds.bytes() > f.most {
-		f.kinds.halve()
+	if w.kinds.bytes()*len(f.finishers) > f.most {
+		w.kinds.halve()
 	}
-	return f.norm.level(size)
+	return norm.level(size)
 }
 
 // keeps returns the least level at which a unit keeps the r-th of its k values in a group.
@@ -119,19 +148,20 @@ func (n *norm) keeps(r, k uint64, size wide) (level int) {
 }
 
 // ordered returns the numbers of the values of a unit in one group, in the order of the secret.
-func (f *Fold) ordered(of []entry) []uint32 {
-	f.picked = f.picked[:0]
+func (w *finisher) ordered(of []entry) []uint32 {
+	w.picked = w.picked[:0]
 	if len(of) == 1 {
-		return append(f.picked, of[0].value())
+		return append(w.picked, of[0].value())
 	}
-	f.order.begin()
+	spec := w.of.spec
+	w.order.begin()
 	for _, e := range of {
-		f.message = f.spec.Unit.AppendCanonical(f.message[:0], f.lastUnit)
-		f.message = f.spec.Value.AppendCanonical(f.message, f.values.key(e.value()))
-		f.order.add(tagValue, e.value(), f.message)
+		w.message = spec.Unit.AppendCanonical(w.message[:0], w.name)
+		w.message = spec.Value.AppendCanonical(w.message, w.of.values.key(e.value()))
+		w.order.add(tagValue, e.value(), w.message)
 	}
-	for _, r := range f.order.sorted() {
-		f.picked = append(f.picked, r.thing)
+	for _, r := range w.order.sorted() {
+		w.picked = append(w.picked, r.thing)
 	}
-	return f.picked
+	return w.picked
 }

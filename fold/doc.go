@@ -11,7 +11,9 @@
 //   - all rows take the same steps, and a unit's take n log n of their number;
 //   - tables never grow as a whole (table.go), and lists grow by pieces of one size (pieces.go);
 //   - hashes are keyed, so that nobody can choose rows that collide;
-//   - the order of rows changes nothing, and an error has one text.
+//   - the order of rows changes nothing, and an error has one text;
+//   - where all units are there at once two goroutines finish them, of which each has units and results of its own (finisher.go), so
+//     that which of them is faster changes nothing.
 //
 // Memory is bounded: where the rows of all units are more, they are dropped, and read again in the order of units
 // ([Fold.Finish] says so), where each unit is finished before the next one begins. Where groups are more, with all that is added up

@@ -19,11 +19,11 @@ type Sum struct {
 
 // A Fold is at work on the rows of one statement.
 type Fold struct {
-	spec  *Spec
-	norm  norm
-	order *order
-	most  int // bytes
-	width int // columns of a row
+	spec   *Spec
+	norm   norm
+	secret []byte
+	most   int // bytes
+	width  int // columns of a row
 
 	// byUnit says that the rows come unit by unit, which is then finished when another one comes.
 	byUnit bool
@@ -43,15 +43,10 @@ type Fold struct {
 	groupNumber       uint32   // of the last row
 	keys              [][]byte // of the last row, while it is taken
 	scratch, identity []byte
-	message           []byte   // of an order
-	picked            []uint32 // things in it
-	own               []entry  // of the unit whose rows come, or are finished
-	merged            int      // how many of these are merged
 
-	levels  []int64 // units by level
-	buckets *buckets
-	kinds   *different
-	adds    *summing
+	adds *summing
+	// finishers are the one of units that come one by one, or the two of all.
+	finishers []*finisher
 }
 
 // A row has the numbers of its unit, its group and its value.
@@ -59,7 +54,7 @@ type row struct{ unit, group, value uint32 }
 
 // New begins. Secret is the key of the orders by which groups and values are chosen. Rows take about most bytes, and no more.
 func New(spec *Spec, secret []byte, most int) *Fold {
-	f := &Fold{spec: spec, norm: newNorm(&spec.Norm), order: newOrder(secret), most: most, within: allHashes()}
+	f := &Fold{spec: spec, norm: newNorm(&spec.Norm), secret: secret, most: most, within: allHashes()}
 	for i := range spec.Lists {
 		f.lists = append(f.lists, newLookup(&spec.Lists[i]))
 	}
@@ -77,16 +72,11 @@ func New(spec *Spec, secret []byte, most int) *Fold {
 // begin forgets rows and results, and prepares for rows.
 func (f *Fold) begin(byUnit bool) {
 	f.Drop()
-	f.groups, f.levels = newGrouping(f.spec.Keys, f.lists, manyParts), make([]int64, len(f.spec.Norm.Limits)+1)
-	switch {
-	case f.spec.Sums != nil:
+	f.groups = newGrouping(f.spec.Keys, f.lists, manyParts)
+	if f.spec.Sums != nil {
 		f.adds = newSumming(f.spec.Sums)
-		f.adds.counted = f.within.from > 0
-	case f.spec.Buckets != nil:
-		f.buckets = newBuckets(f.spec.Buckets)
-	default:
-		f.kinds = newDifferent()
 	}
+	f.finishers = []*finisher{newFinisher(f)}
 	f.beginRows(byUnit)
 }
 
@@ -138,7 +128,7 @@ func (f *Fold) Take(values [][]byte) (err error) {
 
 // takeValue takes the value of a row of the last group.
 func (f *Fold) takeValue(unit, value []byte) error {
-	if f.buckets == nil {
+	if f.spec.Buckets == nil {
 		if _, err := f.unit(unit); err != nil {
 			return err
 		}
@@ -178,22 +168,6 @@ func (f *Fold) grouped() *grouping {
 		return f.ofUnit
 	}
 	return f.groups
-}
-
-// place returns the number under which a group is counted; counts is false where it is in another reading.
-func (f *Fold) place(group uint32) (number uint32, counts bool) {
-	if f.ofUnit == nil {
-		return group, true
-	}
-	columns := f.ofUnit.identities(group)
-	f.scratch = f.scratch[:0]
-	for _, c := range columns {
-		f.scratch = appendIdentity(f.scratch, c)
-	}
-	if !f.within.has(f.scratch) {
-		return 0, false
-	}
-	return f.groups.numberOf(columns), true
 }
 
 // nextUnit goes on to the unit of a row.
@@ -261,10 +235,7 @@ const weighedEvery = 1 << 6
 // keep keeps the row of the last unit and group. Where rows do not come unit by unit they are all kept, or none.
 func (f *Fold) keep(value uint32) {
 	if f.byUnit {
-		f.own = append(f.own, entryOf(f.groupNumber, value))
-		if len(f.own) >= 2*f.merged+mergeFrom {
-			f.merge()
-		}
+		f.finishers[0].add(entryOf(f.groupNumber, value))
 		return
 	}
 	f.rows.add(row{f.unitNumber, f.groupNumber, value})
@@ -279,20 +250,13 @@ func (f *Fold) rowsBytes() int { return rowBytes*f.rows.size + f.units.bytes() +
 // leastGroups is how many groups are counted in a reading, whatever they take.
 const leastGroups = 1 << 8
 
-// weighResults looks whether the groups, and all that is added up of them, are too much beside the rows. Rows that do not come unit by
-// unit are given up first.
+// weighResults looks, where rows come unit by unit, whether the groups, and all that is added up of them, are too much.
 func (f *Fold) weighResults() {
-	n := f.groups.bytes()
-	switch {
-	case f.adds != nil:
-		n += f.adds.bytes() + f.adds.had.size
-	case f.buckets != nil:
-		n += f.buckets.all.bytes()
+	n := f.finishers[0].bytes() + f.groups.bytes()
+	if f.adds != nil {
+		n += f.adds.had.size()
 	}
-	if f.adds == nil && !f.byUnit {
-		n += f.rowsBytes()
-	}
-	if n > f.most && (!f.byUnit || f.groups.size() > leastGroups) {
+	if n > f.most && f.groups.size() > leastGroups {
 		f.overflow()
 	}
 }
@@ -312,11 +276,11 @@ func (f *Fold) Finish(ctx context.Context, sum func(Sum) error, units func(level
 	if again, err = f.ended(ctx, f.finishOwn, f.finishAll); again || err != nil {
 		return again, err
 	}
-	if f.kinds != nil && f.kinds.tally() {
+	if f.tally() {
 		f.beginRows(true)
 		return true, nil
 	}
-	for level, n := range f.levels {
+	for level, n := range f.finishers[0].levels {
 		if n > 0 {
 			if err := units(level, n); err != nil {
 				return false, err
@@ -351,6 +315,20 @@ func (f *Fold) ended(ctx context.Context, last func(), all func(context.Context)
 // fewerGroups is the part of groups that are counted in a reading where all of them were too many.
 const fewerGroups = 2
 
+// tally counts the different values that there are, and reports whether there are others.
+func (f *Fold) tally() (again bool) {
+	kinds := f.finishers[0].kinds
+	if kinds == nil {
+		return false
+	}
+	other := &different{hashRange: kinds.hashRange, places: newTable(1)}
+	if len(f.finishers) > 1 {
+		other = f.finishers[1].kinds
+	}
+	f.finishers = f.finishers[:1]
+	return kinds.tally(other)
+}
+
 // otherGroups prepares for rows that are to come once more for other groups, if there are any.
 func (f *Fold) otherGroups() (again bool) {
 	if again = f.within.next(f.within.to - f.within.from); again {
@@ -368,17 +346,20 @@ func (f *Fold) sums(yield func(Sum) error) error {
 		}
 		return yield(s)
 	}
-	if f.buckets != nil {
-		return f.buckets.sums(give)
+	if f.spec.Buckets != nil {
+		return f.spec.Buckets.give(f.finishers[0].buckets, give)
 	}
-	return f.kinds.sums(give)
+	return f.finishers[0].kinds.sums(give)
 }
 
 // rememberedGroups is of how many groups the keys are written once. More can be too many for memory.
 const rememberedGroups = 1 << 14
 
+// A groupKeys is [Fold.keysOf].
+type groupKeys func(group uint32) ([][]byte, error)
+
 // remembered returns keysOf, which writes the keys of few groups once.
-func (f *Fold) remembered() func(group uint32) ([][]byte, error) {
+func (f *Fold) remembered() groupKeys {
 	if f.groups.size() > rememberedGroups {
 		return f.keysOf
 	}
@@ -427,16 +408,13 @@ func (f *Fold) Drop() {
 	for _, l := range f.lists {
 		l.drop()
 	}
-	if f.kinds != nil {
-		f.kinds.drop()
-	}
 	if f.adds != nil {
 		f.adds.drop()
 	}
-	f.order.drop()
-	clear(f.own[:cap(f.own)])
-	f.own, f.merged = nil, 0
-	for _, b := range [][]byte{f.lastUnit, f.scratch, f.identity, f.message} {
+	for _, w := range f.finishers {
+		w.drop()
+	}
+	for _, b := range [][]byte{f.lastUnit, f.scratch, f.identity} {
 		clear(b[:cap(b)])
 	}
 }

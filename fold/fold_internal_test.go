@@ -76,7 +76,7 @@ func TestOneUnitOfManyRows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := cap(f.own); n > 4*mergeFrom {
+	if n := cap(f.finishers[0].own); n > 4*mergeFrom {
 		t.Errorf("%d entries for 8 values", n)
 	}
 	var rows int64
@@ -118,7 +118,7 @@ func TestUnitsTakeTurns(t *testing.T) {
 	if err := f.Take([][]byte{[]byte("another"), []byte("v")}); err != nil {
 		t.Fatal(err)
 	}
-	if n, m := cap(f.own), cap(f.order.ranked); n > keptEntries || m > keptEntries {
+	if n, m := cap(f.finishers[0].own), cap(f.finishers[0].order.ranked); n > keptEntries || m > keptEntries {
 		t.Errorf("room for %d entries and %d things in an order", n, m)
 	}
 	used := f.values.keys.list[0]
@@ -172,7 +172,7 @@ func TestEnds(t *testing.T) {
 	if _, err := f.Finish(ctx, nil, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	if f.rows.size > 0 || slices.ContainsFunc(f.own, func(e entry) bool { return e != entry{} }) {
+	if f.rows.size > 0 || slices.ContainsFunc(f.finishers[0].own, func(e entry) bool { return e != entry{} }) {
 		t.Error("rows are kept")
 	}
 }

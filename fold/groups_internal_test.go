@@ -101,17 +101,15 @@ func mostBytes(t *testing.T, spec *Spec, rows [][][]byte, most int) (n int) {
 			if err := f.Take(row); err != nil {
 				t.Fatal(err)
 			}
-			now := f.groups.bytes()
+			now := f.groups.bytes() + f.finishers[0].bytes()
 			switch {
 			case f.adds != nil:
-				now += f.adds.bytes() + f.adds.had.size
-			case f.buckets != nil:
-				now += f.buckets.all.bytes()
-			default:
-				now += f.kinds.bytes()
-			}
-			if f.adds == nil && !f.byUnit {
+				now += f.adds.had.size()
+			case !f.byUnit:
 				now += f.rowsBytes()
+			}
+			if kinds := f.finishers[0].kinds; kinds != nil {
+				now += kinds.bytes()
 			}
 			if n = max(n, now); f.ofUnit != nil && f.ofUnit.size() > 100 {
 				t.Fatalf("%d groups of one unit", f.ofUnit.size())

@@ -76,6 +76,39 @@ func (p *indexPart) find(key, h uint64) *indexSlot {
 	}
 }
 
+// numberOf returns that of a key, −1 if it has none.
+func (x *index) numberOf(key uint64) int {
+	h := maphash.Comparable(x.seed, key)
+	p := &x.parts[int(h>>32)&(len(x.parts)-1)]
+	if p.slots == nil {
+		return -1
+	}
+	return int(p.find(key, h).number) - 1
+}
+
+// eachOnce calls give with each key of some indexes once, and with its number in each of them.
+func eachOnce(of []*index, give func(key uint64, numbers []int) error) error {
+	numbers := make([]int, len(of))
+	for i, x := range of {
+		for n := range x.size() {
+			key, given := x.key(n), false
+			for k, other := range of {
+				if numbers[k] = n; k != i {
+					numbers[k] = other.numberOf(key)
+				}
+				given = given || k < i && numbers[k] >= 0
+			}
+			if given {
+				continue
+			}
+			if err := give(key, numbers); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // grow doubles the slots of a part.
 func (x *index) grow(p *indexPart, number int) {
 	old := p.slots

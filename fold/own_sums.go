@@ -6,7 +6,7 @@ import "context"
 // come unit by unit all of them are kept, or none.
 func (f *Fold) addRow(values [][]byte, again bool) error {
 	err := f.adds.take(f.lastUnit, again, f.groupNumber, values)
-	if err == nil && !f.byUnit && f.adds.had.size+f.groups.bytes() > f.most {
+	if err == nil && !f.byUnit && f.adds.had.size()+f.groups.bytes() > f.most {
 		f.overflow()
 	}
 	return err
@@ -17,72 +17,63 @@ func (f *Fold) addUnit(values [][]byte) error {
 	if err := f.adds.ofUnit(values); err != nil {
 		return err
 	}
-	f.finishUnit(nil, allRows, f.adds.sums)
+	f.finishers[0].finishUnit(nil, allRows, f.adds.sums)
 	return nil
 }
 
 // allRows is the group of all rows.
 var allRows = []uint32{0}
 
-// Totals is [Fold.Finish] of a Fold of Sums.
-func (f *Fold) Totals(ctx context.Context, give func(Total) error) (again bool, err error) {
-	defer guard(&err)
-	defer f.Drop()
-	if again, err = f.ended(ctx, f.finishLast, f.finishShares); again || err != nil {
-		return again, err
-	}
-	if err = f.adds.give(f.remembered(), give); err != nil {
-		return false, err
-	}
-	return f.otherGroups(), nil
-}
-
 // finishShares finishes the units of all shares.
 func (f *Fold) finishShares(ctx context.Context) error {
-	for i := range f.adds.had.parts {
-		if err := ctx.Err(); err != nil {
-			return err
+	had := f.adds.had
+	return f.together(finishers, func(w *finisher, part int) error {
+		for at := range had.parts {
+			switch {
+			case had.deskOf(at) != part || w.full:
+				continue
+			case ctx.Err() != nil:
+				return ctx.Err()
+			}
+			had.finish(at, w.finishUnit)
+			w.weigh(finishers * had.desks[part].size)
 		}
-		f.adds.had.finish(i, f.finishUnit)
-		if f.weighResults(); f.full {
-			return nil
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // finishLast adds the unit whose rows came last, where they come unit by unit.
 func (f *Fold) finishLast() {
-	f.adds.had.finish(0, f.finishUnit)
+	f.adds.had.finish(0, f.finishers[0].finishUnit)
 	f.weighResults()
 }
 
 // finishUnit adds a unit with its sums in groups.
-func (f *Fold) finishUnit(name []byte, groups []uint32, sums []amount) {
-	s := f.adds
-	s.own.begin(len(s.spec.Summands))
-	f.lastUnit = append(f.lastUnit[:0], name...)
-	f.picked = append(f.picked[:0], groups...)
-	kept, each := f.kept(), s.each
+func (w *finisher) finishUnit(name []byte, groups []uint32, sums []amount) {
+	f, a := w.of, w.sums
+	a.own.begin(len(f.spec.Sums.Summands))
+	w.name = append(w.name[:0], name...)
+	w.picked = append(w.picked[:0], groups...)
+	kept, each := w.kept(), f.adds.each
 	for i, group := range groups {
 		if kept == nil || kept[group] {
-			s.own.groups = append(s.own.groups, group)
-			s.bring(sums[i*each : (i+1)*each])
+			a.own.groups = append(a.own.groups, group)
+			a.bring(sums[i*each : (i+1)*each])
 		}
 	}
 	if f.ofUnit != nil {
-		s.forgetCoarser()
+		a.forgetCoarser()
 	}
-	for i := range s.bounds {
-		s.bounds[i].measure(s, f.grouped())
+	for i := range a.bounds {
+		a.bounds[i].measure(&a.own, f.grouped())
 	}
-	for i, group := range s.own.groups {
+	for i, group := range a.own.groups {
 		var counts bool
-		if s.own.groups[i], counts = f.place(group); !counts {
-			s.own.groups[i] = away
+		if a.own.groups[i], counts = w.place(group); !counts {
+			a.own.groups[i] = away
 		}
 	}
-	s.weigh(f.lastUnit)
-	s.add()
-	s.own.drop()
+	a.weigh(w.name)
+	a.add(w.counts())
+	a.own.drop()
 }

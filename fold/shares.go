@@ -15,9 +15,15 @@ type shares struct {
 	seed  maphash.Seed
 	parts []share
 	last  int // the part of the last row
-	size  int // bytes
+	// desks are those of parts of the shares, which can be finished beside each other.
+	desks [finishers]desk
+}
 
-	// These are used for one share after the other.
+// A desk is what is used for one of its shares after the other.
+type desk struct {
+	each   int
+	seed   maphash.Seed
+	size   int   // bytes of its shares
 	spare  names // empty
 	came   came
 	ends   []uint32 // of each unit among the places
@@ -60,7 +66,22 @@ const (
 
 // newShares returns those of so many parts, of which all together are to take about most bytes.
 func newShares(each, parts, most int) *shares {
-	return &shares{each: each, least: min(leastRows, most/(4*parts)), seed: maphash.MakeSeed(), parts: make([]share, parts)}
+	s := &shares{each: each, least: min(leastRows, most/(4*parts)), seed: maphash.MakeSeed(), parts: make([]share, parts)}
+	for i := range s.desks {
+		s.desks[i] = desk{each: each, seed: s.seed}
+	}
+	return s
+}
+
+// deskOf returns the number of the desk of a share.
+func (s *shares) deskOf(at int) int { return at * finishers / len(s.parts) }
+
+// size is how many bytes all shares take.
+func (s *shares) size() (n int) {
+	for i := range s.desks {
+		n += s.desks[i].size
+	}
+	return n
 }
 
 // add adds a row of a unit; again says that the row before was one of it.
@@ -78,7 +99,8 @@ func (s *shares) add(unit []byte, again bool, group uint32, x []int64) {
 	n := len(p.rows) - 1
 	if most := binary.MaxVarintLen32 + len(unit) + 4 + 8*len(x); n < 0 || cap(p.rows[n])-len(p.rows[n]) < most {
 		size := max(min(max(firstRows, p.used), rowsSize), most)
-		p.rows, n, s.size = append(p.rows, make([]byte, 0, size)), n+1, s.size+size
+		p.rows, n = append(p.rows, make([]byte, 0, size)), n+1
+		s.desks[s.deskOf(s.last)].size += size
 	}
 	b := binary.AppendUvarint(p.rows[n], uint64(len(unit)))
 	b = binary.LittleEndian.AppendUint32(append(b, unit...), group)
@@ -91,25 +113,25 @@ func (s *shares) add(unit []byte, again bool, group uint32, x []int64) {
 
 // gather brings the rows of a share together with its pairs.
 func (s *shares) gather(at int) {
-	p := &s.parts[at]
-	s.size -= p.bytes()
-	s.bring(at)
-	p.of.set(&s.joined)
-	s.joined.clear()
+	p, d := &s.parts[at], &s.desks[s.deskOf(at)]
+	d.size -= p.bytes()
+	d.bring(p, at)
+	p.of.set(&d.joined)
+	d.joined.clear()
 	p.rows, p.used = emptied(p.rows), 0
 	p.most = max(s.least, 16*len(p.of.sums))
 	p.most -= int(maphash.Comparable(s.seed, [2]int{at, p.most}) % uint64(p.most/4+1))
-	s.size += p.bytes()
+	d.size += p.bytes()
 }
 
-// bring makes pairs of the rows of a share and the pairs that it has.
-func (s *shares) bring(at int) {
-	if s.parts[at].units.size() == 0 {
-		s.parts[at].units, s.spare = s.spare, s.parts[at].units
+// bring makes pairs of the rows of a share, which has a number, and the pairs that it has.
+func (d *desk) bring(p *share, at int) {
+	if p.units.size() == 0 {
+		p.units, d.spare = d.spare, p.units
 	}
-	s.read(at)
-	s.place(&s.parts[at])
-	s.join(&s.parts[at])
+	d.read(p, at)
+	d.place(p)
+	d.join(p)
 }
 
 // bytes is how much memory a share takes.
@@ -121,8 +143,8 @@ func (p *share) bytes() (n int) {
 }
 
 // read reads the rows of a share, behind its pairs.
-func (s *shares) read(at int) {
-	p, c := &s.parts[at], &s.came
+func (d *desk) read(p *share, at int) {
+	c := &d.came
 	c.units, c.groups, c.sums = c.units[:0], append(c.groups[:0], p.of.groups...), append(c.sums[:0], p.of.sums...)
 	from := uint32(0)
 	for unit, end := range p.of.ends {
@@ -136,11 +158,11 @@ func (s *shares) read(at int) {
 			n, width := binary.Uvarint(b)
 			b = b[width:]
 			if n > 0 {
-				unit = p.units.number(s.seed, at, b[:n])
+				unit = p.units.number(d.seed, at, b[:n])
 			}
 			c.units, c.groups = append(c.units, unit), append(c.groups, binary.LittleEndian.Uint32(b[n:]))
 			b = b[n+4:]
-			for range s.each {
+			for range d.each {
 				c.sums, b = append(c.sums, amountOf(int64(binary.LittleEndian.Uint64(b)))), b[8:]
 			}
 		}
@@ -148,60 +170,60 @@ func (s *shares) read(at int) {
 }
 
 // place orders the rows by their units.
-func (s *shares) place(p *share) {
-	s.ends = append(s.ends[:0], make([]uint32, p.units.size()+1)...) // one place further: where the unit before it ends
-	for _, u := range s.came.units {
-		s.ends[u+1]++
+func (d *desk) place(p *share) {
+	d.ends = append(d.ends[:0], make([]uint32, p.units.size()+1)...) // one place further: where the unit before it ends
+	for _, u := range d.came.units {
+		d.ends[u+1]++
 	}
 	for u := range p.units.size() {
-		s.ends[u+1] += s.ends[u]
+		d.ends[u+1] += d.ends[u]
 	}
-	s.places = slices.Grow(s.places[:0], len(s.came.units))[:len(s.came.units)]
-	for i, u := range s.came.units {
-		s.places[s.ends[u]] = uint64(s.came.groups[i])<<32 | uint64(i)
-		s.ends[u]++
+	d.places = slices.Grow(d.places[:0], len(d.came.units))[:len(d.came.units)]
+	for i, u := range d.came.units {
+		d.places[d.ends[u]] = uint64(d.came.groups[i])<<32 | uint64(i)
+		d.ends[u]++
 	}
 }
 
 // join makes one pair of the rows of a unit and group.
-func (s *shares) join(p *share) {
-	of, from := &s.joined, uint32(0)
+func (d *desk) join(p *share) {
+	of, from := &d.joined, uint32(0)
 	for u := range p.units.size() {
-		own := s.places[from:s.ends[u]]
+		own := d.places[from:d.ends[u]]
 		slices.Sort(own)
 		for i, at := range own {
-			row := s.came.sums[int(uint32(at))*s.each:][:s.each]
+			row := d.came.sums[int(uint32(at))*d.each:][:d.each]
 			if group := uint32(at >> 32); i == 0 || uint32(own[i-1]>>32) != group {
 				of.groups, of.sums = append(of.groups, group), append(of.sums, row...)
 				continue
 			}
-			sums := of.sums[len(of.sums)-s.each:]
+			sums := of.sums[len(of.sums)-d.each:]
 			for k := range sums {
 				sums[k] = sums[k].plus(row[k])
 			}
 		}
-		from = s.ends[u]
+		from = d.ends[u]
 		of.ends = append(of.ends, uint32(len(of.groups)))
 	}
-	clear(s.places)
-	clear(s.came.sums)
-	clear(s.came.units)
-	clear(s.came.groups)
+	clear(d.places)
+	clear(d.came.sums)
+	clear(d.came.units)
+	clear(d.came.groups)
 }
 
 // finish brings the rows of a share together, and calls unit for each of its units, in some order. It has nothing left.
 func (s *shares) finish(at int, unit func(name []byte, groups []uint32, sums []amount)) {
-	p, from := &s.parts[at], uint32(0)
-	s.size -= p.bytes()
-	s.bring(at)
-	for u, end := range s.joined.ends {
-		unit(p.units.key(u), s.joined.groups[from:end], s.joined.sums[int(from)*s.each:int(end)*s.each])
+	p, d, from := &s.parts[at], &s.desks[s.deskOf(at)], uint32(0)
+	d.size -= p.bytes()
+	d.bring(p, at)
+	for u, end := range d.joined.ends {
+		unit(p.units.key(u), d.joined.groups[from:end], d.joined.sums[int(from)*d.each:int(end)*d.each])
 		from = end
 	}
-	s.joined.clear()
+	d.joined.clear()
 	p.drop()
-	p.units, s.spare = names{}, p.units
-	s.size += p.bytes()
+	p.units, d.spare = names{}, p.units
+	d.size += p.bytes()
 }
 
 // set makes the pairs the same as others.
@@ -243,5 +265,7 @@ func (s *shares) drop() {
 		s.parts[i].drop()
 	}
 	clear(s.parts)
-	s.spare, s.came, s.ends, s.places, s.joined, s.size = names{}, came{}, nil, nil, pairs{}, 0
+	for i := range s.desks {
+		s.desks[i] = desk{each: s.each, seed: s.seed}
+	}
 }

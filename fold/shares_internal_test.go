@@ -11,9 +11,9 @@ func TestSharesGrowInParts(t *testing.T) {
 	s, worst, last := newShares(1, manyParts, 1<<30), 0, 0
 	for i := range units * groups {
 		s.add(number(i*7919%units), false, uint32(i/units), []int64{int64(i)})
-		worst, last = max(worst, s.size-last, last-s.size), s.size
+		worst, last = max(worst, s.size()-last, last-s.size()), s.size()
 	}
-	if most := 8 * s.size / manyParts; worst > most {
+	if most := 8 * s.size() / manyParts; worst > most {
 		t.Errorf("a row made or freed %d bytes, more than %d", worst, most)
 	}
 	pairs, sum := 0, amount{}
@@ -40,8 +40,8 @@ func TestSharesOfOneUnit(t *testing.T) {
 	for i := range 1 << 20 {
 		s.add([]byte("the unit"), i > 0, uint32(i%1000), []int64{1})
 	}
-	if most := 8 * leastRows; s.size > most {
-		t.Errorf("%d bytes, more than %d", s.size, most)
+	if most := 8 * leastRows; s.size() > most {
+		t.Errorf("%d bytes, more than %d", s.size(), most)
 	}
 	s.finish(0, func(name []byte, groups []uint32, sums []amount) {
 		most := sums[len(sums)-1]
@@ -61,7 +61,7 @@ func TestUnitByUnit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := f.adds.had.size; n < 0 || n > 2*rowsSize {
+	if n := f.adds.had.size(); n < 0 || n > 2*rowsSize {
 		t.Errorf("%d bytes of one unit", n)
 	}
 }

@@ -1,7 +1,6 @@
 package fold
 
 import (
-	"bytes"
 	"math/bits"
 	"slices"
 )
@@ -12,15 +11,16 @@ type tuple struct {
 	absent []bool
 }
 
-// summing adds units up.
+// summing adds the rows of units up.
 type summing struct {
 	spec *Sums
 	// additions are the different ones of the Spec, and summands those of the Spec, which name these.
 	additions []Addition
 	summands  []Summand
-	each      int // sums of a unit in a group
-	bounds    []bound
+	each      int      // sums of a unit in a group
 	most      []amount // of summands
+	// places has how many places there are in a group before those of each vector.
+	places []uint64
 
 	row tuple
 	// added are the parts of the row in the additions.
@@ -29,38 +29,15 @@ type summing struct {
 	sums []amount
 	// had has what units have in groups. Where rows come unit by unit they are those of one unit.
 	had *shares
-
-	// places has how many places there are in a group before those of each vector.
-	places []uint64
-	cells  *index
-	totals *addends
-	// units counts those of a vector and its levels, unless they were counted in another reading.
-	units   map[uint64]int64
-	counted bool
-	// weights has those of groups by number, beside how many pairs they are of.
-	weights pieces[weight]
-
-	own own
 }
 
-type weight struct{ of, pairs int64 }
-
 func newSumming(spec *Sums) *summing {
-	s := &summing{spec: spec, units: map[uint64]int64{}, cells: newIndex(manyParts), places: places(spec)}
+	s := &summing{spec: spec, places: places(spec)}
 	s.row = tuple{make([]int64, len(spec.Columns)), make([]bool, len(spec.Columns))}
 	s.nameAdditions()
 	s.each, s.added = max(len(spec.Summed), len(s.additions)), make([]int64, len(s.additions))
-	widest := 0
-	for _, v := range spec.Vectors {
-		widest = max(widest, 2*len(v.Summands))
-	}
-	s.totals = newAddends(widest)
 	for i := range spec.Summands {
 		s.most = append(s.most, amountMost(spec.Summands[i].Most))
-	}
-	for i := range spec.Norms {
-		divides := slices.ContainsFunc(spec.Summands, func(x Summand) bool { return x.Norm == i })
-		s.bounds = append(s.bounds, newBound(&spec.Norms[i], divides))
 	}
 	return s
 }
@@ -166,53 +143,6 @@ func dividedProduct(x, y int64, by uint64) int64 {
 	return q
 }
 
-// bring adds the summands of a group to the unit's own, from the sums over its rows.
-func (s *summing) bring(had []amount) {
-	for i := range s.summands {
-		of := &s.summands[i]
-		x := had[of.Addition]
-		switch {
-		case of.About:
-			n := had[of.Count]
-			if of.Reach > 0 {
-				x, n = x.within(amountOf(of.Reach)), n.within(amountOf(of.Rows))
-			}
-			x = x.plus(x).plus(n.times(of.Centre).negated())
-		case of.Each > 0:
-			x = x.within(had[of.Count].within(amountOf(of.Rows)).times(of.Each))
-		}
-		s.own.all = append(s.own.all, x.within(s.most[i]))
-	}
-}
-
-// weigh adds the weight of a unit, by its identity, to its groups.
-func (s *summing) weigh(unit []byte) {
-	w := &s.spec.Weights
-	if w.Kind == Weightless {
-		return
-	}
-	of := int64(1)
-	if w.Kind == Spread {
-		of = spreadWeight(len(s.own.groups))
-	}
-	if w.Nobody != "" && (unit[0] == 0 || bytes.HasPrefix(unit[1:], []byte(w.Nobody))) {
-		of = 0
-	}
-	for _, g := range s.own.groups {
-		if g == away {
-			continue
-		}
-		for int(g) >= s.weights.size {
-			s.weights.add(weight{})
-		}
-		at := s.weights.at(int(g))
-		at.of, at.pairs = at.of+of, at.pairs+1
-	}
-}
-
-// spreadWeight returns the weight of a unit in each of so many groups: [mechanisms.PartitionWeight].
-func spreadWeight(groups int) int64 { return int64(wide{0, 1 << 40 / uint64(groups)}.root()) }
-
 // drop leaves nothing of rows.
 func (s *summing) drop() {
 	if s.had != nil {
@@ -221,19 +151,4 @@ func (s *summing) drop() {
 	clear(s.row.of)
 	clear(s.added)
 	clear(s.sums)
-	s.own.drop()
-}
-
-// bytes is about how much memory results take.
-func (s *summing) bytes() int {
-	return s.cells.bytes() + s.totals.bytes() + 16*pieceSize*len(s.weights.list)
-}
-
-// forgetCoarser forgets the coarser groups of a unit.
-func (s *summing) forgetCoarser() {
-	for i := range s.bounds {
-		for c := range s.bounds[i].coarser {
-			s.bounds[i].coarser[c].forget()
-		}
-	}
 }

@@ -22,6 +22,9 @@ type joined struct {
 	sum   amount
 }
 
+// bytes is about how much memory the numbers take.
+func (c *coarser) bytes() int { return c.numbers.bytes() + 4*pieceSize*len(c.part.list) }
+
 // forget forgets the numbers.
 func (c *coarser) forget() {
 	c.numbers.drop()
@@ -38,7 +41,7 @@ func (c *coarser) number(group uint32, groups *grouping) uint32 {
 }
 
 // square returns the square of the norm of a unit over coarser groups, divided, and rounded up.
-func (c *coarser) square(own own, summand int, groups *grouping) (square wide) {
+func (c *coarser) square(own *own, summand int, groups *grouping) (square wide) {
 	c.joined = c.joined[:0]
 	for g, group := range own.groups {
 		c.joined = append(c.joined, joined{c.number(group, groups), own.at(g, summand)})

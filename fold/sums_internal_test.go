@@ -58,8 +58,8 @@ func TestSumsThatDoNotFit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !f.full || f.adds.had.size > 0 {
-		t.Errorf("%d bytes are kept", f.adds.had.size)
+	if !f.full || f.adds.had.size() > 0 {
+		t.Errorf("%d bytes are kept", f.adds.had.size())
 	}
 }
 
@@ -71,8 +71,8 @@ func TestManyRowsOfAGroup(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if most := 2*leastRows + 1<<13; f.adds.had.size > most {
-		t.Errorf("%d bytes, more than %d", f.adds.had.size, most)
+	if most := 2*leastRows + 1<<13; f.adds.had.size() > most {
+		t.Errorf("%d bytes, more than %d", f.adds.had.size(), most)
 	}
 }
 
@@ -157,9 +157,9 @@ func TestDropLeavesNoSums(t *testing.T) {
 		if err := f.Take(rowsOf(1, 1, 1)[0]); err != nil {
 			t.Fatal(err)
 		}
-		s, p := f.adds.had, f.adds.had.parts[f.adds.had.last]
+		d, p := f.adds.had.desks[0], f.adds.had.parts[f.adds.had.last]
 		had, names, rows := p.of.sums, p.units.text, p.rows[0]
-		places, came := s.places[:cap(s.places)], s.came.sums[:cap(s.came.sums)]
+		places, came := d.places[:cap(d.places)], d.came.sums[:cap(d.came.sums)]
 		f.Drop()
 		none := func(a amount) bool { return a != amount{} }
 		if slices.ContainsFunc(had, none) || slices.ContainsFunc(came, none) || bytes.Trim(names, "\x00") != nil ||
@@ -265,8 +265,9 @@ func TestCoarserGroups(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := f.Totals(t.Context(), func(Total) error { return nil }); err != nil || f.adds.bounds[0].size != (wide{0, c.square}) {
-			t.Errorf("%s: %v, not %d, %v", name, f.adds.bounds[0].size, c.square, err)
+		_, err := f.Totals(t.Context(), func(Total) error { return nil })
+		if size := f.finishers[0].sums.bounds[0].size; err != nil || size != (wide{0, c.square}) {
+			t.Errorf("%s: %v, not %d, %v", name, size, c.square, err)
 		}
 	}
 }
@@ -285,9 +286,10 @@ func TestSumsAboutACentre(t *testing.T) {
 		most := big.NewInt(100)
 		about := Summand{Addition: 1, About: true, Centre: 3, Reach: c.reach, Rows: 4, Most: most}
 		s := newSumming(&Sums{Additions: []Addition{{Filter: -1}, {Filter: -1, Offset: 1}}, Summands: []Summand{{Most: most}, about}})
-		s.own.begin(2)
-		s.bring([]amount{amountOf(c.rows), amountOf(c.sum)})
-		if got := s.own.at(0, 1); got != amountOf(c.want) {
+		a := newAdded(s)
+		a.own.begin(2)
+		a.bring([]amount{amountOf(c.rows), amountOf(c.sum)})
+		if got := a.own.at(0, 1); got != amountOf(c.want) {
 			t.Errorf("%+v: %v", c, got.big())
 		}
 	}

@@ -55,31 +55,31 @@ func (b *bound) cuts() bool { return len(b.of.Limits) > 0 }
 func (b *bound) byGroup() bool { return b.cuts() && b.of.Kind == Largest }
 
 // measure finds the norm of the unit, where it is one of all groups.
-func (b *bound) measure(s *summing, groups *grouping) {
+func (b *bound) measure(of *own, groups *grouping) {
 	if b.level = b.of.Level; !b.cuts() || b.byGroup() {
 		return
 	}
 	b.size = wide{}
-	for g := range s.own.groups {
-		x := s.own.at(g, b.of.Summand).size()
+	for g := range of.groups {
+		x := of.at(g, b.of.Summand).size()
 		if b.of.Kind == Root {
 			x = x.squared()
 		}
 		b.size = b.size.plus(x)
 	}
 	for i := range b.coarser {
-		if over := b.coarser[i].square(s.own, b.of.Summand, groups); b.size.less(over) {
+		if over := b.coarser[i].square(of, b.of.Summand, groups); b.size.less(over) {
 			b.size = over
 		}
 	}
-	b.setLevel(len(s.own.groups))
+	b.setLevel(len(of.groups))
 }
 
 // measureIn finds the norm of one group by itself.
-func (b *bound) measureIn(s *summing, group int) {
+func (b *bound) measureIn(of *own, group int) {
 	if b.byGroup() {
-		b.size = s.own.at(group, b.of.Summand).size()
-		b.setLevel(len(s.own.groups))
+		b.size = of.at(group, b.of.Summand).size()
+		b.setLevel(len(of.groups))
 	}
 }
 
@@ -167,126 +167,3 @@ func (s *summing) levelsAt(at uint64) (vector int, levels []int) {
 
 // maxNorms is how many norms a vector has, at most.
 const maxNorms = 3
-
-// add adds the unit to its cells.
-func (s *summing) add() {
-	for v := range s.spec.Vectors {
-		vector := &s.spec.Vectors[v]
-		if slices.ContainsFunc(vector.Norms, func(n int) bool { return s.bounds[n].byGroup() }) {
-			s.addByGroup(v, vector)
-			continue
-		}
-		var room [maxNorms]int
-		at := s.placeIn(v, s.levels(room[:0], vector))
-		for g, group := range s.own.groups {
-			s.addTo(group, at, vector, g)
-		}
-		s.countAt(at)
-	}
-}
-
-// addByGroup adds the unit to the cells of a vector where each of its groups has levels of its own.
-func (s *summing) addByGroup(v int, vector *Vector) {
-	var room [maxNorms]int
-	var largestOf [maxNorms]wide
-	var placed uint64
-	for g, group := range s.own.groups {
-		sizes := [maxNorms]wide{}
-		for i, n := range vector.Norms {
-			s.bounds[n].measureIn(s, g)
-			sizes[i] = s.bounds[n].size
-		}
-		at := s.placeIn(v, s.levels(room[:0], vector))
-		if g == 0 || above(sizes, largestOf) {
-			largestOf, placed = sizes, at
-		}
-		s.addTo(group, at, vector, g)
-	}
-	s.countAt(placed)
-}
-
-// levels adds those by the norms of a vector.
-func (s *summing) levels(to []int, vector *Vector) []int {
-	for _, n := range vector.Norms {
-		to = append(to, s.bounds[n].level)
-	}
-	return to
-}
-
-// countAt counts the unit, unless it was counted in another reading.
-func (s *summing) countAt(at uint64) {
-	if !s.counted {
-		s.units[at]++
-	}
-}
-
-// above orders two groups of a unit: by the first norm, then by the next one.
-func above(a, b [maxNorms]wide) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return b[i].less(a[i])
-		}
-	}
-	return false
-}
-
-// addTo adds the summands of a group of the unit, which has a number of its own there, to the sums of a place in it.
-func (s *summing) addTo(group uint32, at uint64, vector *Vector, own int) {
-	if group == away {
-		return
-	}
-	cell := s.totals.of(s.cells.number(uint64(group)<<placeBits | at))
-	for i, n := range vector.Summands {
-		x, of := s.own.at(own, n), &s.spec.Summands[n]
-		cell[2*i] = cell[2*i].plus(x)
-		if of.Norm >= 0 {
-			b := &s.bounds[of.Norm]
-			bits := of.Fraction
-			if b.of.Kind == Root {
-				bits += rootBits
-			}
-			cell[2*i+1] = cell[2*i+1].plus(x.part(bits, b.length))
-		}
-	}
-}
-
-// give gives all totals, with the keys of their groups.
-func (s *summing) give(keys func(group uint32) ([][]byte, error), give func(Total) error) error {
-	for at, n := range s.units {
-		t := Total{Units: &n}
-		t.Vector, t.Levels = s.levelsAt(at)
-		if err := give(t); err != nil {
-			return err
-		}
-	}
-	for g := range s.weights.size {
-		w := *s.weights.at(g)
-		if w.pairs == 0 {
-			continue
-		}
-		of, err := keys(uint32(g))
-		if err != nil {
-			return err
-		}
-		if err := give(Total{Keys: of, Weight: &w.of}); err != nil {
-			return err
-		}
-	}
-	for i := range s.cells.size() {
-		place := s.cells.key(i)
-		of, err := keys(uint32(place >> placeBits))
-		if err != nil {
-			return err
-		}
-		t := Total{Keys: of}
-		t.Vector, t.Levels = s.levelsAt(place)
-		for n := range s.spec.Vectors[t.Vector].Summands {
-			sums := s.totals.of(i)
-			t.Sums, t.Directions = append(t.Sums, sums[2*n].big()), append(t.Directions, sums[2*n+1].big())
-		}
-		if err := give(t); err != nil {
-			return err
-		}
-	}
-	return nil
-}
