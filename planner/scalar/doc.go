@@ -23,4 +23,20 @@
 // the analyst's own session, and reach the protected database as parameters. Their
 // types are known when an expression is resolved, their values when it is bound: an
 // [Env] has them, and tells the bounds of every expression.
+//
+// The files, from the ground up, so that a file uses those before it; archtest counts the uses that run the other way:
+//
+//   - values and expressions: interval.go, value.go, expr.go, window.go, function.go, facts.go (of an expression), fold.go (constants),
+//     refuse.go;
+//   - bounds: env.go (values of constants), narrow.go (by conditions), reach.go (how much of a value is read), moments.go, lists.go;
+//   - SQL that cannot raise: write.go, lengths.go, spelling.go, print.go (SQL for the mirror), casts.go, build.go;
+//   - rules of functions and operators, each with its bounds and its SQL: numbers.go, arithmetic.go, powers.go, temporal.go, age.go,
+//     exactpart.go, strings.go, like.go, arrays.go, tests.go, compare.go, apart.go, statistics.go, functions.go (the list);
+//   - their time: cost.go, textcost.go;
+//   - SQL of choices and aggregates: write_choice.go, write_aggregate.go;
+//   - values that an expression can have: bins.go, bucket.go, enumerate.go, enumerated.go, possible.go, extent.go, key.go, scale.go,
+//     share.go, strays.go, unclamped.go, sameness.go, bounded.go, searched.go;
+//   - whole steps of numbers: product.go, steps.go;
+//   - the meaning of the parser's trees: unify.go, convert.go, constant.go, fractions.go, aggregates.go, conditions.go, choices.go,
+//     declared.go, resolve_window.go, resolve.go.
 package scalar
