@@ -115,8 +115,9 @@ func TestFixedGrid(t *testing.T) {
 // TestExtend has limits beyond the last, each larger than the one before.
 func TestExtend(t *testing.T) {
 	for _, g := range []contribution.Grid{fixed(t, 1, 1), fixed(t, 1, 2), fixed(t, 20, 4), grid(t, 20), grid(t, 1<<42)} {
-		for _, reach := range []int64{1, 2, 5, 1000, 1 << 48} {
+		for _, reach := range []int64{1, 2, 5, 1000, 1 << 48, 1<<62 + 1, math.MaxInt64} {
 			e := g.Extend(reach)
+			reach = min(reach, 1<<contribution.SumBits>>g.Lattice(0))
 			for j := range e.Len() {
 				if j > 0 && e.Limit(j) <= e.Limit(j-1) || j < g.Len() && e.Limit(j) != g.Limit(j) {
 					t.Fatalf("%v up to %d is %v", g, reach, e)

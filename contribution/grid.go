@@ -114,8 +114,9 @@ func fixedLimit(square *big.Int) (limit int64, bits uint, err error) {
 }
 
 // Extend returns the grid with further limits, about two in each octave, up to one that is at least
-// reach: norms are told apart by them, beyond the limits that can be chosen.
+// reach, but 2^60 on its lattice at most: norms are told apart by them, beyond the limits that can be chosen.
 func (g Grid) Extend(reach int64) Grid {
+	reach = min(reach, 1<<SumBits>>g.bits)
 	out := Grid{append([]int64(nil), g.limits...), g.lower, g.bits}
 	for last := g.limits[len(g.limits)-1]; last>>g.bits < reach; last *= 2 {
 		if last > 1 {

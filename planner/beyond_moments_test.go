@@ -137,3 +137,19 @@ func TestSquaresAreReleasedAsNeeded(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitsOfSquares holds that limits of squares can be those of many rows with the largest ones, which are counted in 2^40 parts: with
+// limits of a few, people who have many rows would count less than others, and the moments be those of the others.
+func TestLimitsOfSquares(t *testing.T) {
+	const largest, rows = 1 << 40, 64
+	for _, values := range []string{"stddev(cost * tip)", "covar_pop(cost * tip, cost * tip)", "corr(cost * tip, cost - tip)"} {
+		for _, groups := range []string{"", " GROUP BY diagnosis"} {
+			b := planWith(t, connect(t), unlimitedClinic(t), "SELECT "+values+" FROM visits"+groups,
+				func(s *planner.Settings) { s.Mechanism = "gaussian" }).Blocks[0]
+			n := b.Sets[0].Measures[0].Norms[1]
+			if most := n.Grid.Limit(n.Choices - 1); most < rows*largest {
+				t.Errorf("%s%s: squares have limits up to %v rows with the largest ones", values, groups, most/largest)
+			}
+		}
+	}
+}

@@ -12,13 +12,14 @@ import (
 // Fraction bits of the lattices that directions and weights are on, and exponents of two of the largest
 // limits of sums.
 const (
-	countFraction = 20
-	sumFraction   = 14
-	choiceBits    = 62 // of the sensitivity of a score
-	groupedBits   = contribution.GroupedSumBits
-	roomBits      = 10 // a thousand rows of the largest value are within the largest limit in groups, if that is
-	mostBits      = 46 // at most 2^46: with sumFraction and the bit of what is saturated it is within an int64
-	totalBits     = 56
+	countFraction  = 20
+	sumFraction    = 14
+	momentFraction = 12 // of weights by squares, whose limits are so much larger
+	choiceBits     = 62 // of the sensitivity of a score
+	groupedBits    = contribution.GroupedSumBits
+	roomBits       = 10 // a thousand rows of the largest value are within the largest limit in groups, if that is
+	latticeBits    = 60 // at most 2^60 on the lattice: with the bit of what is saturated it is within an int64
+	totalBits      = 56
 )
 
 // leastChoice is the square of the largest norm for which no limit is chosen: choice and tail
@@ -180,8 +181,8 @@ func (m *Measure) top(s *statistic) int64 {
 	case s.counts():
 		return 1 << contribution.CountBits
 	case m.keyed || m.weighting.byLevels():
-		one := s.statisticForm.(normForm).adds(1)
-		return 1 << min(max(groupedBits, one.BitLen()+roomBits), mostBits)
+		plenty := s.statisticForm.(normForm).adds(1).BitLen() + roomBits
+		return 1 << min(max(groupedBits, plenty), latticeBits-int(m.weighting.sumFraction()))
 	}
 	return 1 << totalBits
 }
@@ -234,7 +235,7 @@ func (m *Measure) fraction(s *statistic) uint {
 	}
 	switch {
 	case m.weighting.byLevels():
-		return sumFraction
+		return m.weighting.sumFraction()
 	case !m.cuts(): // no unit counts by its direction
 		return 0
 	case m.weighting == byCount:
@@ -245,6 +246,14 @@ func (m *Measure) fraction(s *statistic) uint {
 		return 0
 	case s.counts():
 		return countFraction
+	}
+	return sumFraction
+}
+
+// sumFraction is that of sums of values in groups.
+func (w weighting) sumFraction() uint {
+	if w == byMoments {
+		return momentFraction
 	}
 	return sumFraction
 }
