@@ -17,19 +17,28 @@
 //   - [BlockPlan.Columns] makes the rows of the answer out of the released integers
 //     (columns.go, estimator.go, margins.go).
 //
-// Files use each other in one direction:
+// The files, from the ground up, so that a file uses those before it; archtest counts the uses that run the other way:
 //
-//	lattice, term                       values as integers
-//	statistic_*                         integers that are read, with their sensitivities
-//	estimator, aggregate_*              values and errors from those that were released
-//	measure_*, unit_bounds              limits of what a unit adds to statistics
-//	aggregation, results, grouping_set  one grouping set: all of these together
-//	read, read_writer, folded           SQL for the protected database, and how its rows are added up
-//	plan                                all grouping sets of all blocks
-//	share, assign, candidates           the budget becomes mechanisms
-//	analyze, specialize                 a statement becomes a plan
-//	columns, relation, explain          a plan is shown
-//	leftout, cut, unanswered, wide      words on what an answer leaves out
+//   - words and settings: text.go, number.go, literal.go, tree.go, settings.go, mechanism_names.go, target.go;
+//   - values as integers: lattice.go, term.go, factors.go (products of columns), told_apart.go (columns by their bytes);
+//   - grouping: key.go, list.go, extents.go (of public tables), by_group.go, unit_bounds.go;
+//   - the budget of a statistic: share.go, split.go;
+//   - a measure, which bounds what a unit adds to statistics: measure.go, choosing.go, top.go, integer.go;
+//   - statistics: statistic.go, statistic_count.go, statistic_sum.go, statistic_product.go, statistic_offset.go, statistic_moment.go,
+//     statistic_histogram.go, statistic_quantile.go;
+//   - values and errors of released statistics: result.go, released.go, estimators.go, estimator.go, small_groups.go, beyond.go,
+//     errorunit.go, strays.go;
+//   - aggregates: call.go, arguments.go, collector.go, form.go, aggregate_linear.go, aggregate_average.go, aggregate_spread.go,
+//     aggregate_pair.go, aggregate_bool.go, aggregate_rank.go, aggregate_percentile.go, aggregate_chosen.go, aggregate.go;
+//   - a release block: block.go, twins.go, top_clause.go, refuse_counted.go, params.go, eval_cost.go, join_rows.go;
+//   - the groups of a block: groups.go, domains.go, partitions.go, none.go;
+//   - SQL for the protected database, and how its rows are added up: read_writer.go, summands.go, folded_sums.go, folded.go, read.go;
+//   - limits and budgets of measures: unit_bounding.go, measure_bounding.go, one_weight.go, measure_target.go, measure_budget.go;
+//   - a grouping set, which has all of these: aggregation.go, results.go, unanswered.go, errorbar.go, grouping_set.go;
+//   - mechanisms: candidate.go, staircase.go, expected.go, noisereduction.go, choose_top.go, choose_ranks.go, candidates.go, assign.go;
+//   - a statement: stated.go, computed.go, question.go, bytes.go, specializer.go, plan.go, analyze.go, specialize.go;
+//   - the answer: unfold.go, margins.go, nonnegative.go, columns.go, relation.go;
+//   - words about it: cut.go, leftout.go, untold.go, wide.go, explain_measure.go, explain.go.
 //
 // The planner never sees a protected value, and nothing that an analyst wrote is
 // ever part of the SQL it writes: constants travel as parameters.
