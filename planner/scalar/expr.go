@@ -46,6 +46,8 @@ type Column struct {
 	// Whose is the column of the unit, if this one identifies the unit of each row on which it is not NULL, but rows on which it is
 	// NULL count as well; else nil.
 	Whose *Column
+	// Number is what package core calls the column; 0 if it has no name there. Columns that stand for one have its number.
+	Number int
 	// List is the constant array of the values of a column of a relation of constants, else nil.
 	List Expr
 	// Extent is the constant array of the least and the greatest value of a column of a public table, nil where nothing asks

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"dpproxy/core"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
@@ -11,15 +12,16 @@ import (
 // boundJoins decides which relations are cut before they are joined. One that has many
 // rows of a unit can be read whole; every further one whose row does not follow
 // from those before could multiply the unit's rows.
-func boundJoins(p *proof) (*bounded, error) {
+func boundJoins(t *terms, p *proof) (*bounded, error) {
 	b := &bounded{proof: p, rowsPerUnit: map[*relation]int64{}, provenRows: map[*relation]int64{}, units: map[*relation]*scalar.Column{}}
 	open := p.manyRows()
 	if len(open) == 0 {
+		b.judgeRows(t)
 		return b, nil
 	}
 	done := []*relation{p.widest(open)}
 	for _, r := range open {
-		if p.perUnitClosure(nil, done...).rows[r] {
+		if r.followsFrom(p.perUnit(nil, done...)) {
 			continue
 		}
 		if !p.addsRows(r, done) {
@@ -29,6 +31,7 @@ func boundJoins(p *proof) (*bounded, error) {
 		}
 		done = append(done, r)
 	}
+	b.judgeRows(t)
 	return b, nil
 }
 
@@ -39,11 +42,11 @@ func (p *proof) manyRows() []*relation {
 		return nil
 	}
 	var open, nullable []*relation
-	k := p.perUnitClosure(nil)
+	k, kept := p.perUnit(nil), region(p.root)
 	for _, r := range p.relations {
 		switch {
-		case !r.protected() || ofReference(r) || k.rows[r]:
-		case p.deps.nullable[r]:
+		case !r.protected() || ofReference(r) || r.followsFrom(k):
+		case !slices.Contains(kept, r):
 			nullable = append(nullable, r)
 		default:
 			open = append(open, r)
@@ -55,21 +58,21 @@ func (p *proof) manyRows() []*relation {
 // addsRows reports whether each row of a nullable relation matches one row of those before
 // it at most: the outer join then has no more rows than both together.
 func (p *proof) addsRows(r *relation, before []*relation) bool {
-	if !p.deps.nullable[r] {
+	if slices.Contains(region(p.root), r) {
 		return false
 	}
-	k := p.deps.matched().closureOf(p.identity(), r)
-	return !slices.ContainsFunc(before, func(b *relation) bool { return !k.rows[b] })
+	k := p.typ.Where(core.Facts{Valued: r.apart}).PerUnit(r.apart)
+	return !slices.ContainsFunc(before, func(b *relation) bool { return !b.followsFrom(k) })
 }
 
 // widest returns the first relation from whose rows most others follow.
 func (p *proof) widest(open []*relation) *relation {
 	best, most := open[0], -1
 	for _, r := range open {
-		k := p.perUnitClosure(nil, r)
+		k := p.perUnit(nil, r)
 		n := 0
 		for _, other := range open {
-			if k.rows[other] {
+			if other.followsFrom(k) {
 				n++
 			}
 		}
@@ -131,7 +134,7 @@ func maxRows(r *relation) int64 {
 	total := int64(0)
 	for _, b := range r.rows.branches {
 		n := b.source.MaxRows()
-		if b.source.Protected() && b.leavesOneRow(b.source.perUnitClosure(nil)) {
+		if b.one {
 			n = 1
 		}
 		if n == 0 {

@@ -12,8 +12,8 @@
 //   - resolved: names have meanings, and columns say whether they can be NULL (resolve.go, from.go,
 //     derived.go, union.go, subselect.go; the tree is in tree.go).
 //   - proved: equality classes, the relation whose unit is that of the row, the paths that the
-//     statement joins itself, sub-selects as part of the rows around them, functional dependencies
-//     (classes.go, ownership.go, semijoin.go, dependencies.go, closure.go).
+//     statement joins itself, sub-selects as part of the rows around them (classes.go, ownership.go, semijoin.go). The rows are a
+//     term of package core, which judges them (terms.go, terms_table.go, terms_query.go, judgment.go).
 //   - bounded: the relations that are cut before they are joined (cut.go).
 //   - written: SQL (write.go, linking.go), once the expressions over the rows are resolved as well:
 //     the cut and the bytes of a row cover every column that is mentioned. Sub-selects of conditions become sides of the
@@ -40,8 +40,8 @@
 //     alone (window.go). Their values are not ones of their columns: no proof takes them for that.
 //   - A sub-select of a condition reads rows of the unit of the row around it, and public ones
 //     (semijoin.go). Later expressions over the rows are held to the same check.
-//   - Determination is followed through keys (dependencies.go). From it comes how many rows a
-//     unit has, in all or with the same values of grouping expressions.
+//   - Package core derives which columns and rows follow from others. From it comes how many rows a
+//     unit has, in all or with the same values of grouping expressions (judgment.go).
 //   - A relation that could multiply the rows of a unit is cut before it is joined, by an order that
 //     depends on the unit's own rows and the secret alone (cut.go). Joins with public relations are
 //     bounded by their sizes (fanout.go). So the rows of a unit can have a bound that is public
@@ -55,7 +55,7 @@
 //
 // Values can be equal and look different: 6 and 6.00, 'a' and 'a ' of character(n), 0 and -0.
 // Expressions see how a value looks, and which of several equal rows a GROUP BY shows
-// depends on their order; so the proofs of dependencies.go are about identical values. A
+// depends on their order; so the dependencies of package core are about identical values. A
 // condition or a group says that values are equal. From there a proof may go on to
 // identical by one rule: how a value looks is a fact
 //

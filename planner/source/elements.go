@@ -187,8 +187,8 @@ func expandedBranch(b *shared, at place, f ast.From, e *expansion) (*branch, *it
 	if err := sc.prove(); err != nil {
 		return nil, nil, err
 	}
-	if r := sc.proved.follows.unlooked(sc.resolved.relations); r != nil {
-		return nil, nil, errUnlooked(sc.resolved, r)
+	if err := sc.proved.errLoose(); err != nil {
+		return nil, nil, err
 	}
 	switch {
 	case sc.proved.declares || len(sc.frame.items) != 1:
@@ -224,6 +224,7 @@ func expandedBranch(b *shared, at place, f ast.From, e *expansion) (*branch, *it
 			"unnest of a value of type %s cannot be used on protected data", column.Type)
 	}
 	list.column = element
+	b.terms.number(element)
 	return &branch{source: sc.end(), elements: list}, sc.frame.items[0], nil
 }
 

@@ -26,7 +26,7 @@ func (l *level) Fanout(limits policy.Limits) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		known := l.perUnitClosure(nil, joined...).rows[r]
+		known := r.followsFrom(l.perUnit(nil, joined...))
 		joined = append(joined, r)
 		switch {
 		case !base:
@@ -90,7 +90,7 @@ func (l *level) publicRows(limits policy.Limits) int64 {
 	total := int64(1)
 	var joined []*relation
 	for _, r := range l.relations {
-		if !l.deps.closureOf(nil, joined...).rows[r] {
+		if !r.followsFrom(l.typ.Closure(agreeing(nil, joined))) {
 			total = saturating(total, publicRows(r, limits))
 		}
 		joined = append(joined, r)

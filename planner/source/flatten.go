@@ -154,7 +154,7 @@ type takenOut struct {
 }
 
 // takeOut takes out of a level, before it is proved, the conditions that can stand beside it.
-func takeOut(r *resolved) (out takenOut, err error) {
+func takeOut(t *terms, r *resolved) (out takenOut, err error) {
 	home, table := r.root.(*relation)
 	if !table || home.rows != nil || len(r.ties) != 1 || r.unmatched || !scalar.SameType(r.ties[0].a, r.ties[0].b) {
 		return out, nil
@@ -170,7 +170,7 @@ func takeOut(r *resolved) (out takenOut, err error) {
 		out.conds = append(out.conds, c.x)
 		for _, j := range list {
 			r.subselects = slices.DeleteFunc(r.subselects, func(o *semijoin) bool { return o == j })
-			if j, err = tiedAnew(j, r.ties[0]); err != nil {
+			if j, err = tiedAnew(t, j, r.ties[0]); err != nil {
 				return out, err
 			}
 			out.asked = append(out.asked, j)
@@ -201,7 +201,7 @@ func tiedTo(l *level, c *scalar.Column) bool {
 }
 
 // tiedAnew is the sub-select with the column that another ties to, in the place of its own.
-func tiedAnew(j *semijoin, to pair) (*semijoin, error) {
+func tiedAnew(t *terms, j *semijoin, to pair) (*semijoin, error) {
 	anew := func(x scalar.Expr) scalar.Expr {
 		if a, b, ok := scalar.Equated(x); ok && (isColumnOf(a, to.a) || isColumnOf(b, to.a)) {
 			if isColumnOf(b, to.a) {
@@ -223,12 +223,12 @@ func tiedAnew(j *semijoin, to pair) (*semijoin, error) {
 	for i := range names.ties {
 		names.ties[i].b = to.b
 	}
-	p, err := prove(&names)
+	p, err := prove(t, &names)
 	if err != nil {
 		return nil, err
 	}
 	inner := *j.inner
-	inner.bounded, err = boundJoins(p)
+	inner.bounded, err = boundJoins(t, p)
 	out := *j
 	out.inner = &inner
 	j.query.Uses = []*scalar.Column{to.b}

@@ -35,6 +35,7 @@ func (d *draft) addRelation(r *relation) {
 	for _, c := range r.columns {
 		d.resolved.home[c], d.resolved.home[c.Base()] = r, r
 	}
+	d.shared.terms.relation(d.resolved.model, r)
 }
 
 // resolveItem resolves an item of FROM; nullable says that an outer join around it adds rows in

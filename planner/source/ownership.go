@@ -13,7 +13,7 @@ import (
 )
 
 // prove finds the unit of the rows of a level, or refuses them.
-func prove(r *resolved) (*proof, error) {
+func prove(t *terms, r *resolved) (*proof, error) {
 	p := &proof{resolved: r, follows: paths{}}
 	where := r.where
 	if r.match != nil && !r.unmatched {
@@ -23,14 +23,16 @@ func prove(r *resolved) (*proof, error) {
 	if err := p.findOwner(); err != nil {
 		return nil, err
 	}
+	if err := p.judge(t); err != nil {
+		return nil, err
+	}
 	for _, j := range r.subselects {
-		checked, err := p.ofSameUnit(j)
+		checked, err := p.ofSameUnit(t, j)
 		if err != nil {
 			return nil, err
 		}
 		p.semijoins = append(p.semijoins, checked)
 	}
-	p.deps = p.dependencies()
 	return p, nil
 }
 

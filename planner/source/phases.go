@@ -3,6 +3,7 @@ package source
 import (
 	"slices"
 
+	"dpproxy/core"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
@@ -57,7 +58,9 @@ type proof struct {
 	equal   []pair // of plain columns, on every row
 	classes *classes
 	owner   *relation
-	deps    *funcDeps
+	// term are the rows as package core knows them, and typ is what it derives of them.
+	term core.Rel
+	typ  core.Type
 	// semijoins are the sub-selects, each as part of this level.
 	semijoins []*semijoin
 }
@@ -73,6 +76,9 @@ type bounded struct {
 	// units are the columns of units as they are called around such relations, where it is not
 	// as in them.
 	units map[*relation]*scalar.Column
+	// read is the term with these cuts, and most the rows of a unit, if package core knows a bound; else 0.
+	read core.Rel
+	most int64
 }
 
 // A level is bounded rows with the expressions over them.

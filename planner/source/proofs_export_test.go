@@ -3,7 +3,7 @@ package source
 import (
 	"slices"
 
-	"dpproxy/internal/core"
+	"dpproxy/core"
 	"dpproxy/parser/ast"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
@@ -75,26 +75,17 @@ func (l *level) levels(w *scalar.Writer, keys []scalar.Expr) ([]Level, error) {
 		return nil, err
 	}
 	out := Level{From: from, Where: where, Unit: l.Unit().SQL, Unique: l.Unique()}
-	fixed := l.deps.closureOf(nil)
-	at, typ, err := typeOf(l.bounded)
-	if err != nil {
-		return nil, err
-	}
-	out.Unique = out.Unique || !l.Tagged() && typ.Unique(nil)
-	perUnit, same := typ.PerUnit(nil), typ.Closure(nil)
+	fixed := l.typ.Closure(nil)
 	for _, r := range l.relations {
 		for _, c := range r.columns {
 			if !l.mentions.seen[c] {
 				continue
 			}
 			x := &scalar.Ref{Column: c}
-			col := core.Of(at.column(c))
-			claimed := LevelColumn{
-				SQL: c.Read(), Exact: scalar.OneSpelling(x), PerUnit: l.PerUnit(x) || col.In(perUnit), Fixed: fixed.has(c) || col.In(same),
+			out.Columns = append(out.Columns, LevelColumn{
+				SQL: c.Read(), Exact: scalar.OneSpelling(x), PerUnit: l.PerUnit(x), Fixed: fixed.Has(col(c)),
 				Fixes: l.Fixes([]scalar.Expr{x}),
-			}
-			claimed.Fixes = claimed.Fixes || claimed.Exact && typ.Unique(col)
-			out.Columns = append(out.Columns, claimed)
+			})
 		}
 	}
 	_, written, err := w.Grouped(keys)
@@ -104,7 +95,7 @@ func (l *level) levels(w *scalar.Writer, keys []scalar.Expr) ([]Level, error) {
 	for _, sql := range written {
 		out.Columns = append(out.Columns, LevelColumn{SQL: sql, Exact: true})
 	}
-	out.equate(l.deps.equal)
+	out.equate(l)
 	all := []Level{out}
 	for _, r := range l.relations {
 		for _, b := range r.branches() {
@@ -119,13 +110,18 @@ func (l *level) levels(w *scalar.Writer, keys []scalar.Expr) ([]Level, error) {
 }
 
 // equate adds the pairs of columns that the level has.
-func (l *Level) equate(pairs []pair) {
-	place := func(c *scalar.Column) int {
-		return slices.IndexFunc(l.Columns, func(lc LevelColumn) bool { return lc.SQL == c.Read() })
-	}
-	for _, p := range pairs {
-		if a, b := place(p.a), place(p.b); a >= 0 && b >= 0 {
-			l.Equal = append(l.Equal, [2]int{a, b})
+func (l *Level) equate(of *level) {
+	for i, a := range of.mentions.columns {
+		for _, b := range of.mentions.columns[:i] {
+			at, other := l.place(a), l.place(b)
+			each := of.typ.Closure(core.Of(col(a))).Has(col(b)) && of.typ.Closure(core.Of(col(b))).Has(col(a))
+			if each && at >= 0 && other >= 0 && at != other {
+				l.Equal = append(l.Equal, [2]int{at, other})
+			}
 		}
 	}
+}
+
+func (l *Level) place(c *scalar.Column) int {
+	return slices.IndexFunc(l.Columns, func(lc LevelColumn) bool { return lc.SQL == c.Read() })
 }

@@ -60,6 +60,7 @@ func (r *Rows) Source() *Source {
 // shared is known to all levels of a block while they are resolved.
 type shared struct {
 	*Statement
+	terms terms
 	// public are the public relations that are named, as the statement wrote them.
 	public []ast.TableRef
 	// aliases counts the relations of all levels.
@@ -119,10 +120,7 @@ func (sc scope) resolveLevel(from ast.From, where ast.Expr) (scope, error) {
 	if err := sc.prove(); err != nil {
 		return sc, err
 	}
-	if r := sc.proved.follows.unlooked(sc.resolved.relations); r != nil {
-		return sc, errUnlooked(sc.resolved, r)
-	}
-	return sc, nil
+	return sc, sc.proved.errLoose()
 }
 
 // prove ends the resolution of FROM and WHERE.
@@ -131,7 +129,7 @@ func (d *draft) prove() error {
 	if err != nil {
 		return err
 	}
-	d.proved, err = boundJoins(p)
+	d.proved, err = boundJoins(&d.shared.terms, p)
 	return err
 }
 

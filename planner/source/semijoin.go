@@ -9,7 +9,7 @@ import (
 
 // ofSameUnit returns the sub-select as part of this level. It refuses one whose rows need not be
 // of the unit of the row around it.
-func (p *proof) ofSameUnit(j *semijoin) (*semijoin, error) {
+func (p *proof) ofSameUnit(t *terms, j *semijoin) (*semijoin, error) {
 	inner := j.inner
 	unit := p.model.Unit()
 	switch {
@@ -51,6 +51,9 @@ func (p *proof) ofSameUnit(j *semijoin) (*semijoin, error) {
 		}
 		return nil, pgerr.New(pgerr.Ownership, "rows of a sub-select need not belong to the same %s as the row around it", unit).At(j.at).
 			WithHint("%s", hint)
+	}
+	if err := p.meets(t, j); err != nil {
+		return nil, err
 	}
 	follows.add(region(inner.root), region(p.root), c)
 	if !reachesUnits(p, inner) {

@@ -46,7 +46,7 @@ func (sc scope) resolveExists(e *ast.Exists) (scalar.Expr, error) {
 	if err := inner.resolveWhere(sel.Where); err != nil {
 		return nil, err
 	}
-	out, err := takeOut(inner.resolved)
+	out, err := takeOut(&sc.shared.terms, inner.resolved)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (sc scope) inQuery(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 		return nil, notHere(e.At, "Write x IN (...) AND x IN (...) for INTERSECT, and x IN (...) AND NOT EXISTS (...) for EXCEPT.",
 			"IN of INTERSECT or EXCEPT cannot be NULL on protected data, and both sides may have NULL")
 	}
-	out, err := takeOut(inner.resolved)
+	out, err := takeOut(&sc.shared.terms, inner.resolved)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (d *draft) ask(j *semijoin) error {
 		d.resolved.subselects = append(d.resolved.subselects, j)
 		return nil
 	}
-	part, err := d.proved.ofSameUnit(j)
+	part, err := d.proved.ofSameUnit(&d.shared.terms, j)
 	d.later = append(d.later, part)
 	return err
 }

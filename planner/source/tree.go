@@ -3,6 +3,7 @@ package source
 import (
 	"slices"
 
+	"dpproxy/core"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
@@ -59,6 +60,10 @@ type relation struct {
 	alone bool
 	// Of a derived table:
 	rows *derived
+
+	// term is what package core judges; the columns of apart tell its rows apart.
+	term  core.Rel
+	apart core.Set
 }
 
 // A derived is a query in FROM: one branch, or those of a UNION ALL. Its rows keep their
@@ -89,6 +94,9 @@ type branch struct {
 	ordered bool
 	// elements are those of an array of the source, beside whose rows they are; nil if there is none.
 	elements *elements
+	// one says that a unit has one row at most; most are the rows of a unit, if package core knows a bound, else 0.
+	one  bool
+	most int64
 }
 
 // elements are the first of an array column, of each row at most so many.
@@ -124,6 +132,41 @@ func (r *relation) column(name string) *scalar.Column {
 	}
 	return r.columns[i]
 }
+
+// keys returns the candidate keys of a table, as indices of its columns: of unique
+// indexes whose columns are all NOT NULL.
+func (r *relation) keys() [][]int {
+	src := r.table.Source
+	if !src.KeysHold() {
+		return nil
+	}
+	var keys [][]int
+	for _, k := range src.Keys {
+		var key []int
+		for _, name := range k.Columns {
+			i := slices.IndexFunc(r.table.Columns, func(c policy.Column) bool { return c.Name == name && c.NotNull })
+			if i < 0 {
+				key = nil
+				break
+			}
+			key = append(key, i)
+		}
+		if key != nil {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// longKey reports whether a text of any length is in a key of the table: a derived table has its beginning, which others can share.
+func (r *relation) longKey() bool {
+	return slices.ContainsFunc(r.keys(), func(key []int) bool {
+		return slices.ContainsFunc(key, func(i int) bool { return scalar.Long(r.columns[i].Type) })
+	})
+}
+
+// followsFrom reports whether rows that agree in columns agree in the row of the relation.
+func (r *relation) followsFrom(s core.Set) bool { return r.apart.In(s) }
 
 func (r *relation) branches() []*branch {
 	if r.rows == nil {

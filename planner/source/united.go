@@ -19,8 +19,8 @@ import (
 
 // proveUnited proves the level, with the equalities of units that references add.
 func proveUnited(d *draft) (*proof, error) {
-	p, err := prove(d.resolved)
-	for a := (*apart)(nil); errors.As(err, &a); p, err = prove(d.resolved) {
+	p, err := prove(&d.shared.terms, d.resolved)
+	for a := (*apart)(nil); errors.As(err, &a); p, err = prove(&d.shared.terms, d.resolved) {
 		if len(d.resolved.united) == maxRelations {
 			return nil, a.error
 		}
@@ -38,7 +38,7 @@ func proveUnited(d *draft) (*proof, error) {
 	for _, r := range beyond {
 		r.alone = true
 	}
-	return prove(d.resolved)
+	return prove(&d.shared.terms, d.resolved)
 }
 
 // compareUnits adds the equality of units to a join.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 
+	"dpproxy/core"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
@@ -12,7 +13,20 @@ import (
 // to, and how many rows public relations have on the mirror. It is not known where a unit can have
 // any number. Sizes of public relations are no proof: DATA can have more than was copied.
 func (b *bounded) RowsPerUnit(limits policy.Limits) (n int64, known bool) {
+	if b.most > 0 {
+		return b.most, true
+	}
 	return b.RowsPerGroup(nil, limits)
+}
+
+// judgeRows has package core bound the rows of a unit, of relations that are cut.
+func (b *bounded) judgeRows(t *terms) {
+	b.read = b.term
+	if len(b.rowsPerUnit) > 0 {
+		b.read = t.level(b.resolved, b.rowsPerUnit)
+	}
+	typ, _ := t.judge.Check(b.read) // it differs in this bound alone
+	b.most = typ.Rows
 }
 
 // RowsPerGroup bounds the rows of one unit with the same values of the keys, likewise.
@@ -20,13 +34,13 @@ func (b *bounded) RowsPerGroup(keys []scalar.Expr, limits policy.Limits) (n int6
 	if !b.Protected() {
 		return 0, false
 	}
-	return b.product(keys, func(r *relation, k *closure) int64 { return b.rowsToJoin(r, k, limits) })
+	return b.product(keys, func(r *relation, k core.Set) int64 { return b.rowsToJoin(r, k, limits) })
 }
 
 // Multiplicity bounds how many rows, with the same values of the keys, public relations make of each
 // row of a unit, likewise.
 func (b *bounded) Multiplicity(keys []scalar.Expr, limits policy.Limits) (n int64, known bool) {
-	return b.product(keys, func(r *relation, k *closure) int64 {
+	return b.product(keys, func(r *relation, k core.Set) int64 {
 		if r.protected() {
 			return r.multiplicity(limits)
 		}
@@ -36,11 +50,11 @@ func (b *bounded) Multiplicity(keys []scalar.Expr, limits policy.Limits) (n int6
 
 // product multiplies what relations add whose rows do not follow from the unit, the keys and the
 // relations before them.
-func (b *bounded) product(keys []scalar.Expr, adds func(*relation, *closure) int64) (n int64, known bool) {
+func (b *bounded) product(keys []scalar.Expr, adds func(*relation, core.Set) int64) (n int64, known bool) {
 	n = 1
 	var joined []*relation
 	for _, r := range b.protectedFirst() {
-		if k := b.perUnitClosure(identifiable(keys), joined...); !ofReference(r) && !k.rows[r] {
+		if k := b.perUnit(identifiable(keys), joined...); !ofReference(r) && !r.followsFrom(k) {
 			n = saturating(n, adds(r, k))
 		}
 		joined = append(joined, r)
@@ -49,7 +63,7 @@ func (b *bounded) product(keys []scalar.Expr, adds func(*relation, *closure) int
 }
 
 // rowsToJoin bounds the rows of a relation that agree in a closure.
-func (b *bounded) rowsToJoin(r *relation, k *closure, limits policy.Limits) int64 {
+func (b *bounded) rowsToJoin(r *relation, k core.Set, limits policy.Limits) int64 {
 	switch {
 	case !r.protected():
 		return min(publicRows(r, limits), b.publicMatches(r, k))
@@ -61,13 +75,13 @@ func (b *bounded) rowsToJoin(r *relation, k *closure, limits policy.Limits) int6
 
 // publicMatches bounds the rows of a public table that have the values of their columns in the
 // closure.
-func (b *bounded) publicMatches(r *relation, k *closure) int64 {
+func (b *bounded) publicMatches(r *relation, k core.Set) int64 {
 	most := int64(math.MaxInt64)
 	if r.rows != nil {
 		return most
 	}
 	for i, c := range r.table.Columns {
-		if n, known := b.model.PublicRepeats(r.table.Name, c.Name); known && k.has(r.columns[i]) {
+		if n, known := b.model.PublicRepeats(r.table.Name, c.Name); known && k.Has(col(r.columns[i])) {
 			most = min(most, max(n, 1))
 		}
 	}
@@ -92,8 +106,10 @@ func (r *relation) rowsPerUnit(limits policy.Limits) int64 {
 
 func (b *branch) rowsPerUnit(limits policy.Limits) (n int64, known bool) {
 	switch {
-	case b.leavesOneRow(b.source.perUnitClosure(nil)):
+	case b.one:
 		return 1, true
+	case b.most > 0:
+		return b.most, true
 	case b.elements != nil:
 		return 0, false
 	}
@@ -104,7 +120,7 @@ func (b *branch) rowsPerUnit(limits policy.Limits) (n int64, known bool) {
 func (r *relation) multiplicity(limits policy.Limits) int64 {
 	most := int64(1)
 	for _, b := range r.branches() {
-		if b.leavesOneRow(b.source.perUnitClosure(nil)) {
+		if b.one {
 			continue
 		}
 		n, _ := b.source.Multiplicity(nil, limits)

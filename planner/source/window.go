@@ -40,7 +40,7 @@ func (sc scope) tellApart(out []outputColumn) error {
 	if len(orders) < 2 {
 		return nil
 	}
-	keys, ok := identifying(sc.proved.proof)
+	keys, ok := rowKeys(sc.proved.proof)
 	if !ok {
 		return notHere(orders[1].Pos(), "Compute it in a sub-select around this one, or order by columns that tell the rows apart.",
 			"two window functions put rows in different orders that nothing tells apart")
@@ -49,21 +49,6 @@ func (sc scope) tellApart(out []outputColumn) error {
 		sc.mention(c)
 	}
 	return nil
-}
-
-// identifying returns columns that tell all rows of a unit apart: a key of each table.
-func identifying(p *proof) (columns []*scalar.Column, ok bool) {
-	for _, r := range p.relations {
-		if r.rows != nil {
-			continue
-		}
-		if keys := r.keys(); len(keys) > 0 {
-			for _, i := range keys[0] {
-				columns = append(columns, r.columns[i])
-			}
-		}
-	}
-	return columns, p.leavesOneRow(p.perUnitClosure(columns))
 }
 
 // firstRows resolves DISTINCT ON.

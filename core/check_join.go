@@ -11,64 +11,83 @@ import (
 // Rows of a left side without a match stay, and whether there is a match is a matter of the unit's own rows. The left side must be
 // protected then if the right one is: whether a public row has a match would say whether any unit has such a row. So it is with the
 // rows that EXISTS, and its negation, keep.
-func join(r *Join) (Type, error) {
-	l, err := Check(r.L)
-	if err != nil {
-		return l, err
+func (j *Judge) join(r *Join) (Type, error) {
+	l, err := j.Check(r.L)
+	right, also := j.Check(r.R)
+	if err == nil {
+		err = also
 	}
-	right, err := Check(r.R)
-	if err != nil {
-		return right, err
-	}
-	on := Facts{}
+	matched := l.Meet(right, r.On)
 	for _, c := range r.On {
-		if !c.Cols.In(l.Cols.Or(right.Cols)) {
-			return l, ErrScope
+		if err == nil && !c.Cols.In(matched.Cols) {
+			err = ErrScope
 		}
-		on = on.and(c.Says)
 	}
-	matched := Type{Cols: l.Cols.Or(right.Cols), Row: l.Row.Or(right.Row), Spelled: l.Spelled.Or(right.Spelled)}
-	matched.Facts, matched.Deps = l.Facts.and(right.Facts).and(on), slices.Concat(l.Deps, right.Deps)
 	if matched.Loose = slices.Concat(l.Loose, right.Loose); r.Kind != Inner {
 		matched.Loose = right.Loose
 		for _, loose := range l.Loose { // it is looked up further up, if at all
-			matched.Facts.Refers = slices.Concat(matched.Facts.Refers, loose.Refers)
+			matched = matched.Where(Facts{Refers: loose.Refers})
 		}
 	}
 	matched.lookUp()
-	switch {
-	case r.Kind != Inner && len(matched.Loose) > 0:
-		return l, ErrLoose
-	case l.Unit != 0 && right.Unit != 0 && !matched.Equal(l.Unit, right.Unit):
-		return l, ErrUnits
-	case l.Unit == 0 && right.Unit != 0 && r.Kind != Inner:
-		return l, ErrUnits
-	case r.Kind == Semi || r.Kind == Anti:
-		return l, nil
+	if err == nil {
+		err = matched.apart(r.Kind, l, right)
+	}
+	if r.Kind == Semi || r.Kind == Anti {
+		return l, err
 	}
 	out := matched
 	if r.Kind == Left {
 		if len(l.Loose) > 0 {
 			matched.Facts.Refers = l.Facts.Refers
 		}
-		out = extended(l, right, matched, on, r.On)
+		out = extended(l, right, matched, r.On)
 	}
 	if out.Unit = l.Unit; out.Unit == 0 {
 		out.Unit = right.Unit
 	}
 	out.Rows = joined(r.Kind, l, right, matched)
-	return out.counted(), nil
+	return out.counted(), err
+}
+
+// Meet returns the facts and dependencies of rows of two relations that meet conditions, whosever they are.
+func (t Type) Meet(right Type, on []Condition) Type {
+	return Type{
+		Cols: t.Cols.Or(right.Cols), Row: t.Row.Or(right.Row), Spelled: t.Spelled.Or(right.Spelled),
+		Facts: t.Facts.and(right.Facts).and(saying(on)), Deps: slices.Concat(t.Deps, right.Deps),
+	}
+}
+
+// saying are the facts of conditions.
+func saying(list []Condition) (f Facts) {
+	for _, c := range list {
+		f = f.and(c.Says)
+	}
+	return f
+}
+
+// apart refuses rows of two relations that need not be of one unit where they meet.
+func (t *Type) apart(kind Kind, l, right Type) error {
+	switch {
+	case kind != Inner && len(t.Loose) > 0:
+		return ErrLoose
+	case l.Unit != 0 && right.Unit != 0 && !t.Equal(l.Unit, right.Unit):
+		return ErrUnits
+	case l.Unit == 0 && right.Unit != 0 && kind != Inner:
+		return ErrUnits
+	}
+	return nil
 }
 
 // lookUp takes away loose rows that rows of the join refer to.
 func (t *Type) lookUp() {
 	for again := true; again; {
 		again = false
-		facts := t.Facts.close()
+		facts := t.know()
 		for i, loose := range t.Loose {
 			if facts.refersTo(loose) {
 				t.Loose = slices.Delete(slices.Clone(t.Loose), i, i+1)
-				t.Facts.Refers = slices.Concat(t.Facts.Refers, loose.Refers)
+				t.Facts.Refers, t.known = slices.Concat(t.Facts.Refers, loose.Refers), nil
 				again = true
 				break
 			}
@@ -87,9 +106,9 @@ func (c *closed) refersTo(loose Loose) bool {
 // dependency of the right side holds of the rows without a match as well if it is from a column that always has a value
 // there; otherwise only if the same is known of whether there is a match, which is a function of the left columns that the conditions
 // are about.
-func extended(l, right, matched Type, on Facts, conds []Condition) Type {
+func extended(l, right, matched Type, conds []Condition) Type {
 	out := Type{Cols: matched.Cols, Row: matched.Row, Spelled: matched.Spelled, Facts: l.Facts, Loose: l.Loose}
-	all := right.Cols.Or(right.Row)
+	all, on := right.Cols.Or(right.Row), saying(conds)
 	out.Facts.Given = append(slices.Clip(l.Facts.Given), Given{all, right.Facts.and(on)})
 	out.Facts.Looks = slices.Concat(l.Facts.Looks, right.Facts.Looks)
 	out.Facts.Refers = matched.Facts.Refers
@@ -97,10 +116,10 @@ func extended(l, right, matched Type, on Facts, conds []Condition) Type {
 	for _, c := range conds {
 		needs = needs.Or(c.Cols.But(right.Cols))
 	}
-	in := right.Facts.close()
+	in := right.know()
 	var deps []Dep
-	for _, d := range slices.Concat(right.Deps, in.deps()) {
-		if d.From.Meets(in.Valued) {
+	for _, d := range in.deps {
+		if d.From.Meets(in.Facts.Valued) {
 			deps = append(deps, d)
 			continue
 		}

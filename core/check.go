@@ -14,8 +14,34 @@ var (
 	ErrSpell = errors.New("rows are grouped by values that can be equal and look different")
 )
 
-// Check derives the type of a relation, or refuses it. One with loose rows is to be joined with those that look them up.
-func Check(r Rel) (Type, error) {
+// A Judge derives the types of relations, of each once.
+type Judge struct{ types map[Rel]judged }
+
+type judged struct {
+	Type
+	err error
+}
+
+// Check derives the type of a relation, or refuses it.
+func Check(r Rel) (Type, error) { return new(Judge).Check(r) }
+
+// Check derives the type of a relation, or refuses it. One with loose rows is to be joined with those that look them up. Of a join that
+// it refuses for its units, or for a loose row, it returns a type all the same, whose facts and dependencies hold of the joined rows.
+func (j *Judge) Check(r Rel) (Type, error) {
+	if known, ok := j.types[r]; ok {
+		return known.Type, known.err
+	}
+	t, err := j.derive(r)
+	t.know()
+	if j.types == nil {
+		j.types = map[Rel]judged{}
+	}
+	j.types[r] = judged{t, err}
+	return t, err
+}
+
+// derive is the induction.
+func (j *Judge) derive(r Rel) (Type, error) {
 	switch r := r.(type) {
 	case *Scan:
 		return scan(r), nil
@@ -24,38 +50,40 @@ func Check(r Rel) (Type, error) {
 			Cols: Of(r.Cols...), Row: Of(r.Row), Spelled: r.Spelled, Facts: Facts{Valued: r.Valued.Or(Of(r.Row))},
 			Deps: []Dep{{Of(r.Row), Of(r.Cols...)}},
 		}, nil
-	case *Filter:
-		return above(r.In, func(t Type) (Type, error) { return filter(t, r) })
+	case *Filter: // of loose rows as well: they are the same whoever is removed
+		return above(r.If, filter)(j.Check(r.In))
 	case *Map:
-		return above(r.In, func(t Type) (Type, error) { return mapped(t, r) })
+		return above(r, mapped)(j.tight(r.In))
 	case *Join:
-		return join(r)
+		return j.join(r)
 	case *Group:
-		return above(r.In, func(t Type) (Type, error) { return group(t, r) })
+		return above(r, group)(j.tight(r.In))
 	case *Rank:
-		return above(r.In, func(t Type) (Type, error) { return ranked(t, r) })
+		return above(r, ranked)(j.tight(r.In))
 	case *Union:
-		return union(r)
+		return j.union(r)
 	case *Unnest:
-		return above(r.In, func(t Type) (Type, error) { return unnest(t, r) })
+		return above(r, unnest)(j.tight(r.In))
 	case *Cap:
-		return above(r.In, func(t Type) (Type, error) { return capped(t, r), nil })
+		return above(r, capped)(j.tight(r.In))
 	}
 	return Type{}, errors.New("an unknown operator")
 }
 
 // above derives the type of an operator over one relation.
-func above(in Rel, derive func(Type) (Type, error)) (Type, error) {
-	t, err := tight(in)
-	if err != nil {
-		return t, err
+func above[R any](r R, derive func(Type, R) (Type, error)) func(Type, error) (Type, error) {
+	return func(in Type, err error) (Type, error) {
+		out, also := derive(in, r)
+		if err == nil {
+			err = also
+		}
+		return out, err
 	}
-	return derive(t)
 }
 
 // tight checks a relation that must not have loose rows.
-func tight(r Rel) (Type, error) {
-	t, err := Check(r)
+func (j *Judge) tight(r Rel) (Type, error) {
+	t, err := j.Check(r)
 	if err == nil && len(t.Loose) > 0 {
 		err = ErrLoose
 	}
@@ -90,12 +118,12 @@ func (t Type) counted() Type {
 }
 
 // filter: a condition is a function of the row, so that it keeps the same rows of a unit, whoever else is there.
-func filter(t Type, r *Filter) (Type, error) {
-	for _, c := range r.If {
+func filter(t Type, conds []Condition) (Type, error) {
+	for _, c := range conds {
 		if !c.Cols.In(t.Cols) {
 			return t, ErrScope
 		}
-		t.Facts = t.Facts.and(c.Says)
+		t = t.Where(c.Says)
 	}
 	return t.counted(), nil
 }
@@ -121,7 +149,7 @@ func mapped(t Type, r *Map) (Type, error) {
 // with adds a column.
 func (t Type) with(d Def) Type {
 	t.Cols = t.Cols.Or(Of(d.Out))
-	t.Deps = slices.Concat(t.Deps, []Dep{{t.Row, Of(d.Out)}})
+	t.Deps, t.known = slices.Concat(t.Deps, []Dep{{t.Row, Of(d.Out)}}), nil
 	if d.Spelled {
 		t.Spelled = t.Spelled.Or(Of(d.Out))
 	}
@@ -192,12 +220,12 @@ func ranked(t Type, r *Rank) (Type, error) {
 }
 
 // union: the rows of a unit are those of both sides.
-func union(r *Union) (Type, error) {
-	l, err := tight(r.L)
+func (j *Judge) union(r *Union) (Type, error) {
+	l, err := j.tight(r.L)
 	if err != nil {
 		return l, err
 	}
-	also, err := tight(r.R)
+	also, err := j.tight(r.R)
 	if err != nil {
 		return also, err
 	}
@@ -205,11 +233,11 @@ func union(r *Union) (Type, error) {
 		return l, ErrUnits
 	}
 	out := Type{Cols: Of(r.Out...).Or(Of(r.Row)), Row: Of(r.Row), Deps: []Dep{{Of(r.Row), Of(r.Out...)}}}
-	left, right := l.Facts.close(), also.Facts.close()
+	left, right := l.know(), also.know()
 	out.Facts.Valued = Of(r.Row)
 	for i, c := range r.Out {
 		a, b := r.Left[i], r.Also[i]
-		if left.Valued.Has(a) && right.Valued.Has(b) {
+		if left.Facts.Valued.Has(a) && right.Facts.Valued.Has(b) {
 			out.Facts.Valued = out.Facts.Valued.Or(Of(c))
 		}
 		if l.Spelled.Has(a) || also.Spelled.Has(b) {
@@ -224,8 +252,14 @@ func union(r *Union) (Type, error) {
 		}
 	}
 	for i, c := range r.Out {
-		if out.Unit != 0 && l.identifies(r.Left[i]) && also.identifies(r.Also[i]) {
+		if out.Unit != 0 && l.Identifies(r.Left[i]) && also.Identifies(r.Also[i]) {
 			out.Facts.Given = append(out.Facts.Given, Given{Of(c), Facts{Equal: []Pair{{c, out.Unit, false}}}})
+		}
+	}
+	for _, look := range r.looks(left, right) {
+		out.Facts.Looks = append(out.Facts.Looks, look)
+		if key := Of(look.Cols...); key.In(out.Facts.Valued) {
+			out.Deps = append(out.Deps, Dep{key, look.gives()})
 		}
 	}
 	if l.Unit != 0 && out.Unit == 0 {
@@ -237,10 +271,40 @@ func union(r *Union) (Type, error) {
 	return out, nil
 }
 
-// identifies reports whether a column is equal to the unit unless it is NULL.
-func (t Type) identifies(c Col) bool {
-	valued := t.Facts.and(Facts{Valued: Of(c)}).close()
-	return valued.classes.same(c, t.Unit)
+// looks are the looks of both sides at rows of one table, by the same columns of the union.
+func (r *Union) looks(l, also *known) (list []Look) {
+	for _, a := range l.Looks {
+		for _, b := range also.Looks {
+			if a.Of != b.Of {
+				continue
+			}
+			both := Look{Key: Key{Of: a.Of}, Gives: map[string]Col{}}
+			for i := range a.Cols {
+				both.Cols = append(both.Cols, r.column(func(x, y Col) bool {
+					return l.classes.same(x, a.Cols[i]) && also.classes.same(y, b.Cols[i])
+				}))
+			}
+			for name := range a.Gives {
+				if c := r.column(func(x, y Col) bool { return x == a.Gives[name] && y == b.Gives[name] }); c != 0 {
+					both.Gives[name] = c
+				}
+			}
+			if !slices.Contains(both.Cols, 0) && len(both.Gives) > 0 {
+				list = append(list, both)
+			}
+		}
+	}
+	return list
+}
+
+// column is the first column that is one of each side of which something holds; 0 if there is none.
+func (r *Union) column(holds func(l, also Col) bool) Col {
+	for i, c := range r.Out {
+		if holds(r.Left[i], r.Also[i]) {
+			return c
+		}
+	}
+	return 0
 }
 
 // unnest: the elements are those of a row, and of its unit.
@@ -256,9 +320,9 @@ func unnest(t Type, r *Unnest) (Type, error) {
 }
 
 // capped: which rows are kept depends on the rows of their unit alone.
-func capped(t Type, r *Cap) Type {
+func capped(t Type, r *Cap) (Type, error) {
 	if t.Unit != 0 && (t.Rows == 0 || t.Rows > r.Rows) {
 		t.Rows = r.Rows
 	}
-	return t
+	return t, nil
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"dpproxy/internal/core"
+	"dpproxy/core"
 )
 
 // A reference says something of a row only if it leads to one: two columns that a row of a table gives for it are the same unless the
@@ -67,6 +67,7 @@ func TestLooseRows(t *testing.T) {
 		"alone":              {r: place(10), loose: 1},
 		"left join":          {r: place(10, core.Left), loose: 1},
 		"semi-join":          {r: place(10, core.Semi), loose: 1},
+		"filtered":           {r: &core.Filter{In: place(10)}, loose: 1},
 		"looked up":          {r: &core.Join{L: person, R: place(10), On: by(ref, 10)}},
 		"looked up, left":    {r: &core.Join{Kind: core.Left, L: person, R: place(10, core.Left), On: by(ref, 10)}},
 		"by another column":  {r: &core.Join{L: person, R: place(10), On: by(own, 10)}, loose: 1},

@@ -160,6 +160,13 @@ type Look struct {
 	Gives map[string]Col
 }
 
+func (l Look) gives() (s Set) {
+	for _, c := range l.Gives {
+		s = s.Or(Of(c))
+	}
+	return s
+}
+
 // Given are facts of each row on which one of the columns is not NULL.
 type Given struct {
 	If   Set

@@ -2,27 +2,6 @@ package core
 
 import "slices"
 
-// A Type is derived of a relation by [Check].
-type Type struct {
-	// Cols are the columns that can be named. Facts and dependencies may be of others, which rows had below a Group: they are those of
-	// one of the rows of the group.
-	Cols Set
-	// Row are the columns that tell all rows apart.
-	Row     Set
-	Spelled Set
-	Facts   Facts
-	Deps    []Dep
-	// Unit identifies the unit of each row; 0 if the rows are public.
-	Unit Col
-	// Rows are at most so many of a unit; 0 if that is not known.
-	Rows int64
-	// Loose are the rows of reference tables that nothing looks up yet.
-	Loose []Loose
-}
-
-// A Loose is a row of a reference table, with its keys and the rows that it refers to itself.
-type Loose struct{ Keys, Refers []Key }
-
 // classes are columns that are equal on every row. The parents are roots, or lead to one.
 type classes map[Col]Col
 
@@ -94,7 +73,7 @@ func (c *closed) equate(p Pair) bool {
 	return true
 }
 
-// looked makes identical what two looks see at one row, and reports whether it made a difference.
+// looked makes the values identical that two looks see at one row, and reports whether it made a difference.
 func (c *closed) looked(l, r Look) (more bool) {
 	if !c.sameRow(l.Key, r.Key) {
 		return false
@@ -129,35 +108,3 @@ func (c *closed) deps() (list []Dep) {
 	}
 	return append(list, Dep{nil, c.Fixed})
 }
-
-// Equal reports whether two columns are equal on every row.
-func (t Type) Equal(a, b Col) bool {
-	c := t.Facts.close()
-	return c.classes.same(a, b)
-}
-
-// Closure returns all columns that the set determines.
-func (t Type) Closure(s Set) Set {
-	c := t.Facts.close()
-	all := append(c.deps(), t.Deps...)
-	for again := true; again; {
-		again = false
-		for _, d := range all {
-			if d.From.In(s) && !d.To.In(s) {
-				s, again = s.Or(d.To), true
-			}
-		}
-	}
-	return s
-}
-
-// PerUnit returns the columns that are identical in all rows of a unit that are identical in the columns given.
-func (t Type) PerUnit(s Set) Set {
-	if t.Unit != 0 && !t.Spelled.Has(t.Unit) {
-		s = s.Or(Of(t.Unit))
-	}
-	return t.Closure(s)
-}
-
-// Unique reports whether a unit has at most one row which has the same values in the columns given.
-func (t Type) Unique(s Set) bool { return t.Unit != 0 && t.Row.In(t.PerUnit(s)) }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"dpproxy/internal/core"
+	"dpproxy/core"
 )
 
 // A Value is one of a column. Values of one class are equal, and identical if they have one spelling as well. Null is none.

@@ -58,6 +58,17 @@ func (s Set) Or(t Set) Set {
 	return both
 }
 
+// add is Or in the place of s, where that is long enough.
+func (s Set) add(t Set) Set {
+	for len(s) < len(t) {
+		s = append(s, 0)
+	}
+	for i, w := range t {
+		s[i] |= w
+	}
+	return s
+}
+
 // But returns the columns that are not in t.
 func (s Set) But(t Set) Set {
 	rest := make(Set, len(s))

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"dpproxy/internal/core"
+	"dpproxy/core"
 )
 
 // TestJudgment evaluates random terms, and holds the promise of their types against their rows.

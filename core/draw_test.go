@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"dpproxy/internal/core"
+	"dpproxy/core"
 )
 
 // Draw writes a term, an operator a line.

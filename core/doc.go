@@ -15,6 +15,5 @@
 // that joins and groups use, and neither is NULL: then the same unit is on both sides. Nothing can tell identical columns apart, which
 // may be NULL as well: dependencies are about identical values.
 //
-// No statement is planned by it. It proves by other means what package planner/source proves, for the tests of that package:
-// see docs/decisions/0032-a-second-proof.md.
+// Package planner/source makes a term of each level of a statement, and asks for its type: docs/decisions/0033-one-judgment.md.
 package core

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"dpproxy/internal/core"
+	"dpproxy/core"
 )
 
 // A Generator makes random terms that have a type, over six tables:
@@ -58,6 +58,10 @@ func (g *Generator) Scan() *core.Scan {
 		s.Unit = g.col()
 		s.Says.Given = []core.Given{{If: core.Of(ref), Says: core.Facts{Equal: []core.Pair{{A: ref, B: s.Unit}}}}}
 		s.Deps = []core.Dep{{From: core.Of(s.Unit), To: core.Of(ref)}}
+		if !g.units {
+			person := core.Key{Of: "person", Cols: []core.Col{s.Unit}}
+			s.Says.Looks = append(s.Says.Looks, core.Look{Key: person, Gives: map[string]core.Col{"id": ref}})
+		}
 	case "wards":
 		s.Spelled = core.Of(x, ref)
 	}

@@ -1,0 +1,84 @@
+package core
+
+import "slices"
+
+// A Type is derived of a relation by [Check].
+type Type struct {
+	// Cols are the columns that can be named. Facts and dependencies may be of others, which rows had below a Group: they are those of
+	// one of the rows of the group.
+	Cols Set
+	// Row are the columns that tell all rows apart.
+	Row     Set
+	Spelled Set
+	Facts   Facts
+	Deps    []Dep
+	// Unit identifies the unit of each row; 0 if the rows are public.
+	Unit Col
+	// Rows are at most so many of a unit; 0 if that is not known.
+	Rows int64
+	// Loose are the rows of reference tables that nothing looks up yet.
+	Loose []Loose
+	// known are all consequences of the facts and the dependencies; nil after a change of them.
+	known *known
+}
+
+// known are facts and dependencies with all that follows.
+type known struct {
+	closed
+	deps []Dep
+}
+
+// know returns all consequences, and derives them at first.
+func (t *Type) know() *known {
+	if t.known == nil {
+		c := t.Facts.close()
+		t.known = &known{c, append(c.deps(), t.Deps...)}
+	}
+	return t.known
+}
+
+// Where returns the type of the rows of which facts hold.
+func (t Type) Where(f Facts) Type {
+	t.Facts, t.known = t.Facts.and(f), nil
+	return t
+}
+
+// A Loose is a row of a reference table, with its keys and the rows that it refers to itself.
+type Loose struct{ Keys, Refers []Key }
+
+// Equal reports whether two columns are equal on every row.
+func (t Type) Equal(a, b Col) bool { return t.know().classes.same(a, b) }
+
+// Valued reports whether a column is not NULL on any row.
+func (t Type) Valued(c Col) bool { return t.know().Facts.Valued.Has(c) }
+
+// Identifies reports whether a column is equal to the unit on each row on which it is not NULL.
+func (t Type) Identifies(c Col) bool {
+	return t.Unit != 0 && (t.Equal(c, t.Unit) || t.Where(Facts{Valued: Of(c)}).Equal(c, t.Unit))
+}
+
+// Closure returns all columns that the set determines.
+func (t Type) Closure(s Set) Set {
+	s = slices.Clone(s)
+	all := t.know().deps
+	for again := true; again; {
+		again = false
+		for _, d := range all {
+			if d.From.In(s) && !d.To.In(s) {
+				s, again = s.add(d.To), true
+			}
+		}
+	}
+	return s
+}
+
+// PerUnit returns the columns that are identical in all rows of a unit that are identical in the columns given.
+func (t Type) PerUnit(s Set) Set {
+	if t.Unit != 0 && !t.Spelled.Has(t.Unit) {
+		s = s.Or(Of(t.Unit))
+	}
+	return t.Closure(s)
+}
+
+// Unique reports whether a unit has at most one row which has the same values in the columns given.
+func (t Type) Unique(s Set) bool { return t.Unit != 0 && t.Row.In(t.PerUnit(s)) }

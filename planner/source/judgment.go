@@ -1,0 +1,113 @@
+package source
+
+import (
+	"slices"
+
+	"dpproxy/core"
+	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
+)
+
+// Package core judges the rows of a level: whether they are protected, how many rows a unit has, and which columns follow from which.
+// The term of a level is made of its final tree. Of a sub-select it has the rows that count for IN, and may have rows of reference tables
+// that the level around it looks up.
+
+// judge derives the type of the rows of a level.
+func (p *proof) judge(t *terms) error {
+	p.term = t.level(p.resolved, nil)
+	if p.match != nil && !p.unmatched {
+		p.term = &core.Filter{In: p.term, If: conditionsOn(p.resolved, []condition{{x: p.match}})}
+	}
+	var err error
+	p.typ, err = t.judge.Check(p.term)
+	if err != nil {
+		return p.errUnproved()
+	}
+	return nil
+}
+
+// errLoose refuses a level that has rows of a reference table which nothing looks up, if it is in no condition of another.
+func (p *proof) errLoose() error {
+	if r := p.follows.unlooked(p.relations); r != nil {
+		return errUnlooked(p.resolved, r)
+	}
+	if len(p.typ.Loose) > 0 {
+		return p.errUnproved()
+	}
+	return nil
+}
+
+// meets judges the rows of a sub-select that count for a row of the level.
+func (p *proof) meets(t *terms, j *semijoin) error {
+	on := conditionsAsTheyAre(j.inner.where)
+	if j.inner.match != nil && !j.inner.unmatched {
+		on = append(on, conditionOf(j.inner.match))
+	}
+	if !t.fits(&core.Join{Kind: core.Semi, L: p.term, R: j.inner.read, On: on}) {
+		return p.errUnproved()
+	}
+	return nil
+}
+
+// errUnproved refuses a level whose rows need not be of one unit each.
+func (p *proof) errUnproved() error {
+	return pgerr.New(pgerr.Ownership, "rows that are joined need not belong to the same %s", p.model.Unit()).At(relationsOf(p.root)[0].at)
+}
+
+// perUnit returns all that is identical in the rows of a unit that agree in columns and in rows of relations.
+func (p *proof) perUnit(columns []*scalar.Column, rows ...*relation) core.Set {
+	return p.typ.PerUnit(agreeing(columns, rows))
+}
+
+func agreeing(columns []*scalar.Column, rows []*relation) core.Set {
+	s := cols(columns)
+	for _, r := range rows {
+		s = s.Or(r.apart)
+	}
+	return s
+}
+
+// Unique reports whether a unit has at most one row, and is a person.
+func (p *proof) Unique() bool { return !p.Tagged() && p.typ.Unique(nil) }
+
+// Fixes reports whether a unit has at most one row with the same values of the keys.
+func (p *proof) Fixes(keys []scalar.Expr) bool { return p.typ.Unique(cols(identifiable(keys))) }
+
+// identifiable returns the columns among expressions whose equal values are identical.
+func identifiable(keys []scalar.Expr) []*scalar.Column {
+	var list []*scalar.Column
+	for _, e := range keys {
+		if c, ok := scalar.PlainColumn(e); ok && scalar.OneSpelling(e) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// OneUnit reports whether rows with the same values of the keys are of one unit, and that because of the keys.
+func (p *proof) OneUnit(keys []scalar.Expr) bool {
+	follows := func(s core.Set) bool { return p.typ.Closure(s).Has(p.typ.Unit) }
+	return p.typ.Unit != 0 && follows(cols(identifiable(keys))) && !follows(nil)
+}
+
+// PerUnit reports whether the expression has one value in all rows of a unit.
+func (p *proof) PerUnit(e scalar.Expr) bool {
+	columns := e.Columns()
+	return p.typ.Unit != 0 && !slices.ContainsFunc(columns, func(c *scalar.Column) bool { return c.Number == 0 }) &&
+		cols(columns).In(p.perUnit(nil))
+}
+
+// rowKeys returns columns that tell all rows of a unit apart: a key of each table.
+func rowKeys(p *proof) (columns []*scalar.Column, ok bool) {
+	for _, r := range p.relations {
+		if r.rows != nil {
+			continue
+		}
+		if keys := r.keys(); len(keys) > 0 {
+			for _, i := range keys[0] {
+				columns = append(columns, r.columns[i])
+			}
+		}
+	}
+	return columns, p.typ.Unique(cols(columns))
+}

@@ -1,0 +1,189 @@
+package source
+
+import (
+	"slices"
+
+	"dpproxy/core"
+	"dpproxy/planner/policy"
+	"dpproxy/planner/scalar"
+)
+
+// terms makes the terms of package core of the relations and levels of a block, which are judged there. A relation has its term as soon
+// as it is one of a level, a level when it is proved.
+type terms struct {
+	judge core.Judge
+	last  core.Col
+	// keyed are the columns of keys of tables.
+	keyed core.Set
+}
+
+func (t *terms) fresh() core.Col { t.last++; return t.last }
+
+// number gives columns their numbers. One of a derived table that stands for one below has the number of that, unless it is the beginning
+// of a text of a key, which others can share.
+func (t *terms) number(list ...*scalar.Column) {
+	for _, c := range list {
+		if c == nil || c.Number != 0 {
+			continue
+		}
+		if len(c.Of) == 1 {
+			below, plain := scalar.PlainColumn(c.Of[0])
+			if plain && (c.Reach == scalar.Whole || !t.keyed.Has(col(below))) {
+				c.Number = below.Number
+				continue
+			}
+		}
+		c.Number = int(t.fresh())
+	}
+}
+
+// col is a column as package core calls it.
+func col(c *scalar.Column) core.Col { return core.Col(c.Number) }
+
+func cols(list []*scalar.Column) (s core.Set) {
+	for _, c := range list {
+		s = s.Or(core.Of(col(c)))
+	}
+	return s
+}
+
+// relation makes the term of a relation.
+func (t *terms) relation(m *policy.Model, r *relation) {
+	t.number(r.columns...)
+	t.number(r.unit)
+	switch {
+	case r.rows == nil:
+		r.term = t.scan(m, r)
+	case len(r.rows.branches) > 1:
+		r.term = t.union(r)
+	default:
+		r.term = t.branch(r.rows.branches[0], r.columns)
+	}
+	typ, _ := t.judge.Check(r.term) // a level of one that is refused is refused
+	r.apart = typ.Row
+}
+
+// level makes the term of the rows of a level. Relations are cut to so many rows of a unit before they are joined.
+func (t *terms) level(r *resolved, cut map[*relation]int64) core.Rel {
+	where := conditionsOn(r, r.where)
+	rel := t.node(r.root, where, cut)
+	if len(where) == 0 {
+		return rel
+	}
+	return &core.Filter{In: rel, If: where}
+}
+
+// conditionsOn are conditions of a level. Of those on a level around it no more is said than which columns of its own have values.
+func conditionsOn(r *resolved, list []condition) (conds []core.Condition) {
+	for _, c := range list {
+		says := conditionOf(c.x)
+		if slices.ContainsFunc(c.x.Columns(), r.isOuter) {
+			own := cols(slices.DeleteFunc(slices.Clone(c.x.Columns()), r.isOuter))
+			says = core.Condition{Of: c.x, Cols: own, Says: core.Facts{Valued: says.Says.Valued.But(says.Cols.But(own))}}
+		}
+		conds = append(conds, says)
+	}
+	return conds
+}
+
+func conditionsAsTheyAre(list []condition) (conds []core.Condition) {
+	for _, c := range list {
+		conds = append(conds, conditionOf(c.x))
+	}
+	return conds
+}
+
+// conditionOf says of a condition what package scalar knows of it.
+func conditionOf(x scalar.Expr) core.Condition {
+	columns := x.Columns()
+	c := core.Condition{Of: x, Cols: cols(columns)}
+	for _, part := range scalar.Conjuncts(x) {
+		if a, b, ok := scalar.Equality(part); ok && a.Number != b.Number {
+			c.Says.Equal = append(c.Says.Equal, core.Pair{A: col(a), B: col(b), Identical: scalar.Identical(a, b)})
+		}
+		if fixed, ok := scalar.Fixed(part); ok {
+			c.Says.Fixed = c.Says.Fixed.Or(core.Of(col(fixed)))
+		}
+	}
+	for _, of := range columns {
+		if scalar.NeverNull([]scalar.Expr{x}, &scalar.Ref{Column: of}) {
+			c.Says.Valued = c.Says.Valued.Or(core.Of(col(of)))
+		}
+	}
+	return c
+}
+
+// node makes the term of an item of FROM, on each of whose rows conditions hold.
+func (t *terms) node(n node, where []core.Condition, cut map[*relation]int64) core.Rel {
+	j, ok := n.(*joined)
+	switch {
+	case !ok:
+		r := relationsOf(n)[0]
+		if most := cut[r]; most > 0 {
+			return &core.Cap{In: r.term, Rows: most}
+		}
+		return r.term
+	case j.outer:
+		return &core.Join{
+			Kind: core.Left, L: t.node(j.left, where, cut), R: t.node(j.right, nil, cut), On: conditionsAsTheyAre(j.on),
+		}
+	}
+	items, on := innerItems(j)
+	all := slices.Concat(where, conditionsAsTheyAre(on))
+	terms := make([]core.Rel, len(items))
+	for i, item := range items {
+		terms[i] = t.node(item, all, cut)
+	}
+	return t.joined(terms, all)
+}
+
+// innerItems are the items of inner joins, and their conditions.
+func innerItems(n node) (items []node, on []condition) {
+	j, ok := n.(*joined)
+	if !ok || j.outer {
+		return []node{n}, nil
+	}
+	left, onLeft := innerItems(j.left)
+	right, onRight := innerItems(j.right)
+	return append(left, right...), slices.Concat(onLeft, onRight, j.on)
+}
+
+// joined joins items in an order in which units are compared as soon as they meet, if there is one. A condition is one of the first join
+// that has its columns.
+func (t *terms) joined(items []core.Rel, conds []core.Condition) core.Rel {
+	rel, items := items[0], items[1:]
+	for len(items) > 0 {
+		next, at := t.meet(rel, items[0], conds), 0
+		for i := 1; i < len(items); i++ {
+			if _, err := t.judge.Check(next); err == nil {
+				break
+			}
+			if other := t.meet(rel, items[i], conds); t.fits(other) {
+				next, at = other, i
+			}
+		}
+		conds = slices.DeleteFunc(slices.Clone(conds), func(c core.Condition) bool {
+			return slices.ContainsFunc(next.On, func(on core.Condition) bool { return on.Of == c.Of })
+		})
+		rel, items = next, slices.Delete(items, at, at+1)
+	}
+	return rel
+}
+
+func (t *terms) fits(r core.Rel) bool {
+	_, err := t.judge.Check(r)
+	return err == nil
+}
+
+// meet joins two relations by the conditions that are about them.
+func (t *terms) meet(l, r core.Rel, conds []core.Condition) *core.Join {
+	left, _ := t.judge.Check(l)
+	right, _ := t.judge.Check(r)
+	j, both := &core.Join{L: l, R: r}, left.Cols.Or(right.Cols)
+	for _, c := range conds {
+		if c.Cols.In(both) {
+			j.On = append(j.On, c)
+		}
+	}
+	return j
+}
