@@ -111,9 +111,39 @@ func TestValuesOfFinishers(t *testing.T) {
 			t.Fatal(err)
 		}
 		a, b := f.finishers[0].kinds, f.finishers[1].kinds
-		if a.all() || b.all() {
+		if a.all() || b.all() || a.seed != b.seed {
 			t.Errorf("%d bytes: %v and %v", most, a.hashRange, b.hashRange)
 		}
 		break
+	}
+}
+
+// TestValuesMeet holds that values of two finishers of which one has a narrower range are counted once, those beyond it in the next reading.
+func TestValuesMeet(t *testing.T) {
+	const values = 1000
+	for narrower := range 2 {
+		of := [2]*different{newDifferent(), newDifferent()}
+		of[1].hashRange = of[0].hashRange
+		for i, d := range of {
+			for v := range values {
+				d.add(0, number(v), i)
+			}
+		}
+		of[narrower].halve()
+		of[narrower].halve()
+		d, none := of[0], &different{places: newTable(1)}
+		if !d.tally(of[1]) {
+			t.Fatal("there is no other range")
+		}
+		if n := d.counts[counted{0, 0}]; n == 0 || n > values/2 {
+			t.Errorf("%d values in a quarter of the range", n)
+		}
+		for v := range values {
+			d.add(0, number(v), 0)
+		}
+		none.hashRange = d.hashRange
+		if d.tally(none) || d.counts[counted{0, 0}] != values || len(d.counts) != 1 {
+			t.Errorf("%v", d.counts)
+		}
 	}
 }
