@@ -159,7 +159,7 @@ func (r *region) join(j *Join) (Item, read) {
 		r.joins.Scanned = r.joins.Scanned || of.protected && other.protected && j.shares()
 		r.linkOuter(even, j, of, below)
 	case j.Kind == Left:
-		r.touch = append(r.touch, below.notNull...)
+		r.touch = slices.Concat(r.touch, below.notNull, below.touch)
 		even.On = below.where(j.On)
 	case linked:
 		r.joins.Scanned = r.joins.Scanned || of.protected && other.protected && j.shares()
@@ -190,16 +190,20 @@ func public(j *Join) (conds []string) {
 	return conds
 }
 
-// linkInner joins by the links alone. Rows without a match have NULL in one of the columns.
+// linkInner joins by the links alone. Of a full join rows without a match have NULL in one of the columns; an inner one has none.
 func (r *region) linkInner(even, j *Join, unfiltered bool) {
 	links, rest := j.conditions()
 	even.On, r.residual = links, append(r.residual, rest...)
+	var ends []string
 	for _, l := range j.Links {
-		r.notNull = append(r.notNull, l.Left.Present, l.Right.Present)
+		ends = append(ends, l.Left.Present, l.Right.Present)
 	}
 	if !unfiltered || slices.ContainsFunc(j.Links, Link.null) {
 		even.Kind = full
+		r.notNull = append(r.notNull, ends...)
+		return
 	}
+	r.touch = append(r.touch, ends...)
 }
 
 // linkOuter joins by the links first. below are the conditions on its right side. Where the left
@@ -263,12 +267,12 @@ func without(conds, others []string) (rest []string) {
 }
 
 // where returns conditions on rows of the joins that are meant: after the joins, of which they
-// mention every table.
+// mention every table. There are none where all rows are meant.
 func (r *region) where(conds []string) []string {
 	if len(r.residual) > 0 {
 		conds = append(slices.Clip(r.residual), conds...)
 	}
-	if len(r.notNull) == 0 && len(r.touch) == 0 {
+	if len(r.notNull) == 0 && (len(r.touch) == 0 || len(conds) == 0) {
 		return conds
 	}
 	var absent []string
