@@ -118,7 +118,8 @@ func TestValuesOfFinishers(t *testing.T) {
 	}
 }
 
-// TestValuesMeet holds that values of two finishers of which one has a narrower range are counted once, those beyond it in the next reading.
+// TestValuesMeet holds that values of two finishers of which one has a narrower range are counted once, those beyond it in the next
+// reading.
 func TestValuesMeet(t *testing.T) {
 	const values = 1000
 	for narrower := range 2 {
