@@ -71,8 +71,8 @@ func TestStoppedIntervalsCover(t *testing.T) {
 }
 
 // TestOneLookDoesNotCover takes the interval of one look, 1.96 standard deviations,
-// at the stop of many. With fresh noise in each look the truth is outside of three
-// in ten, and the estimates are too large by the twelfth part. A chain, whose looks
+// at the stop of many. With fresh noise in each look the truth is outside of nearly
+// one in four, and the estimates are too large by the twelfth part. A chain, whose looks
 // are not independent, is much less wrong where its levels are fixed; an adversary
 // finds its errors all the same, as TestAnytimeHolds shows.
 func TestOneLookDoesNotCover(t *testing.T) {
@@ -101,7 +101,7 @@ func TestOneLookDoesNotCover(t *testing.T) {
 			break
 		}
 	}
-	if covered/runs > 0.8 || bias < 0.05 {
+	if covered/runs > 0.83 || bias < 0.05 {
 		t.Errorf("coverage %.3f, bias %.3f", covered/runs, bias)
 	}
 	t.Logf("coverage %.3f, bias %+.3f; of a chain %.3f", covered/runs, bias, coverage(t, src, f, goals(t, sigmas(z))["fine"], sigmas(z)))
