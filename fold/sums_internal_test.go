@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -291,6 +292,43 @@ func TestSumsAboutACentre(t *testing.T) {
 		a.bring([]amount{amountOf(c.rows), amountOf(c.sum)})
 		if got := a.own.at(0, 1); got != amountOf(c.want) {
 			t.Errorf("%+v: %v", c, got.big())
+		}
+	}
+}
+
+// TestSkippedGroups holds that nothing but their weights is given of groups that are skipped, and all of the others, also where
+// groups are counted in several readings.
+func TestSkippedGroups(t *testing.T) {
+	rows := rowsOf(5003, 2500, 40_000)
+	spec := adding()
+	for _, most := range []int{1 << 30, 1 << 20} {
+		f, sums, of := New(spec, secret, most), map[string]int{}, slices.Clone(rows)
+		for again := true; again; {
+			for _, row := range of {
+				if err := f.Take(row); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var err error
+			again, err = f.Totals(t.Context(), func(x Total) error {
+				switch {
+				case x.Weight != nil && (x.Keys[0][0]-'0')%2 > 0:
+					return ErrSkipped
+				case len(x.Sums) > 0:
+					sums[string(x.Keys[0])]++
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			slices.SortStableFunc(of, func(a, b [][]byte) int { return bytes.Compare(a[0], b[0]) })
+		}
+		for g := range 2500 {
+			key := strconv.Itoa(g)
+			if given := sums[key] > 0; given == ((key[0]-'0')%2 > 0) {
+				t.Errorf("%d bytes: group %s is given: %v", most, key, given)
+			}
 		}
 	}
 }

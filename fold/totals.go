@@ -1,8 +1,14 @@
 package fold
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
-// Totals is [Fold.Finish] of a Fold of Sums.
+// ErrSkipped is what give returns of the weight of a group of which it wants no sums.
+var ErrSkipped = errors.New("fold: nothing else of the group is wanted")
+
+// Totals is [Fold.Finish] of a Fold of Sums. The weights of groups come before their sums.
 func (f *Fold) Totals(ctx context.Context, give func(Total) error) (again bool, err error) {
 	defer guard(&err)
 	defer f.Drop()
@@ -13,10 +19,11 @@ func (f *Fold) Totals(ctx context.Context, give func(Total) error) (again bool, 
 	if err := f.giveUnits(give); err != nil {
 		return false, err
 	}
-	if err := f.giveWeights(keys, give); err != nil {
+	skipped, err := f.giveWeights(keys, give)
+	if err != nil {
 		return false, err
 	}
-	if err := f.giveCells(keys, give); err != nil {
+	if err := f.giveCells(skipped, keys, give); err != nil {
 		return false, err
 	}
 	return f.otherGroups(), nil
@@ -40,12 +47,13 @@ func (f *Fold) giveUnits(give func(Total) error) error {
 	return nil
 }
 
-// giveWeights gives those of groups.
-func (f *Fold) giveWeights(keys groupKeys, give func(Total) error) error {
+// giveWeights gives those of groups, and returns which groups are skipped.
+func (f *Fold) giveWeights(keys groupKeys, give func(Total) error) (skipped []bool, err error) {
 	groups := 0
 	for _, w := range f.finishers {
 		groups = max(groups, w.sums.weights.size)
 	}
+	skipped = make([]bool, groups)
 	for g := range groups {
 		var sum weight
 		for _, w := range f.finishers {
@@ -58,23 +66,28 @@ func (f *Fold) giveWeights(keys groupKeys, give func(Total) error) error {
 		}
 		of, err := keys(uint32(g))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := give(Total{Keys: of, Weight: &sum.of}); err != nil {
-			return err
+		err = give(Total{Keys: of, Weight: &sum.of})
+		if skipped[g] = errors.Is(err, ErrSkipped); err != nil && !skipped[g] {
+			return nil, err
 		}
 	}
-	return nil
+	return skipped, nil
 }
 
-// giveCells gives the sums of groups.
-func (f *Fold) giveCells(keys groupKeys, give func(Total) error) error {
+// giveCells gives the sums of groups that are not skipped.
+func (f *Fold) giveCells(skipped []bool, keys groupKeys, give func(Total) error) error {
 	var cells []*index
 	for _, w := range f.finishers {
 		cells = append(cells, w.sums.cells)
 	}
 	return eachOnce(cells, func(place uint64, numbers []int) error {
-		of, err := keys(uint32(place >> placeBits))
+		group := uint32(place >> placeBits)
+		if int(group) < len(skipped) && skipped[group] {
+			return nil
+		}
+		of, err := keys(group)
 		if err != nil {
 			return err
 		}

@@ -3,10 +3,12 @@ package reader
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"math/big"
 	"slices"
 
 	"dpproxy/contribution"
+	"dpproxy/fold"
 	"dpproxy/mechanisms"
 	"dpproxy/planner"
 )
@@ -59,7 +61,10 @@ func (c *Collector) parse(read int, row [][]byte) error {
 	if !c.set.Reads[read].ParseInto(&c.row, row) {
 		return errRead
 	}
-	return c.Take(read, c.row)
+	if err := c.Take(read, c.row); !errors.Is(err, fold.ErrSkipped) {
+		return err
+	}
+	return nil
 }
 
 // placeOf returns that of a row.
@@ -92,7 +97,8 @@ func (c *Collector) possible(r planner.Row) bool {
 	return true
 }
 
-// Take adds a row of a read. Its error says that no SQL of the grouping set can have produced it.
+// Take adds a row of a read. Its error says that no SQL of the grouping set can have produced it, or, [fold.ErrSkipped], that selection
+// does not keep the partition, of which no more is needed.
 func (c *Collector) Take(read int, r planner.Row) error {
 	if !c.possible(r) {
 		return errRead
@@ -238,8 +244,11 @@ func (c *Collector) private(read int, r planner.Row, known *Partition) (*Partiti
 	if known != nil {
 		return nil, errRead
 	}
-	if kept, err := c.selects(read, r); !kept || err != nil {
+	switch kept, err := c.selects(read, r); {
+	case err != nil:
 		return nil, err
+	case !kept:
+		return nil, fold.ErrSkipped
 	}
 	to := &Partition{keys: textsOf(r.Keys)}
 	c.of.partitions, c.byKey[string(c.key)] = append(c.of.partitions, to), to
