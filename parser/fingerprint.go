@@ -1,8 +1,10 @@
 package parser
 
-import "dpproxy/parser/lex"
+import (
+	pg "github.com/pganalyze/pg_query_go/v5"
 
-import pg "github.com/pganalyze/pg_query_go/v5"
+	"dpproxy/parser/lex"
+)
 
 // Fingerprint digests the statement without its constants, comments and spelling: two
 // statements that ask for the same, of other values, have the same one.

@@ -1,8 +1,10 @@
 package parser
 
-import "dpproxy/parser/pgtree"
+import (
+	pg "github.com/pganalyze/pg_query_go/v5"
 
-import pg "github.com/pganalyze/pg_query_go/v5"
+	"dpproxy/parser/pgtree"
+)
 
 // lacking reports whether a call is of an aggregate that a small group has no value of, or asks for
 // the error of one, or weighs one.
