@@ -66,7 +66,7 @@ func IsReport(f *pg.FuncCall) bool {
 	return ok
 }
 
-// reports are the functions of the schema dp that ask for the error of an aggregate, and whether
+// Reports are the functions of the schema dp that ask for the error of an aggregate, and whether
 // they take a confidence.
 var Reports = map[string]bool{
 	"stderr": false, "noise_scale": false, "error": true, "lower": true, "upper": true, "cut": false, "cut_upper": true,
