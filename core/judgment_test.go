@@ -73,6 +73,14 @@ func broken(typ core.Type, all, rest, own []Row, unit string) string {
 		if fault := falseOf(core.Facts{Equal: pairs}, r); fault != "" {
 			return "it does not follow that " + fault
 		}
+		for c := range r {
+			if !r[c].Null && r[c].Class != r[typ.Unit].Class && typ.Identifies(c) {
+				return fmt.Sprintf("%d does not identify the unit", c)
+			}
+			if r[c].Null && typ.Valued(c) {
+				return fmt.Sprintf("it does not follow that %d has a value", c)
+			}
+		}
 		for _, s := range all[:i] {
 			if identical(typ.Row, r, s) {
 				return "two rows are one"

@@ -27,6 +27,26 @@ func TestLooksAtNothing(t *testing.T) {
 	}
 }
 
+// A UNION ALL keeps a look-up that both sides have. The rows without a reference need not agree in anything.
+func TestLooksOfUnion(t *testing.T) {
+	side := func(ref core.Col, valued bool) core.Rel {
+		look := core.Look{Key: core.Key{Of: "places(id)", Cols: []core.Col{ref}}, Gives: map[string]core.Col{"name": ref + 1}}
+		s := &core.Scan{Cols: []core.Col{ref, ref + 1}, Row: ref + 2, Says: core.Facts{Looks: []core.Look{look}}}
+		if valued {
+			s.Says.Valued = core.Of(ref)
+		}
+		return s
+	}
+	for _, valued := range []bool{false, true} {
+		typ, err := core.Check(&core.Union{
+			L: side(1, valued), R: side(4, true), Out: []core.Col{7, 8}, Left: []core.Col{1, 2}, Also: []core.Col{4, 5}, Row: 9,
+		})
+		if err != nil || typ.Closure(core.Of(7)).Has(8) != valued {
+			t.Errorf("references that have a value, %v: %v, %v", valued, typ.Deps, err)
+		}
+	}
+}
+
 // Which spelling of a unit a group shows is that of any of its rows: a column of another one of them does not tell it.
 func TestSpellingOfAGroup(t *testing.T) {
 	const ref, unit, x, row, group = core.Col(1), core.Col(2), core.Col(3), core.Col(4), core.Col(5)

@@ -45,7 +45,6 @@ func (sc scope) derivedRows(f *ast.Derived, nullable bool) (node, frame, error) 
 	if err = unite(r, f.Query, outputs); err != nil {
 		return nil, frame{}, err
 	}
-	identify(r)
 	notNull := valued(r.columns, nullable)
 	sc.addRelation(r)
 	it := &item{alias: f.Alias}

@@ -11,9 +11,9 @@
 //
 //   - resolved: names have meanings, and columns say whether they can be NULL (resolve.go, from.go,
 //     derived.go, union.go, subselect.go; the tree is in tree.go).
-//   - proved: equality classes, the relation whose unit is that of the row, the paths that the
-//     statement joins itself, sub-selects as part of the rows around them (classes.go, ownership.go, semijoin.go). The rows are a
-//     term of package core, which judges them (terms.go, terms_table.go, terms_query.go, judgment.go).
+//   - proved: the rows are a term of package core, which judges them (terms.go, terms_table.go, terms_query.go, judgment.go).
+//     From its equalities follow the relation whose unit is that of the row, and the paths that the
+//     statement joins itself (equalities.go, ownership.go). Sub-selects are part of the rows around them (semijoin.go).
 //   - bounded: the relations that are cut before they are joined (cut.go).
 //   - written: SQL (write.go, linking.go), once the expressions over the rows are resolved as well:
 //     the cut and the bytes of a row cover every column that is mentioned. Sub-selects of conditions become sides of the
@@ -27,9 +27,9 @@
 //   - A row of a protected table has one unit: the model proves the path from it (package policy),
 //     and the SQL joins along it ([relation]; from.go). The statement may join the first step of a
 //     path itself: the unit is then that of the relation joined there ([paths]).
-//   - Rows of two protected relations are joined only on their units: by equalities that hold on
-//     every row (classes.go, ownership.go). A unit that is equal is the same unit, by the equality
-//     that joins and GROUP BY use as well.
+//   - Rows of two protected relations are joined only on their units: package core proves that these are equal where the rows
+//     meet. A unit that is equal is the same unit, by the equality that joins and GROUP BY use as well. The walk in ownership.go
+//     finds the relation whose unit is written, and, of rows that are refused, the join that is to blame.
 //   - Where rows are joined along a reference and the statement does not compare their units, that is added
 //     (references_to_people.go, united.go): the statement is then one that compares them.
 //   - A row of a reference table is of the row that looks it up by its whole key, whose columns refer to it: the relation follows that

@@ -13,17 +13,31 @@ import (
 // that the level around it looks up.
 
 // judge derives the type of the rows of a level.
-func (p *proof) judge(t *terms) error {
-	p.term = t.level(p.resolved, nil)
+func (p *proof) judge(t *terms) (refused error) {
+	p.outer = map[*joined]*core.Join{}
+	p.term = (&levelTerm{terms: t, outer: p.outer}).of(p.resolved)
+	p.alone, _ = t.judge.Check(p.term)
 	if p.match != nil && !p.unmatched {
 		p.term = &core.Filter{In: p.term, If: conditionsOn(p.resolved, []condition{{x: p.match}})}
 	}
-	var err error
-	p.typ, err = t.judge.Check(p.term)
-	if err != nil {
-		return p.errUnproved()
+	p.typ, refused = t.judge.Check(p.term)
+	return refused
+}
+
+// matched are the facts of rows of both sides of an outer join that have a match.
+func (t *terms) matched(j *core.Join) facts {
+	left, _ := t.judge.Check(j.L)
+	right, _ := t.judge.Check(j.R)
+	return facts{left.Meet(right, j.On)}
+}
+
+// counting are the conditions on which a row of a sub-select counts for one of the level around.
+func (r *resolved) counting() []core.Condition {
+	on := conditionsAsTheyAre(r.where)
+	if r.match != nil && !r.unmatched {
+		on = append(on, conditionOf(r.match))
 	}
-	return nil
+	return on
 }
 
 // errLoose refuses a level that has rows of a reference table which nothing looks up, if it is in no condition of another.
@@ -39,11 +53,7 @@ func (p *proof) errLoose() error {
 
 // meets judges the rows of a sub-select that count for a row of the level.
 func (p *proof) meets(t *terms, j *semijoin) error {
-	on := conditionsAsTheyAre(j.inner.where)
-	if j.inner.match != nil && !j.inner.unmatched {
-		on = append(on, conditionOf(j.inner.match))
-	}
-	if !t.fits(&core.Join{Kind: core.Semi, L: p.term, R: j.inner.read, On: on}) {
+	if !t.fits(&core.Join{Kind: core.Semi, L: p.term, R: j.inner.read, On: j.inner.counting()}) {
 		return p.errUnproved()
 	}
 	return nil

@@ -39,7 +39,7 @@ func (p *sourceWriter) annotate(to *sqltext.Join, j *joined, links, conds []cond
 func (p *sourceWriter) unitLinks(j *joined) (links []sqltext.Link, err error) {
 	for _, l := range region(j.left) {
 		for _, r := range region(j.right) {
-			if !l.protected() || !r.protected() || !hasUnit(l) || !hasUnit(r) || !p.level.classes.same(l.unit, r.unit) {
+			if !l.protected() || !r.protected() || !hasUnit(l) || !hasUnit(r) || !(facts{p.level.typ}).same(l.unit, r.unit) {
 				continue
 			}
 			c, err := (&reference{from: l, to: r}).condition()

@@ -8,23 +8,18 @@ import (
 	"strings"
 
 	"dpproxy/pgerr"
-	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
 // prove finds the unit of the rows of a level, or refuses them.
 func prove(t *terms, r *resolved) (*proof, error) {
 	p := &proof{resolved: r, follows: paths{}}
-	where := r.where
-	if r.match != nil && !r.unmatched {
-		where = append(slices.Clone(where), condition{x: r.match})
-	}
-	p.equal = p.withMatches(slices.Concat(p.follows.holds(r.root), equalities(where), valuedIdentifiers(r)), r.root)
-	if err := p.findOwner(); err != nil {
+	refused := p.judge(t)
+	if err := p.findOwner(t); err != nil {
 		return nil, err
 	}
-	if err := p.judge(t); err != nil {
-		return nil, err
+	if refused != nil {
+		return nil, p.errUnproved()
 	}
 	for _, j := range r.subselects {
 		checked, err := p.ofSameUnit(t, j)
@@ -36,13 +31,12 @@ func prove(t *terms, r *resolved) (*proof, error) {
 	return p, nil
 }
 
-// findOwner finds the relation whose unit is that of every row.
-func (p *proof) findOwner() (err error) {
-	rs := region(p.root)
-	p.classes = newClasses(p.equal, rs, p.follows)
-	p.follows.add(rs, rs, p.classes)
-	p.follows.lookUp(rs, p.follows.joinable(p.root, p.classes), p.resolved, p.classes)
-	p.owner, err = p.ownerBelow(p.root, p.classes)
+// findOwner finds the relation whose unit is that of every row. Of rows that package core refuses it tells which join is to blame.
+func (p *proof) findOwner(t *terms) (err error) {
+	rs, c := region(p.root), facts{p.typ}
+	p.follows.add(rs, rs, c)
+	p.follows.lookUp(rs, p.follows.joinable(p.root, c), p.resolved, c)
+	p.owner, err = p.ownerBelow(t, p.root, c)
 	return err
 }
 
@@ -55,11 +49,13 @@ func (p *proof) Tagged() bool { return p.Protected() && p.follows.end(p.owner).t
 // Identifies reports whether an expression is a column that identifies the unit of each row on which it is not NULL.
 func (p *proof) Identifies(x scalar.Expr) bool {
 	c, ok := scalar.PlainColumn(x)
-	if !ok || !p.Protected() {
-		return false
-	}
-	whose := c.Base().Whose
-	return p.classes.same(c, p.unit()) || whose != nil && p.classes.same(whose, p.unit())
+	return ok && c.Number != 0 && p.typ.Identifies(col(c))
+}
+
+// IsUnit reports whether the expression is a column that identifies the unit.
+func (p *proof) IsUnit(x scalar.Expr) bool {
+	c, ok := scalar.PlainColumn(x)
+	return ok && c.Number != 0 && p.typ.Unit != 0 && p.typ.Equal(col(c), p.typ.Unit)
 }
 
 // unit returns the column of the unit of every row, as the proofs know it.
@@ -80,6 +76,18 @@ func (f paths) end(r *relation) *relation {
 // unit returns the column that identifies the unit of the relation's rows.
 func (f paths) unit(r *relation) *scalar.Column { return f.end(r).unit }
 
+// sameUnit reports whether rows of two relations are of one unit. Of one that follows another either unit is its own.
+func (f paths) sameUnit(c facts, l, r *relation) bool {
+	for ; l != nil; l = f[l] {
+		for of := r; of != nil; of = f[of] {
+			if c.same(l.unit, of.unit) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // hops are the tables of the path that the statement does not have itself.
 func (f paths) hops(r *relation) []*relation {
 	if f[r] != nil {
@@ -98,7 +106,7 @@ func (f paths) with(g paths) paths {
 
 // add leaves the path of a table out where the statement itself joins its first step:
 // then the unit of the row is that of the relation that it is joined with.
-func (f paths) add(rs, among []*relation, c *classes) {
+func (f paths) add(rs, among []*relation, c facts) {
 	for _, r := range rs {
 		if len(r.hops) == 0 || r.alone {
 			continue
@@ -113,21 +121,11 @@ func (f paths) add(rs, among []*relation, c *classes) {
 	}
 }
 
-// follows reports whether a row is joined with the row that the step leads to: all columns of the key are equal.
-func (c *classes) follows(r, to *relation, st policy.Step) bool {
-	for i := range st.From {
-		if !c.same(r.column(st.From[i]), to.column(st.Key[i])) {
-			return false
-		}
-	}
-	return true
-}
-
 // ownerBelow returns the relation that supplies the unit of the node's rows, nil if they are
 // public. All protected relations below must be joined on the unit: by equalities
 // that hold on every row, or, on the nullable side of an outer join, on every row that
 // has a match.
-func (p *proof) ownerBelow(n node, c *classes) (*relation, error) {
+func (p *proof) ownerBelow(t *terms, n node, c facts) (*relation, error) {
 	j, ok := n.(*joined)
 	if !ok {
 		if r := relationsOf(n)[0]; r.protected() {
@@ -135,18 +133,17 @@ func (p *proof) ownerBelow(n node, c *classes) (*relation, error) {
 		}
 		return nil, nil //nolint:nilnil // a public relation has no owner
 	}
-	left, err := p.ownerBelow(j.left, c)
+	left, err := p.ownerBelow(t, j.left, c)
 	if err != nil {
 		return nil, err
 	}
 	if j.outer {
 		both := slices.Concat(region(j.left), region(j.right))
-		on := slices.Concat(p.follows.holds(j.left), p.follows.holds(j.right), equalities(j.on))
-		c = newClasses(p.withMatches(on, j.left, j.right), both, p.follows)
+		c = t.matched(p.outer[j])
 		p.follows.add(region(j.right), both, c)
 		p.follows.lookUp(region(j.right), relationsOf(j), p.resolved, c)
 	}
-	right, err := p.ownerBelow(j.right, c)
+	right, err := p.ownerBelow(t, j.right, c)
 	switch {
 	case err != nil:
 		return nil, err
@@ -155,7 +152,7 @@ func (p *proof) ownerBelow(n node, c *classes) (*relation, error) {
 			"an outer join that shows public keys is on the nullable side of another outer join")
 	case left == nil:
 		return right, nil
-	case right == nil || c.same(p.follows.unit(left), p.follows.unit(right)):
+	case right == nil || p.follows.sameUnit(c, left, right):
 	case p.follows.unlooked([]*relation{left, right}) != nil:
 		return nil, errUnlooked(p.resolved, p.follows.unlooked([]*relation{left, right}))
 	default:
@@ -174,7 +171,7 @@ func declaresKeys(n node) bool {
 
 // errDifferentUnits refuses two protected relations that are not joined on the unit. If relations of the two sides are compared by a part
 // of a key between them, the rest of that key is what lacks.
-func (p *proof) errDifferentUnits(j *joined, c *classes, l, r *relation) error {
+func (p *proof) errDifferentUnits(j *joined, c facts, l, r *relation) error {
 	unit := p.model.Unit()
 	e := pgerr.New(pgerr.Ownership, "rows of %q and %q are joined that need not belong to the same %s", l.name, r.name, unit).At(r.at)
 	ln, rn := unitName(l), unitName(r)
@@ -192,7 +189,7 @@ func (p *proof) errDifferentUnits(j *joined, c *classes, l, r *relation) error {
 
 // pathBetween writes a declared step between tables of the sides of a join: if there is one, of two that are compared by a part of its
 // key already. It is "" if there is none that a statement can name.
-func pathBetween(j *joined, c *classes) (path string, begun bool) {
+func pathBetween(j *joined, c facts) (path string, begun bool) {
 	for _, l := range relationsOf(j.left) {
 		for _, r := range relationsOf(j.right) {
 			from, to := stepBetween(l, r)
@@ -224,9 +221,9 @@ func unitName(r *relation) string {
 		}
 		return r.name + "." + r.table.Unit.Column
 	}
-	for _, p := range unitColumns(r) {
-		if p.b == r.unit && r.name != "" {
-			return r.name + "." + p.a.Name
+	for i, c := range r.columns {
+		if r.name != "" && !slices.ContainsFunc(r.rows.branches, func(b *branch) bool { return !b.source.IsUnit(b.targets[i]) }) {
+			return r.name + "." + c.Name
 		}
 	}
 	return ""

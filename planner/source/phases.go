@@ -55,12 +55,13 @@ type resolved struct {
 type proof struct {
 	*resolved
 	follows paths
-	equal   []pair // of plain columns, on every row
-	classes *classes
 	owner   *relation
 	// term are the rows as package core knows them, and typ is what it derives of them.
 	term core.Rel
 	typ  core.Type
+	// alone are the rows whatever IN compares them with, and outer the terms of outer joins.
+	alone core.Type
+	outer map[*joined]*core.Join
 	// semijoins are the sub-selects, each as part of this level.
 	semijoins []*semijoin
 }

@@ -31,7 +31,7 @@ func unitOfReference() *scalar.Column { return &scalar.Column{SQL: "NULL"} }
 
 // lookUp has reference tables among relations follow those that look them up: if possible relations that have a unit. In a sub-select
 // they may follow others whose unit is that of the row around it.
-func (f paths) lookUp(rs, among []*relation, at *resolved, c *classes) {
+func (f paths) lookUp(rs, among []*relation, at *resolved, c facts) {
 	for _, owned := range []bool{true, false} {
 		for again := true; again; {
 			again = false
@@ -52,7 +52,7 @@ func (f paths) lookUp(rs, among []*relation, at *resolved, c *classes) {
 }
 
 // looksUp reports whether rows of one relation look up those of a reference table, as equalities say.
-func looksUp(c *classes, at *resolved, by, r *relation) bool {
+func looksUp(c facts, at *resolved, by, r *relation) bool {
 	if !by.protected() || by == r {
 		return false
 	}
@@ -68,11 +68,11 @@ func lookups(m *policy.Model, t tableBelow) []policy.Step { return m.Whole(t.rel
 
 // joinable are the relations that may look up those of a node which have a row in each of its rows: these, and others of the node that
 // have the unit of one of them.
-func (f paths) joinable(n node, c *classes) []*relation {
+func (f paths) joinable(n node, c facts) []*relation {
 	rs := region(n)
 	return slices.DeleteFunc(relationsOf(n), func(r *relation) bool {
 		return !slices.Contains(rs, r) && !slices.ContainsFunc(rs, func(of *relation) bool {
-			return of.protected() && r.protected() && !ofReference(f.end(of)) && c.same(f.unit(of), f.unit(r))
+			return of.protected() && r.protected() && !ofReference(f.end(of)) && f.sameUnit(c, of, r)
 		})
 	})
 }

@@ -50,11 +50,11 @@ func (r *reference) condition() (condition, error) {
 
 // referring returns a reference by which rows of one relation are joined with those of another, or with others that refer to the same
 // rows, as the equalities say; nil if there is none. Units of which one can be of no person are not compared.
-func referring(c *classes, at *resolved, a, b *relation) *reference {
+func referring(c facts, at *resolved, a, b *relation) *reference {
 	if !a.protected() || !b.protected() || a.tagged != b.tagged {
 		return nil
 	}
-	ways := []func(*classes, *policy.Model, tableBelow, tableBelow) *United{refersAlong}
+	ways := []func(facts, *policy.Model, tableBelow, tableBelow) *United{refersAlong}
 	if hasUnit(a) && hasUnit(b) {
 		ways = append(ways, shareAlong)
 	}
@@ -73,7 +73,7 @@ func referring(c *classes, at *resolved, a, b *relation) *reference {
 }
 
 // refersAlong returns the reference of the first table to the second whose columns are all equal to those of the key.
-func refersAlong(c *classes, m *policy.Model, f, t tableBelow) *United {
+func refersAlong(c facts, m *policy.Model, f, t tableBelow) *United {
 	for _, ref := range m.Whole(f.relation.table).References {
 		if m.Whole(t.relation.table) == ref.To && allEqual(c, ref.From, ref.Key, f.relation.column, t.relation.column) {
 			return &United{From: f.name(m), To: t.name(m), Columns: f.columns(ref.From), Said: ref.Said}
@@ -88,7 +88,7 @@ func hasUnit(r *relation) bool { return slices.Contains(r.columns, r.unit) }
 // shareAlong returns a reference of the first table to a row of a third one to which the second refers as well, by columns that are all
 // equal: both rows are taken for ones of that row's unit. Any number of rows can refer to one, of anybody: that one has many matches of
 // other units would show in the time, so that the units have to be among the columns by which rows are joined.
-func shareAlong(c *classes, m *policy.Model, f, t tableBelow) *United {
+func shareAlong(c facts, m *policy.Model, f, t tableBelow) *United {
 	for _, ref := range m.Whole(f.relation.table).References {
 		for _, other := range leads(m.Whole(t.relation.table)) {
 			same := ref.To == other.To && slices.Equal(ref.Key, other.Key)
@@ -113,7 +113,7 @@ func leads(t *policy.Table) []policy.Reference {
 }
 
 // allEqual reports whether each column that refers is equal to the one that it refers to. A column can refer to several.
-func allEqual(c *classes, from, key []string, column, target func(string) *scalar.Column) bool {
+func allEqual(c facts, from, key []string, column, target func(string) *scalar.Column) bool {
 	for i := range from {
 		f, k := column(from[i]), target(key[i])
 		if f == nil || k == nil || !c.same(f, k) {
@@ -158,7 +158,7 @@ func protectedTables(r *relation, view string) (list []tableBelow) {
 
 // errApart returns the error of a join of relations whose units are not compared, as far as equalities say. The reference may be between
 // others that inner joins put beside them.
-func errApart(p *proof, j *joined, c *classes, left, right *relation) error {
+func errApart(p *proof, j *joined, c facts, left, right *relation) error {
 	for _, at := range append([]*joined{j}, innerJoins(p.root)...) {
 		if by := between(p, at, c); by != nil {
 			return &apart{p.errDifferentUnits(j, c, left, right), at, by}
@@ -168,7 +168,7 @@ func errApart(p *proof, j *joined, c *classes, left, right *relation) error {
 }
 
 // between returns a reference between the sides of a join whose units are not compared; nil if there is none.
-func between(p *proof, j *joined, c *classes) *reference {
+func between(p *proof, j *joined, c facts) *reference {
 	for _, l := range relationsOf(j.left) {
 		for _, r := range relationsOf(j.right) {
 			if ref := referring(c, p.resolved, l, r); ref != nil && !c.same(l.unit, r.unit) {

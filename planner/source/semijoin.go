@@ -1,8 +1,6 @@
 package source
 
 import (
-	"slices"
-
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
 )
@@ -34,9 +32,8 @@ func (p *proof) ofSameUnit(t *terms, j *semijoin) (*semijoin, error) {
 	// The equalities of both levels hold where a row of the sub-select counts. Together they must
 	// say that the units are equal.
 	follows := inner.follows.with(p.follows)
-	both := slices.Concat(region(inner.root), region(p.root))
-	c := newClasses(p.withMatches(slices.Concat(inner.equal, p.equal), p.root), both, follows)
-	follows.lookUp(inner.relations, p.follows.joinable(p.root, p.classes), p.resolved, c)
+	c := facts{p.typ.Meet(inner.typ, inner.counting())}
+	follows.lookUp(inner.relations, p.follows.joinable(p.root, facts{p.typ}), p.resolved, c)
 	switch r := follows.unlooked(inner.relations); {
 	case r == nil || r == follows.end(p.owner):
 	case inner.unmatched && inner.view == "":
@@ -44,7 +41,7 @@ func (p *proof) ofSameUnit(t *terms, j *semijoin) (*semijoin, error) {
 	default:
 		return nil, errUnlooked(inner.resolved, r)
 	}
-	if !c.same(follows.unit(inner.owner), p.unit()) {
+	if !follows.sameUnit(c, inner.owner, p.owner) {
 		hint := "Compare the columns that identify the " + unit + " on both sides."
 		if inner.unmatched && (p.Tagged() || inner.Tagged()) { // one NULL among the rows of anybody decides
 			hint = "Use EXISTS with an equality of the columns that identify the " + unit + ": IN can be NULL here."
@@ -95,11 +92,5 @@ func (p *proof) comparesUnits(j *semijoin) bool {
 	if inner.isOuter(b) {
 		a, b = b, a
 	}
-	return p.classes.same(a, p.unit()) && inner.selectsUnit(b)
-}
-
-// selectsUnit reports whether the column is the unit by the conditions of the level, IN aside.
-func (p *proof) selectsUnit(c *scalar.Column) bool {
-	said := slices.Concat(p.follows.holds(p.root), equalities(p.where), valuedIdentifiers(p.resolved))
-	return p.Protected() && newClasses(said, region(p.root), p.follows).same(c, p.unit())
+	return p.IsUnit(&scalar.Ref{Column: a}) && inner.alone.Equal(col(b), inner.alone.Unit)
 }

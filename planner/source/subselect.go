@@ -225,21 +225,12 @@ func (sc scope) neverNull() bool {
 	})
 }
 
-// hasValue reports whether a column is not NULL on every row, as far as the level is resolved: by
-// its frame, or as it equals another, or is the unit.
+// hasValue reports whether a column is not NULL on any row, as far as the level is resolved.
 func (sc scope) hasValue(c *scalar.Column) bool {
-	if sc.frame.notNull[c] {
-		return true
+	if sc.frame.notNull[c] || sc.resolved.root == nil {
+		return sc.frame.notNull[c]
 	}
-	if sc.resolved.root == nil {
-		return false
-	}
-	var follows paths
-	if sc.proved != nil {
-		follows = sc.proved.follows
-	}
-	same := func(x *scalar.Column) bool { return x != nil && x.Base() == c.Base() }
-	pairs := slices.Concat(follows.holds(sc.resolved.root), equalities(sc.resolved.where))
-	return slices.ContainsFunc(pairs, func(p pair) bool { return same(p.a) || same(p.b) }) ||
-		slices.ContainsFunc(region(sc.resolved.root), func(r *relation) bool { return same(r.unit) })
+	p := &proof{resolved: sc.resolved}
+	_ = p.judge(&sc.shared.terms)
+	return p.alone.Valued(col(c))
 }

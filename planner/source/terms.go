@@ -13,14 +13,14 @@ import (
 type terms struct {
 	judge core.Judge
 	last  core.Col
-	// keyed are the columns of keys of tables.
-	keyed core.Set
+	// keyed are the columns of keys of tables, and refer are texts of any length that refer to keys.
+	keyed, refer core.Set
 }
 
 func (t *terms) fresh() core.Col { t.last++; return t.last }
 
 // number gives columns their numbers. One of a derived table that stands for one below has the number of that, unless it is the beginning
-// of a text of a key, which others can share.
+// of a text of a key, which others can share, or may be one of a text that refers to a key.
 func (t *terms) number(list ...*scalar.Column) {
 	for _, c := range list {
 		if c == nil || c.Number != 0 {
@@ -28,7 +28,7 @@ func (t *terms) number(list ...*scalar.Column) {
 		}
 		if len(c.Of) == 1 {
 			below, plain := scalar.PlainColumn(c.Of[0])
-			if plain && (c.Reach == scalar.Whole || !t.keyed.Has(col(below))) {
+			if plain && !t.refer.Has(col(below)) && (c.Reach == scalar.Whole || !t.keyed.Has(col(below))) {
 				c.Number = below.Number
 				continue
 			}
@@ -63,10 +63,19 @@ func (t *terms) relation(m *policy.Model, r *relation) {
 	r.apart = typ.Row
 }
 
-// level makes the term of the rows of a level. Relations are cut to so many rows of a unit before they are joined.
-func (t *terms) level(r *resolved, cut map[*relation]int64) core.Rel {
+// A levelTerm makes the term of a level.
+type levelTerm struct {
+	*terms
+	// cut are relations that are cut to so many rows of a unit before they are joined.
+	cut map[*relation]int64
+	// outer are the terms of outer joins.
+	outer map[*joined]*core.Join
+}
+
+// of makes the term of the rows of a level.
+func (t *levelTerm) of(r *resolved) core.Rel {
 	where := conditionsOn(r, r.where)
-	rel := t.node(r.root, where, cut)
+	rel := t.node(r.root, where)
 	if len(where) == 0 {
 		return rel
 	}
@@ -114,25 +123,25 @@ func conditionOf(x scalar.Expr) core.Condition {
 }
 
 // node makes the term of an item of FROM, on each of whose rows conditions hold.
-func (t *terms) node(n node, where []core.Condition, cut map[*relation]int64) core.Rel {
+func (t *levelTerm) node(n node, where []core.Condition) core.Rel {
 	j, ok := n.(*joined)
 	switch {
 	case !ok:
 		r := relationsOf(n)[0]
-		if most := cut[r]; most > 0 {
+		if most := t.cut[r]; most > 0 {
 			return &core.Cap{In: r.term, Rows: most}
 		}
 		return r.term
 	case j.outer:
-		return &core.Join{
-			Kind: core.Left, L: t.node(j.left, where, cut), R: t.node(j.right, nil, cut), On: conditionsAsTheyAre(j.on),
-		}
+		left, right := t.node(j.left, where), t.node(j.right, nil)
+		t.outer[j] = &core.Join{Kind: core.Left, L: left, R: right, On: conditionsAsTheyAre(j.on)}
+		return t.outer[j]
 	}
 	items, on := innerItems(j)
 	all := slices.Concat(where, conditionsAsTheyAre(on))
 	terms := make([]core.Rel, len(items))
 	for i, item := range items {
-		terms[i] = t.node(item, all, cut)
+		terms[i] = t.node(item, all)
 	}
 	return t.joined(terms, all)
 }

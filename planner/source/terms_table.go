@@ -27,12 +27,12 @@ func (t *terms) scan(m *policy.Model, r *relation) core.Rel {
 	case ofReference(r):
 		s.Reference = true
 	case r.protected():
-		unitOf(r, s)
+		t.unitOf(r, s)
 		gives[theUnit] = s.Unit
 	}
 	if r.protected() {
 		for _, st := range m.Whole(r.table).Lookups {
-			s.Says.Refers = append(s.Says.Refers, keyAt(st, func(i int) core.Col { return col(r.column(st.From[i])) }))
+			s.Says.Refers = append(s.Says.Refers, keyAt(st, func(i int) core.Col { return t.refers(r.column(st.From[i])) }))
 		}
 	}
 	for _, key := range r.keys() {
@@ -75,7 +75,7 @@ func keyAt(st policy.Step, from func(i int) core.Col) (k core.Key) {
 
 // unitOf adds the unit of a table: its own, or the one at the end of its path. Columns of the table can be those of tables of the path,
 // and the unit: they are found step by step.
-func unitOf(r *relation, s *core.Scan) {
+func (t *terms) unitOf(r *relation, s *core.Scan) {
 	s.Unit = col(r.unit)
 	if !scalar.OneSpelling(&scalar.Ref{Column: r.unit}) {
 		s.Spelled = s.Spelled.Or(core.Of(s.Unit))
@@ -100,7 +100,7 @@ func unitOf(r *relation, s *core.Scan) {
 		}
 		key := keyAt(st, func(i int) core.Col {
 			if c := reached[st.Key[i]]; c != nil {
-				return col(c)
+				return t.refers(c)
 			}
 			return 0
 		})
@@ -113,7 +113,16 @@ func unitOf(r *relation, s *core.Scan) {
 	if c := own(r.table.Unit.Column); len(r.hops) > 0 && c != nil {
 		s.Says.Equal = append(s.Says.Equal, core.Pair{A: col(c), B: s.Unit, Identical: scalar.Identical(c, r.unit)})
 		identifier(c, s)
+		t.refer = t.refer.But(core.Of(col(c))) // it is known to be the unit, whatever it refers to
 	}
+}
+
+// refers notes that a column refers to a key.
+func (t *terms) refers(c *scalar.Column) core.Col {
+	if scalar.Long(c.Type) {
+		t.refer = t.refer.Or(core.Of(col(c)))
+	}
+	return col(c)
 }
 
 // identifier adds that the unit tells the identifier of the person, in a column of its type, or that there is none: also in a UNION ALL,

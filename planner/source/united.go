@@ -77,7 +77,9 @@ func uniteWith(sc, around scope) error {
 		return nil
 	}
 	outer := region(around.resolved.root)
-	c := newClasses(slices.Concat(p.equal, equalitiesSoFar(around.resolved)), slices.Concat(region(p.root), outer), p.follows)
+	beside := &proof{resolved: around.resolved} // as far as it is resolved
+	_ = beside.judge(&sc.shared.terms)
+	c := facts{beside.typ.Meet(p.typ, p.counting())}
 	if slices.ContainsFunc(outer, func(r *relation) bool { return r.protected() && c.same(p.unit(), r.unit) }) {
 		return nil
 	}
@@ -99,9 +101,4 @@ func uniteWith(sc, around scope) error {
 		}
 	}
 	return nil
-}
-
-// equalitiesSoFar are those of the level as far as it is resolved.
-func equalitiesSoFar(r *resolved) []pair {
-	return slices.Concat(paths{}.holds(r.root), equalities(r.where))
 }

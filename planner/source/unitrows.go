@@ -23,7 +23,7 @@ func (b *bounded) RowsPerUnit(limits policy.Limits) (n int64, known bool) {
 func (b *bounded) judgeRows(t *terms) {
 	b.read = b.term
 	if len(b.rowsPerUnit) > 0 {
-		b.read = t.level(b.resolved, b.rowsPerUnit)
+		b.read = (&levelTerm{t, b.rowsPerUnit, map[*joined]*core.Join{}}).of(b.resolved)
 	}
 	typ, _ := t.judge.Check(b.read) // it differs in this bound alone
 	b.most = typ.Rows
