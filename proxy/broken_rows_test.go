@@ -21,12 +21,14 @@ import (
 	"dpproxy/proxy"
 )
 
-// A spoiler changes a row that the protected database sends.
+// A spoiler changes a row that the protected database sends, or another message.
 type spoiler struct {
 	mu    sync.Mutex
-	left  int                     // rows before the one that is changed; −1: none is
+	kind  byte                    // the type of messages that count
+	left  int                     // of these before the one that is changed; −1: none is
 	spoil func(row []byte) []byte // the message
 	then  func(*spoiled) error    // what the connection does behind it
+	pace  chan struct{}           // a row comes when something is sent here, unless it is nil
 }
 
 func (s *spoiler) put(cfg *pgxpool.Config) {
@@ -40,20 +42,53 @@ func (s *spoiler) put(cfg *pgxpool.Config) {
 func (s *spoiler) at(rows int, spoil func([]byte) []byte, then func(*spoiled) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.left, s.spoil, s.then = rows, spoil, then
+	s.kind, s.left, s.spoil, s.then = 'D', rows, spoil, then
+}
+
+// behindFirst is at, of rows behind the first exchange with reads.
+func (s *spoiler) behindFirst(rows int, spoil func([]byte) []byte, then func(*spoiled) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kind, s.left, s.then = 'Z', 0, nil
+	s.spoil = func(ready []byte) []byte {
+		s.kind, s.left, s.spoil, s.then = 'D', rows, spoil, then
+		return ready
+	}
+}
+
+// paced has rows come one by one.
+func (s *spoiler) paced(by chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pace = by
 }
 
 // pass returns what comes of a message, and what the connection does then.
 func (s *spoiler) pass(m []byte) ([]byte, func(*spoiled) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if m[0] != 'D' || s.left < 0 {
+	if m[0] != s.kind || s.left < 0 {
 		return m, nil
 	}
 	if s.left--; s.left >= 0 {
 		return m, nil
 	}
-	return s.spoil(m), s.then
+	then := s.then
+	return s.spoil(m), then
+}
+
+// wait waits for the turn of a message.
+func (s *spoiler) wait(c *spoiled, m []byte) {
+	s.mu.Lock()
+	pace := s.pace
+	s.mu.Unlock()
+	if pace == nil || m[0] != 'D' {
+		return
+	}
+	select {
+	case <-pace:
+	case <-c.ended:
+	}
 }
 
 // spoiled is a connection to the protected database.
@@ -81,6 +116,7 @@ func (c *spoiled) Read(b []byte) (int, error) {
 		if _, err := io.ReadFull(c.messages, m[5:]); err != nil {
 			return 0, err
 		}
+		c.by.wait(c, m)
 		c.ready, c.then = c.by.pass(m)
 	}
 	n := copy(b, c.ready)
@@ -102,6 +138,9 @@ func stays(c *spoiled) error {
 	<-c.ended
 	return context.DeadlineExceeded
 }
+
+// whole is all of a message.
+func whole(m []byte) []byte { return m }
 
 // half is the first half of a message.
 func half(m []byte) []byte { return m[:len(m)/2] }
@@ -153,6 +192,8 @@ func TestBrokenRows(t *testing.T) {
 			"a value that is longer":        {func(m []byte) []byte { return append(slices.Clone(m[:7]), 0, 0, 99, 99) }, closes, "PB017"},
 			"an end in the middle of a row": {half, closes, "PB017"},
 			"nothing behind half of a row":  {half, stays, "57014"},
+			"nothing behind a row":          {whole, stays, "57014"},
+			"an end behind a row":           {whole, closes, "PB017"},
 		} {
 			var texts []string
 			for _, rows := range []int{4, 900} {
