@@ -39,11 +39,7 @@ func (p *predecessors) replace(ctx context.Context, l recorder) error {
 	if p == nil {
 		return nil
 	}
-	d, ok := l.(decider)
-	if !ok {
-		return fmt.Errorf("a %T takes no decisions", l)
-	}
-	if err := d.Decide(ctx, history.NoteEntry{Who: p.who, Text: p.note()}); err != nil {
+	if err := l.Decide(ctx, history.NoteEntry{Who: p.who, Text: p.note()}); err != nil {
 		return err
 	}
 	return p.marks.Remove(ctx, p.dead)

@@ -209,7 +209,7 @@ func (s *books) balances(state *history.State) ([]accountant.Balance, map[accoun
 	if err != nil {
 		return nil, nil, err
 	}
-	return localBooks{s}.withObjects(state, balances)
+	return withObjects(s.policy, state, balances)
 }
 
 func (s *books) balanceRows(
@@ -252,3 +252,12 @@ func (s *books) balanceRows(
 
 // headText writes the hash of the last entry.
 func (a *audit) headText() string { return hex.EncodeToString(a.head[:]) }
+
+// state returns what all entries of the ledger, which are read and verified, add up to.
+func (s *books) state(ctx context.Context) (*history.State, error) {
+	a, err := s.audit(ctx, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	return a.state, nil
+}

@@ -24,6 +24,9 @@ import (
 // An authSite is a site with its auth_query.
 type authSite struct{ *site }
 
+// authOf returns a site with its auth_query.
+func authOf(s *site) authSite { return authSite{s} }
+
 // openAuthQuery returns the policy's auth_query, or nil if it has none. It asks the protected
 // database for the tables that inherit from protected ones; the query connects when it is asked.
 func (s authSite) openAuthQuery(ctx context.Context) (*authquery.Query, error) {
@@ -119,7 +122,7 @@ func (s authSite) mayBeProtected(r ast.TableRef) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(viewNames(s.policy), named)
+	return slices.ContainsFunc(s.viewNames(), named)
 }
 
 // logins finds the verifiers of analysts: in the policy, or by auth_query.

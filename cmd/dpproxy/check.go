@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"slices"
 	"time"
@@ -63,7 +62,7 @@ func (c *checkCommand) Run(ctx context.Context) error {
 		return err
 	}
 	if policy.AuthQuery != nil {
-		if err := (authSite{s}).checkAuthQuery(); err != nil {
+		if err := authOf(s).checkAuthQuery(); err != nil {
 			return err
 		}
 	}
@@ -71,23 +70,6 @@ func (c *checkCommand) Run(ctx context.Context) error {
 		return nil
 	}
 	return c.against(ctx, s)
-}
-
-// left returns the rests of the budgets of the policy in its ledger; nil if there is no ledger, or none that can be read.
-func (c *checkCommand) left(ctx context.Context, p *config.Policy) rests {
-	b := &books{policy: p}
-	if b.shared() && c.Offline {
-		return nil
-	}
-	a, err := b.audit(ctx, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return nil // of which the check of the budgets tells
-	}
-	left, err := b.left(a.state)
-	if err != nil {
-		return nil
-	}
-	return left
 }
 
 // against checks the policy against the databases.
@@ -108,7 +90,7 @@ func (c *checkCommand) against(ctx context.Context, s *site) error {
 	if err != nil {
 		return err
 	}
-	data, err := newHost(s).openData(ctx, cat) // sessions as those of reads
+	data, err := s.openData(ctx, cat) // sessions as those of reads
 	if err != nil {
 		return err
 	}
@@ -116,7 +98,7 @@ func (c *checkCommand) against(ctx context.Context, s *site) error {
 	if err := mirror.Check(ctx, conn, s.mirrorPlanOf(cat)); err != nil {
 		return err
 	}
-	if err := s.checkMirror(ctx); err != nil {
+	if err := checkMirror(ctx, s); err != nil {
 		return err
 	}
 	if err := c.checkRuling(ctx, s); err != nil {
@@ -127,7 +109,7 @@ func (c *checkCommand) against(ctx context.Context, s *site) error {
 		fmt.Printf("%s: %s\n", c.Policy, line)
 	}
 	c.warn(slices.Concat(policy.Remarks(cat), ofDeclared(cat), ofBirths(cat)))
-	if err := errors.Join(checkLocal(ctx, localSite{s}, c.Policy, cat), c.confirmed(ctx, s, conn, cat)); err != nil {
+	if err := errors.Join(localOf(s).check(ctx, c.Policy, cat), c.confirmed(ctx, s, conn, cat)); err != nil {
 		return err
 	}
 	if err := c.compressed(ctx, conn, s); err != nil {
@@ -137,7 +119,7 @@ func (c *checkCommand) against(ctx context.Context, s *site) error {
 		return err
 	}
 	if c.Explain {
-		if err := s.explain(ctx, conn, cat); err != nil {
+		if err := explain(ctx, s, conn, cat); err != nil {
 			return err
 		}
 	}
@@ -148,7 +130,7 @@ func (c *checkCommand) against(ctx context.Context, s *site) error {
 		}
 	}
 	c.sameServer(ctx, s, conn)
-	report, err := authSite{s}.tryAuthQuery(ctx)
+	report, err := authOf(s).tryAuthQuery(ctx)
 	for _, line := range report {
 		fmt.Printf("%s: %s\n", c.Policy, line)
 	}
@@ -248,13 +230,13 @@ func (c *checkCommand) confirmed(ctx context.Context, s *site, up *pgx.Conn, cat
 	if err := mirror.Prove(ctx, down, plan, was.Schema, now); err != nil {
 		return err
 	}
-	plan.Known = s.survey().known(was.Schema)
+	plan.Known = driftOf(s).known(was.Schema)
 	schema, err := plan.Read(ctx, up)
 	if err != nil {
 		return err
 	}
 	var remarks []policy.Remark
-	for _, n := range s.survey().relations() {
+	for _, n := range driftOf(s).relations() {
 		changes := plan.Changes(n, was.Schema, schema)
 		if len(changes) == 0 {
 			continue
@@ -276,7 +258,7 @@ func (c *checkCommand) confirmed(ctx context.Context, s *site, up *pgx.Conn, cat
 
 // checkMirror refuses a mirror of a version that is not served; one that cannot be reached yet
 // is sync's affair.
-func (s *site) checkMirror(ctx context.Context) error {
+func checkMirror(ctx context.Context, s *site) error {
 	conn, err := s.connectMirror(ctx)
 	if unserved, ok := errors.AsType[*introspect.VersionError](err); ok {
 		return unserved
@@ -285,4 +267,12 @@ func (s *site) checkMirror(ctx context.Context) error {
 		conn.Close(ctx)
 	}
 	return nil
+}
+
+// left returns the rests of the budgets of the policy, as far as its ledger may be asked for them.
+func (c *checkCommand) left(ctx context.Context, p *config.Policy) rests {
+	if c.Offline && (&books{policy: p}).shared() {
+		return nil
+	}
+	return restsOf(ctx, p)
 }

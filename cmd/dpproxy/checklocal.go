@@ -10,8 +10,8 @@ import (
 	"dpproxy/planner/policy"
 )
 
-// checkLocal says how local tables add to the guarantee.
-func checkLocal(ctx context.Context, s localSite, file string, cat *policy.Model) error {
+// check says how local tables add to the guarantee.
+func (s localSite) check(ctx context.Context, file string, cat *policy.Model) error {
 	tables, _, err := s.tables(ctx)
 	if err != nil || len(tables) == 0 {
 		return err

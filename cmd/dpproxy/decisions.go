@@ -64,13 +64,13 @@ func throughFolder(dir string, f func(name string) error) error {
 	return f(fmt.Sprintf("/proc/self/fd/%d/%s", folder.Fd(), decisionsName))
 }
 
-// serveDecisions takes decisions about the embedded ledger until stop is called. The ledger's lock is held, so that
+// serveDecisions has decisions about the embedded ledger taken until stop is called. The ledger's lock is held, so that
 // a socket which is there is left over.
-func (v *service) serveDecisions(ctx context.Context) (stop func(), err error) {
-	if v.now.Load().books.shared() {
+func (s *books) serveDecisions(ctx context.Context, take taker) (stop func(), err error) {
+	if s.shared() {
 		return func() {}, nil
 	}
-	dir := v.now.Load().policy.Ledger.Dir
+	dir := s.policy.Ledger.Dir
 	path := filepath.Join(dir, decisionsName)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -91,11 +91,15 @@ func (v *service) serveDecisions(ctx context.Context) (stop func(), err error) {
 		stop()
 		return nil, err
 	}
-	go v.takeDecisions(ctx, listener)
+	go take.all(ctx, listener)
 	return stop, nil
 }
 
-func (v *service) takeDecisions(ctx context.Context, listener *net.UnixListener) {
+// A taker makes a decision durable, as a dpproxy that runs takes it.
+type taker func(ctx context.Context, decision history.Entry) error
+
+// all takes decisions until the listener is closed.
+func (take taker) all(ctx context.Context, listener *net.UnixListener) {
 	for {
 		conn, err := listener.AcceptUnix()
 		if err != nil {
@@ -105,7 +109,7 @@ func (v *service) takeDecisions(ctx context.Context, listener *net.UnixListener)
 			defer func() { _ = conn.Close() }()
 			_ = conn.SetDeadline(time.Now().Add(decisionTime))
 			reply := decisionReply{}
-			if err := v.takeDecision(context.WithoutCancel(ctx), conn); err != nil {
+			if err := take.one(context.WithoutCancel(ctx), conn); err != nil {
 				reply = decisionReply{err.Error(), errors.Is(err, accountant.ErrUnknownScope)}
 			}
 			_ = json.NewEncoder(conn).Encode(reply)
@@ -113,8 +117,8 @@ func (v *service) takeDecisions(ctx context.Context, listener *net.UnixListener)
 	}
 }
 
-// takeDecision reads a decision and makes it durable.
-func (v *service) takeDecision(ctx context.Context, conn *net.UnixConn) error {
+// one reads a decision and takes it.
+func (take taker) one(ctx context.Context, conn *net.UnixConn) error {
 	var request decisionRequest
 	if err := json.NewDecoder(io.LimitReader(conn, maxDecision)).Decode(&request); err != nil {
 		return errors.New("the decision is unreadable")
@@ -126,27 +130,10 @@ func (v *service) takeDecision(ctx context.Context, conn *net.UnixConn) error {
 	if err != nil {
 		return fmt.Errorf("the decision is unreadable: %w", err)
 	}
-	e := record.Entry
-	if !taken(e) {
+	if !taken(record.Entry) {
 		return errors.New("a running dpproxy does not take this decision: stop it first")
 	}
-	ledger, ok := v.ledger.(decider)
-	if !ok {
-		return fmt.Errorf("a %T takes no decisions", v.ledger)
-	}
-	if err := ledger.Decide(ctx, record.Entry); err != nil {
-		return err
-	}
-	switch e := e.(type) { //nolint:gochecksumtype // taken has refused the others
-	case history.ClearEntry:
-		v.front.Now().ClearIncidents(e.Analyst)
-	case history.RenameEntry, history.RetireEntry:
-		if err := v.front.Now().ReloadBudgets(ctx); err != nil {
-			v.log.Warn("the budgets were not read anew: the next statement does", "error", err)
-		}
-	}
-	v.log.Info("a decision about the ledger", "kind", fmt.Sprintf("%T", record.Entry))
-	return nil
+	return take(ctx, record.Entry)
 }
 
 // taken reports whether a dpproxy that runs takes a decision.

@@ -139,7 +139,7 @@ func (d *demonstration) prepare(ctx context.Context, log *slog.Logger) (*host, e
 		return nil, err
 	}
 	if _, err := os.Stat(policy.SecretFile); errors.Is(err, fs.ErrNotExist) {
-		if err := (&books{policy: policy}).init(ctx, log, again{}); err != nil {
+		if err := (&books{policy: policy}).init(ctx, log); err != nil {
 			return nil, err
 		}
 	}

@@ -14,8 +14,8 @@ import (
 
 // explain says how the policy limits answers, and how it could state contributions otherwise. It is the
 // administrator's: that there are few rows is nothing for analysts.
-func (s *site) explain(ctx context.Context, conn *pgx.Conn, cat *policy.Model) error {
-	if err := s.explainEffects(cat); err != nil {
+func explain(ctx context.Context, s *site, conn *pgx.Conn, cat *policy.Model) error {
+	if err := explainEffects(s, cat); err != nil {
 		return err
 	}
 	rows, err := fewRows(ctx, conn, cat)
@@ -58,7 +58,7 @@ func printLines(lines []string) {
 
 // explainEffects says for each table how much one unit can add, and how far its count and its sums are off. A
 // partition is as its table.
-func (s *site) explainEffects(cat *policy.Model) error {
+func explainEffects(s *site, cat *policy.Model) error {
 	e, chosen := effects{s.policy, cat}, false
 	fmt.Printf("\nAt epsilon 0.1, asked for alone and without groups:\n")
 	for _, n := range cat.Protected() {

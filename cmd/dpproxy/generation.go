@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,10 +74,10 @@ func (s *host) open(ctx context.Context, before *generation) (_ *generation, err
 			err = errors.Join(err, g.closeBut(&old))
 		}
 	}()
-	if g.outlook, err = s.survey().look(ctx); err != nil {
+	if g.outlook, err = driftOf(s.site).look(ctx); err != nil {
 		return nil, err
 	}
-	if g.ruling, err = (budgetSite{s.site}).ruling(ctx); err != nil {
+	if g.ruling, err = readRuling(ctx, s.site); err != nil {
 		return nil, err
 	}
 	if old.keys.data == g.keys.data {
@@ -90,14 +89,14 @@ func (s *host) open(ctx context.Context, before *generation) (_ *generation, err
 	if old.keys.mirror == g.keys.mirror {
 		s.keeper, s.aside = old.keeper, old.aside
 	} else {
-		if s.keeper, err = s.openKeeper(ctx); err != nil {
+		if s.keeper, err = openKeeper(ctx, s.site); err != nil {
 			return nil, err
 		}
 		s.aside = s.openAside()
 	}
 	if old.keys.auth == g.keys.auth {
 		g.auth = old.auth
-	} else if g.auth, err = (authSite{s.site}).openAuthQuery(ctx); err != nil {
+	} else if g.auth, err = authOf(s.site).openAuthQuery(ctx); err != nil {
 		return nil, err
 	}
 	return g, nil
@@ -151,8 +150,9 @@ func (g *generation) closeBut(next *generation) error {
 func (g *generation) proxyConfig(ledger accountant.Ledger, remembered proxy.Answers, log *slog.Logger) proxy.Config {
 	p, model := g.policy, g.outlook.model
 	return proxy.Config{
-		Catalog: model, Views: viewNames(p), Ledger: ledger, Database: g.ruling.database, Answers: remembered, Data: g.data, Aside: g.aside,
-		Relations: g.mirrored(slices.Concat(model.Protected(), model.Public(), viewNames(p))),
+		Catalog: model, Views: g.viewNames(), Ledger: ledger, Database: g.ruling.database,
+		Answers: remembered, Data: g.data, Aside: g.aside,
+		Relations: g.mirrored(slices.Concat(model.Protected(), model.Public(), g.viewNames())),
 		Analysts:  g.analysts(), Source: mechanisms.NewSource(), Log: log, Defaults: g.defaults(), Now: time.Now,
 		Surveys: g.desk, LeftReads: p.Limits.AnalystLeftReads,
 		Limits: policy.Limits{PublicFanout: p.Limits.MaxPublicFanout, Work: p.Limits.MaxWork},
@@ -171,6 +171,3 @@ func (g *generation) proxyConfig(ledger accountant.Ledger, remembered proxy.Answ
 
 // ready reports whether all relations of the policy are served.
 func (g *generation) ready() bool { return len(g.data.Off()) == 0 }
-
-// mirrorURL is how the mirror's superuser reaches it.
-func (s *site) mirrorURL() string { return cmp.Or(s.policy.MirrorAdmin, s.policy.Mirror) }

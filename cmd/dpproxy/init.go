@@ -25,7 +25,7 @@ func (c *initCommand) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	if err := s.init(ctx, log, c.again); err != nil {
+	if err := s.make(ctx, log, c.again); err != nil {
 		return err
 	}
 	fmt.Printf("made %s and the secret in %s; back up neither alone\n", s.where(), s.policy.SecretFile)
@@ -37,7 +37,11 @@ func (c *initCommand) Run(ctx context.Context, log *slog.Logger) error {
 	return sayQuestions(c.Policy, s.policy, nil)
 }
 
-func (s *books) init(ctx context.Context, log *slog.Logger, a again) error {
+// init makes the ledger and the secret, neither of which must exist.
+func (s *books) init(ctx context.Context, log *slog.Logger) error { return s.make(ctx, log, again{}) }
+
+// make makes the ledger, and the secret unless it is to be used again.
+func (s *books) make(ctx context.Context, log *slog.Logger, a again) error {
 	if s.shared() {
 		return s.initShared(ctx, log, a)
 	}

@@ -136,3 +136,19 @@ func (o *opening) drop(ctx context.Context) {
 		_ = conn.Close(ctx) // it is of no use to anybody
 	}
 }
+
+// openKeeper opens sessions of the mirror's superuser, for the roles of analysts and to follow dpproxy sync.
+func openKeeper(ctx context.Context, s *site) (_ *keeper, err error) {
+	k := &keeper{}
+	if k.sessions, err = s.superuser(ctx, keeperSessions); err != nil {
+		return nil, err
+	}
+	if k.follower, err = s.superuser(ctx, 1); err != nil {
+		k.close()
+		return nil, err
+	}
+	return k, unpooled(mirrorPassword(s.policy).told(k.follower.Ping(ctx)))
+}
+
+// keeperSessions is how many log-ins are kept at a time.
+const keeperSessions = 4

@@ -64,7 +64,7 @@ func (c *ledgerVerify) Run(ctx context.Context, log *slog.Logger) error {
 	if unknown != nil {
 		found = []markJSON{{Error: unknown.Error()}}
 	}
-	if err := (localBooks{s}).verifySurveys(a.state); err != nil {
+	if err := verifySurveys(s.policy, a.state); err != nil {
 		return err
 	}
 	balances, notes, err := s.balances(a.state)
@@ -245,17 +245,17 @@ func (c *ledgerRepair) Run(ctx context.Context, log *slog.Logger) error {
 	case !c.AcceptLoss && len(c.Journal) == 0:
 		return errors.New("say --journal, or --accept-loss to go on with an older ledger")
 	}
-	site, err := openSite(c.Policy)
+	at, err := openSite(c.Policy)
 	if err != nil {
 		return fmt.Errorf("nothing was repaired: %w", err)
 	}
-	s.secret = site.secret
+	s.secret = at.secret
 	if len(c.Journal) > 0 {
 		if err := s.putBack(ctx, log, c.Journal, who, c.Reason); err != nil {
 			return err
 		}
 	}
-	err = acceptLoss(ctx, log, s, site, c, who)
+	err = acceptLoss(ctx, log, s, at, c, who)
 	if len(c.Journal) == 0 {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"slices"
 
@@ -18,18 +17,15 @@ import (
 	"dpproxy/survey"
 )
 
-// localBooks are a ledger and the answers of local tables beside it.
-type localBooks struct{ *books }
-
 // answersOf opens the answers of a local table that a ledger has, only to read them, with public columns by their IDs if there are any.
 // Files that are missing or others are an error.
-func (s localBooks) answersOf(state *history.State, l policy.LocalTable, public ...string) (*survey.Table, error) {
+func answersOf(p *config.Policy, state *history.State, l policy.LocalTable, public ...string) (*survey.Table, error) {
 	name := l.Name.String()
 	surveys, epoch := history.SurveysOf(state, name)
 	if len(surveys) > 0 {
 		name = surveys[0].Table // the one that it had, if a decision has renamed its budget since
 	}
-	t, err := survey.Open(filepath.Join(s.policy.Ledger.Dir, "local", name), name, public, surveys, epoch, true)
+	t, err := survey.Open(filepath.Join(p.Ledger.Dir, "local", name), name, public, surveys, epoch, true)
 	if err == nil {
 		err = t.Frozen()
 	}
@@ -40,10 +36,10 @@ func (s localBooks) answersOf(state *history.State, l policy.LocalTable, public 
 }
 
 // verifySurveys compares the files of local tables with the surveys that the ledger has.
-func (s localBooks) verifySurveys(state *history.State) error {
+func verifySurveys(p *config.Policy, state *history.State) error {
 	var all error
-	for _, l := range s.policy.Local {
-		_, err := s.answersOf(state, l)
+	for _, l := range p.Local {
+		_, err := answersOf(p, state, l)
 		all = errors.Join(all, err)
 	}
 	return all
@@ -54,15 +50,14 @@ func checkAnswers(ctx context.Context, p *config.Policy) error {
 	if len(p.Local) == 0 {
 		return nil
 	}
-	s := localBooks{&books{policy: p}}
-	a, err := s.audit(ctx, slog.New(slog.DiscardHandler))
+	state, err := (&books{policy: p}).state(ctx)
 	if errors.Is(err, logledger.ErrNoLedger) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return s.verifySurveys(a.state)
+	return verifySurveys(p, state)
 }
 
 // A localLoss sums up the losses of the objects of a local table.
@@ -73,32 +68,32 @@ type localLoss struct {
 
 // withObjects puts the largest loss of an object in the place of the spent part of each budget of objects, which the ledger does not
 // know. The notes say of which budgets that is.
-func (s localBooks) withObjects(
-	state *history.State, balances []accountant.Balance,
+func withObjects(
+	p *config.Policy, state *history.State, balances []accountant.Balance,
 ) ([]accountant.Balance, map[accountant.Scope]string, error) {
 	all, notes := slices.Clone(balances), map[accountant.Scope]string{}
 	for i, b := range all {
-		at := slices.IndexFunc(s.policy.Local, func(l policy.LocalTable) bool { return l.Name.String() == b.Scope.Name })
+		at := slices.IndexFunc(p.Local, func(l policy.LocalTable) bool { return l.Name.String() == b.Scope.Name })
 		if b.Scope.Kind != accountant.LocalScope || at < 0 {
 			continue
 		}
-		lost, err := s.lost(state, s.policy.Local[at], b)
+		loss, err := lost(p, state, p.Local[at], b)
 		if err != nil {
 			notes[b.Scope] = "of each object; " + err.Error()
 			continue
 		}
-		if all[i].Spent, err = dp.NewLoss(b.Limit.Measure(), lost.most, 0); err != nil {
+		if all[i].Spent, err = dp.NewLoss(b.Limit.Measure(), loss.most, 0); err != nil {
 			return nil, nil, err
 		}
-		notes[b.Scope] = fmt.Sprintf("of each object: SPENT is the most that one has lost; of %d, %d have nothing left", lost.objects,
-			lost.exhausted)
+		notes[b.Scope] = fmt.Sprintf("of each object: SPENT is the most that one has lost; of %d, %d have nothing left", loss.objects,
+			loss.exhausted)
 	}
 	return all, notes, nil
 }
 
 // lost sums up the losses of objects.
-func (s localBooks) lost(state *history.State, l policy.LocalTable, b accountant.Balance) (out localLoss, err error) {
-	t, err := s.answersOf(state, l)
+func lost(p *config.Policy, state *history.State, l policy.LocalTable, b accountant.Balance) (out localLoss, err error) {
+	t, err := answersOf(p, state, l)
 	if err != nil {
 		return out, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"dpproxy/accountant"
 	"dpproxy/accountant/history"
@@ -21,19 +20,19 @@ func (s localSite) showAnswers(ctx context.Context, report func(string)) error {
 	if err != nil || len(tables) == 0 {
 		return err
 	}
-	b := localBooks{&books{policy: s.policy}}
-	a, err := b.audit(ctx, slog.New(slog.DiscardHandler))
+	b := &books{policy: s.policy}
+	state, err := b.state(ctx)
 	if errors.Is(err, logledger.ErrNoLedger) {
 		return nil // nothing was asked
 	}
 	if err != nil {
 		return err
 	}
-	r, err := budgetSite(s).ruling(ctx)
+	r, err := readRuling(ctx, s.site)
 	if err != nil {
 		return err
 	}
-	others, err := s.otherObjects(ctx, r, history.LinksOf(a.state))
+	others, err := s.otherObjects(ctx, r, history.LinksOf(state))
 	if err != nil {
 		return err
 	}
@@ -47,20 +46,20 @@ func (s localSite) showAnswers(ctx context.Context, report func(string)) error {
 			report(fmt.Sprintf("%slocal.%s is not shown: %v", mirror.Warning, l.Name.Name, other))
 			continue
 		}
-		if state, err := mirror.LocalState(ctx, down, l.Name.Name); err != nil || state != "" {
+		if shown, err := mirror.LocalState(ctx, down, l.Name.Name); err != nil || shown != "" {
 			if err != nil {
 				return err
 			}
 			continue
 		}
-		answers, err := b.answersOf(a.state, l.LocalTable, l.PublicIDs()...)
+		answers, err := answersOf(s.policy, state, l.LocalTable, l.PublicIDs()...)
 		if err != nil {
 			return err
 		}
 		if len(answers.Surveys()) == 0 {
 			continue
 		}
-		balances, err := a.state.Balances(accountant.Scope{Kind: accountant.LocalScope, Name: l.Name.String()})
+		balances, err := state.Balances(accountant.Scope{Kind: accountant.LocalScope, Name: l.Name.String()})
 		if err != nil {
 			return err
 		}

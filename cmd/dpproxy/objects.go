@@ -4,15 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/accountant"
 	"dpproxy/catalog"
 	"dpproxy/planner/policy"
-	"dpproxy/proxy/cashier"
 )
 
 // Answers of local tables are files that are kept under the name of their table. The ledger notes the OIDs of the tables, and of their
@@ -36,7 +33,7 @@ func (s localSite) otherObjects(ctx context.Context, r ruling, links []accountan
 		return nil, err
 	}
 	defer conn.Close(ctx)
-	there, err := relationsByOID(ctx, conn, oidsIn(r.database, links))
+	there, err := relationsByOID(ctx, conn, oidsIn(r, links))
 	if err != nil {
 		return nil, err
 	}
@@ -59,9 +56,9 @@ func (s localSite) otherThan(n catalog.Name, r ruling, links []accountant.Link, 
 		}
 	}
 	for _, l := range links {
-		oid := oidIn(r.database, l.Table)
+		oid := r.oid(l.Table)
 		is, exists := there[oid]
-		if l.Scope != scope || !exists || now >= 0 && slices.Contains(is.within, oidIn(r.database, r.Links[now].Table)) {
+		if l.Scope != scope || !exists || now >= 0 && slices.Contains(is.within, r.oid(r.Links[now].Table)) {
 			continue
 		}
 		itself := slices.Contains(links, accountant.Link{Scope: scope, Table: accountant.Table{Name: l.Table.Name}})
@@ -81,27 +78,17 @@ func (s localSite) protects(n catalog.Name) bool {
 		}
 	}
 	local := func(l policy.LocalTable) bool { return l.Name == n }
-	return slices.Contains(viewNames(s.policy), n) || slices.ContainsFunc(s.policy.Local, local)
+	return slices.Contains(s.viewNames(), n) || slices.ContainsFunc(s.policy.Local, local)
 }
 
-// oidsIn are the OIDs of the tables of links that are in a database.
-func oidsIn(database string, links []accountant.Link) (oids []uint32) {
+// oidsIn are the OIDs of the tables of links that are in the database of a ruling.
+func oidsIn(r ruling, links []accountant.Link) (oids []uint32) {
 	for _, l := range links {
-		if oid := oidIn(database, l.Table); l.Scope.Kind == accountant.LocalScope && oid != 0 {
+		if oid := r.oid(l.Table); l.Scope.Kind == accountant.LocalScope && oid != 0 {
 			oids = append(oids, oid)
 		}
 	}
 	return oids
-}
-
-// oidIn is the OID of a table, if it is in a database: the inverse of [cashier.TableID].
-func oidIn(database string, t accountant.Table) uint32 {
-	text, in := strings.CutPrefix(t.ID, database+"/")
-	oid, err := strconv.ParseUint(text, 10, 32)
-	if !in || err != nil {
-		return 0
-	}
-	return uint32(oid)
 }
 
 // relationsByOID reads the relations that there are.
@@ -121,30 +108,4 @@ func relationsByOID(ctx context.Context, conn *pgx.Conn, oids []uint32) (map[uin
 		return nil
 	})
 	return there, err
-}
-
-// readParts reads the OIDs of the partitions of local tables, whose objects are those of the table.
-func (r *ruling) readParts(ctx context.Context, conn *pgx.Conn) error {
-	for _, l := range slices.Clone(r.Links) {
-		oid := oidIn(r.database, l.Table)
-		if l.Scope.Kind != accountant.LocalScope || oid == 0 {
-			continue
-		}
-		rows, err := conn.Query(ctx, `SELECT c.oid, n.nspname, c.relname FROM pg_catalog.pg_partition_tree($1::pg_catalog.oid) p
-			JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) p.relid
-			JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-			WHERE p.level OPERATOR(pg_catalog.>) 0 ORDER BY 1`, oid)
-		if err != nil {
-			return fmt.Errorf("reading the partitions of local tables: %w", err)
-		}
-		var n catalog.Name
-		if _, err := pgx.ForEachRow(rows, []any{&oid, &n.Schema, &n.Name}, func() error {
-			t := accountant.Table{Name: n.String(), ID: cashier.TableID(r.database, oid)}
-			r.Links = append(r.Links, accountant.Link{Scope: l.Scope, Table: t})
-			return nil
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -12,10 +12,15 @@ import (
 // names.
 type password struct{ variable, key, file string }
 
+// dataVariable has the password of the protected database, also where there is no policy yet.
+const dataVariable = "DPPROXY_DATA_PASSWORD"
+
+// dataPassword is that of the protected database.
 func dataPassword(p *config.Policy) password {
-	return password{"DPPROXY_DATA_PASSWORD", "data_password_file", p.DataPasswordFile}
+	return password{dataVariable, "data_password_file", p.DataPasswordFile}
 }
 
+// mirrorPassword is that of the superuser of the mirror.
 func mirrorPassword(p *config.Policy) password {
 	return password{"DPPROXY_MIRROR_PASSWORD", "mirror_password_file", p.MirrorPasswordFile}
 }
@@ -32,8 +37,14 @@ func authPassword(p *config.Policy) password {
 	return password{"DPPROXY_AUTH_PASSWORD", "auth_query.password_file", q.PasswordFile}
 }
 
+// redisPassword is that of a ledger in Redis.
 func redisPassword(l config.Ledger) password {
 	return password{"DPPROXY_REDIS_PASSWORD", "ledger.redis_password_file", l.PasswordFile}
+}
+
+// witnessPassword is that of the server of ledger.witness.
+func witnessPassword(l config.Ledger) password {
+	return password{"DPPROXY_WITNESS_PASSWORD", "ledger.witness_password_file", l.WitnessPasswordFile}
 }
 
 // read returns the password, empty without one.

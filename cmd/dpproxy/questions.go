@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -153,4 +154,18 @@ func fittingEpsilon(budget dp.Loss) int64 {
 		}
 	}
 	return 0
+}
+
+// restsOf returns the rests of the budgets of a policy in its ledger; nil if there is no ledger, or none that can be read.
+func restsOf(ctx context.Context, p *config.Policy) rests {
+	b := &books{policy: p}
+	state, err := b.state(ctx)
+	if err != nil {
+		return nil // of which the check of the budgets tells
+	}
+	left, err := b.left(state)
+	if err != nil {
+		return nil
+	}
+	return left
 }

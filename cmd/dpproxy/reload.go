@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -26,9 +27,9 @@ func (v *service) reload(ctx context.Context) (err error) {
 		return err
 	}
 	v.wanted = read
-	doorkeeper{v}.heed(read.survey().permitted(ctx)) // also if the sync below mends it: sessions hold rows
+	doorkeeper{v}.heed(driftOf(read).permitted(ctx)) // also if the sync below mends it: sessions hold rows
 	if read.policy.SyncItself && len(fixedKeys(g.site, read)) == 0 {
-		if err := read.survey().syncItself(ctx, true, func(change string) { v.log.Info("mirror", "change", change) }); err != nil {
+		if err := driftOf(read).syncItself(ctx, true, func(change string) { v.log.Info("mirror", "change", change) }); err != nil {
 			v.log.Error("dpproxy does not sync by itself: the administrator must look", "reason", err, "to do", confirmHint)
 		}
 	}
@@ -40,7 +41,7 @@ func (v *service) reload(ctx context.Context) (err error) {
 // has the turn.
 func (v *service) adopt(ctx context.Context) (err error) {
 	read, g := v.wanted, v.now.Load()
-	permitted := read.survey().permitted(ctx)
+	permitted := driftOf(read).permitted(ctx)
 	if isUnsafe(permitted) || permitted != nil && v.door.Load() != nil {
 		return permitted
 	}
@@ -110,7 +111,7 @@ func (v *service) build(ctx context.Context, next *host, before *generation) (_ 
 	if err != nil {
 		return nil, err
 	}
-	if err := g.openProxy(ctx, v.charging, before, v.log); err != nil {
+	if err := g.openProxy(ctx, v.ledger.charging(), before, v.log); err != nil {
 		return nil, err
 	}
 	if err := v.rule(ctx, g); err != nil {
@@ -172,3 +173,6 @@ func changedLogins(old, policy *config.Policy, sameAuthorities bool) []string {
 	}
 	return names
 }
+
+// sameLocal reports whether two policies have the same local tables.
+func sameLocal(a, b *config.Policy) bool { return reflect.DeepEqual(a.Local, b.Local) }

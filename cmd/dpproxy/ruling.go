@@ -2,19 +2,19 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"os"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"dpproxy/accountant"
 	"dpproxy/accountant/history"
-	"dpproxy/accountant/logledger"
-	"dpproxy/accountant/redisledger"
 	"dpproxy/catalog"
+	"dpproxy/config"
 	"dpproxy/proxy/cashier"
 )
 
@@ -25,11 +25,8 @@ type ruling struct {
 	database string
 }
 
-// A budgetSite is the part of a site that is of budgets.
-type budgetSite struct{ *site }
-
-// ruling reads which tables the budgets of the policy are for.
-func (s budgetSite) ruling(ctx context.Context) (r ruling, err error) {
+// readRuling reads which tables the budgets of a site's policy are for.
+func readRuling(ctx context.Context, s *site) (r ruling, err error) {
 	if r.Limits, err = s.policy.Scopes(); err != nil {
 		return r, err
 	}
@@ -47,7 +44,7 @@ func (s budgetSite) ruling(ctx context.Context) (r ruling, err error) {
 		if l.Scope.Kind != accountant.TableScope && l.Scope.Kind != accountant.LocalScope {
 			continue
 		}
-		for _, n := range s.tablesOf(l.Scope) {
+		for _, n := range tablesOf(s.policy, l.Scope) {
 			scopes[n] = l.Scope
 		}
 	}
@@ -58,14 +55,14 @@ func (s budgetSite) ruling(ctx context.Context) (r ruling, err error) {
 }
 
 // tablesOf names the table of a budget, and its listed partitions.
-func (s budgetSite) tablesOf(scope accountant.Scope) (names []catalog.Name) {
-	for _, t := range s.policy.Local {
+func tablesOf(p *config.Policy, scope accountant.Scope) (names []catalog.Name) {
+	for _, t := range p.Local {
 		if scope.Kind == accountant.LocalScope && t.Name.String() == scope.Name {
 			names = append(names, t.Name)
 		}
 	}
-	for _, t := range s.policy.Tables.Tables {
-		if scope.Kind == accountant.TableScope && (t.Name.String() == scope.Name || s.policy.PartitionOf[t.Name].String() == scope.Name) {
+	for _, t := range p.Tables.Tables {
+		if scope.Kind == accountant.TableScope && (t.Name.String() == scope.Name || p.PartitionOf[t.Name].String() == scope.Name) {
 			names = append(names, t.Name)
 		}
 	}
@@ -75,7 +72,7 @@ func (s budgetSite) tablesOf(scope accountant.Scope) (names []catalog.Name) {
 // readLinks reads the OIDs of tables that have budgets.
 func (r *ruling) readLinks(ctx context.Context, conn *pgx.Conn, scopes map[catalog.Name]accountant.Scope) error {
 	var schemas, tables []string
-	for _, n := range sortedNames(scopes) {
+	for _, n := range slices.SortedFunc(maps.Keys(scopes), catalog.Name.Compare) {
 		schemas, tables = append(schemas, n.Schema), append(tables, n.Name)
 	}
 	rows, err := conn.Query(ctx, `SELECT w.s, w.t, coalesce(c.oid, 0)
@@ -97,21 +94,15 @@ func (r *ruling) readLinks(ctx context.Context, conn *pgx.Conn, scopes map[catal
 
 // rule has the ledger take the budgets of a policy, and says which limits that lowers. It refuses one that does not have the
 // budgets that the ledger has.
-func rule(ctx context.Context, b *books, ledger accountant.Ledger, r ruling, log *slog.Logger) error {
-	own, ok := ledger.(interface {
-		SetPolicy(ctx context.Context, p history.PolicyEntry) error
-	})
-	if !ok {
-		return fmt.Errorf("a %T has fixed limits", ledger)
-	}
-	before, err := ledger.Balances(ctx)
+func rule(ctx context.Context, b *books, l recorder, r ruling, log *slog.Logger) error {
+	before, err := l.Balances(ctx)
 	if err != nil {
 		return b.advise(err)
 	}
-	if err := own.SetPolicy(ctx, r.PolicyEntry); err != nil {
+	if err := l.SetPolicy(ctx, r.PolicyEntry); err != nil {
 		return b.advise(err)
 	}
-	after, err := ledger.Balances(ctx)
+	after, err := l.Balances(ctx)
 	if err != nil {
 		return b.advise(err)
 	}
@@ -122,31 +113,6 @@ func rule(ctx context.Context, b *books, ledger accountant.Ledger, r ruling, log
 		}
 	}
 	return nil
-}
-
-// checkRuling refuses budgets of the policy that the ledger would refuse, if there is one that can be read.
-func (c *checkCommand) checkRuling(ctx context.Context, s *site) error {
-	r, err := budgetSite{s}.ruling(ctx)
-	if err != nil {
-		return err
-	}
-	b := &books{policy: s.policy}
-	a, err := b.audit(ctx, slog.New(slog.DiscardHandler))
-	switch {
-	case errors.Is(err, logledger.ErrNoLedger), errors.Is(err, redisledger.ErrNoLedger):
-		return nil
-	case err != nil:
-		fmt.Fprintf(os.Stderr, "%s: NOT checked against the ledger: %v\n", c.Policy, err)
-		return nil
-	}
-	if err := history.Allows(a.state, r.PolicyEntry); err != nil {
-		return b.advise(err)
-	}
-	others, err := localSite{s}.otherObjects(ctx, r, history.LinksOf(a.state))
-	for _, n := range sortedNames(others) {
-		err = errors.Join(err, fmt.Errorf("local table %v: %w", n, others[n]))
-	}
-	return err
 }
 
 // adviseMissing says how a budget that the ledger has and the policy leaves out is put right.
@@ -160,4 +126,48 @@ func adviseMissing(e *accountant.MissingError) string {
 	}
 	return fmt.Sprintf("set %s again; if it has another name by now, "+decide+"; if it is to limit nothing any more, "+
 		"dpproxy budget retire --scope %v --reason WHY POLICY", policyKey(e.Scope), e.Scope, string(e.Scope.Kind)+":NAME", e.Scope)
+}
+
+// readParts reads the OIDs of the partitions of local tables, whose objects are those of the table.
+func (r *ruling) readParts(ctx context.Context, conn *pgx.Conn) error {
+	for _, l := range slices.Clone(r.Links) {
+		oid := r.oid(l.Table)
+		if l.Scope.Kind != accountant.LocalScope || oid == 0 {
+			continue
+		}
+		rows, err := conn.Query(ctx, `SELECT c.oid, n.nspname, c.relname FROM pg_catalog.pg_partition_tree($1::pg_catalog.oid) p
+			JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) p.relid
+			JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+			WHERE p.level OPERATOR(pg_catalog.>) 0 ORDER BY 1`, oid)
+		if err != nil {
+			return fmt.Errorf("reading the partitions of local tables: %w", err)
+		}
+		var n catalog.Name
+		if _, err := pgx.ForEachRow(rows, []any{&oid, &n.Schema, &n.Name}, func() error {
+			t := accountant.Table{Name: n.String(), ID: cashier.TableID(r.database, oid)}
+			r.Links = append(r.Links, accountant.Link{Scope: l.Scope, Table: t})
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oid is the OID of a table, if it is in the database of the ruling: the inverse of [cashier.TableID].
+func (r *ruling) oid(t accountant.Table) uint32 {
+	text, in := strings.CutPrefix(t.ID, r.database+"/")
+	oid, err := strconv.ParseUint(text, 10, 32)
+	if !in || err != nil {
+		return 0
+	}
+	return uint32(oid)
+}
+
+// allows returns the error of budgets that the ledger, in a state, would refuse.
+func allows(b *books, state *history.State, r ruling) error {
+	if err := history.Allows(state, r.PolicyEntry); err != nil {
+		return b.advise(err)
+	}
+	return nil
 }

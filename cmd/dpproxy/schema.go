@@ -19,6 +19,9 @@ import (
 // A surveyor compares the policy of a site with the protected database as it is, and as it was confirmed.
 type surveyor struct{ *site }
 
+// driftOf returns the surveyor of a site.
+func driftOf(s *site) surveyor { return surveyor{s} }
+
 // An outlook is the policy joined with the schema that was confirmed, and the relations
 // that are refused since they are not as they were then.
 type outlook struct {
@@ -223,7 +226,7 @@ func (s surveyor) named(n catalog.Name) (columns []string) {
 
 // relations names all tables and views of the policy.
 func (s surveyor) relations() []catalog.Name {
-	names := viewNames(s.policy)
+	names := s.viewNames()
 	for _, t := range s.policy.Tables.Tables {
 		names = append(names, t.Name)
 	}
@@ -281,45 +284,6 @@ func why(changes []mirror.Change) (text, told string) {
 // takes reports whether one of the changes takes something away.
 func takes(changes []mirror.Change) bool {
 	return slices.ContainsFunc(changes, func(c mirror.Change) bool { return c.Takes })
-}
-
-// turnOff refuses the relations that have changed.
-func (g *generation) turnOff(o *outlook) {
-	for n, changes := range o.off {
-		_, told := why(changes)
-		g.data.TurnOff(n, told)
-	}
-}
-
-// logChanges says which relations are refused, and why, but for those that were for the same reason.
-func (v *service) logChanges(o, before *outlook) {
-	for _, p := range o.misfits {
-		if before == nil || !slices.ContainsFunc(before.misfits, func(q policy.Problem) bool { return q.String() == p.String() }) {
-			v.log.Error("the policy does not fit the protected database any more: statements about what changed are refused",
-				"problem", p.String(), "to do", confirmHint)
-		}
-	}
-	for _, n := range sortedNames(o.off) {
-		text, _ := why(o.off[n])
-		if before != nil {
-			if earlier, _ := why(before.off[n]); earlier == text {
-				continue
-			}
-		}
-		v.log.Error("the schema of a table has changed since the last sync: statements about it are refused",
-			"table", n.String(), "changed", text, "to do", confirmHint)
-	}
-}
-
-const confirmHint = "dpproxy check, then dpproxy sync: a running dpproxy takes it over"
-
-func sortedNames[V any](of map[catalog.Name]V) []catalog.Name {
-	var names []catalog.Name
-	for n := range of {
-		names = append(names, n)
-	}
-	slices.SortFunc(names, catalog.Name.Compare)
-	return names
 }
 
 // syncItself makes the mirror as the database is by now, if nothing that has changed takes anything away. Known tables

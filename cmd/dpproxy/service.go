@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"dpproxy/accountant"
-	"dpproxy/accountant/witness"
 	"dpproxy/proxy"
 	"dpproxy/wire"
 )
@@ -21,12 +19,9 @@ import (
 type service struct {
 	front  *proxy.Front
 	server *wire.Server
-	ledger recorder
-	// charging is the ledger as statements charge it, as long as it is marked.
-	charging accountant.Ledger
-	marks    *witness.Witness
-	log      *slog.Logger
-	health   *healthPages
+	ledger *marked
+	log    *slog.Logger
+	health *healthPages
 	// now is the generation that serves. The next one is made by one at a time, who holds turn.
 	now     atomic.Pointer[generation]
 	turn    sync.Mutex
@@ -54,7 +49,7 @@ func (v *service) listen(ctx context.Context) (_ net.Listener, stop func(), err 
 	if v.health, err = v.serveHealth(ctx, v.now.Load().policy.Health); err != nil {
 		return nil, nil, errors.Join(err, listener.Close())
 	}
-	decisions, err := v.serveDecisions(ctx)
+	decisions, err := v.now.Load().books.serveDecisions(ctx, v.decide)
 	if err != nil {
 		v.health.stop()
 		return nil, nil, errors.Join(err, listener.Close())
@@ -122,7 +117,7 @@ func (v *service) reloadAt(ctx context.Context, hup <-chan os.Signal) {
 func (v *service) replace(next *generation) {
 	before := v.now.Swap(next)
 	ended := v.front.Replace(next.proxy)
-	next.desk.Renew(localSite{next.site}.readers())
+	next.desk.Renew(localOf(next.site).readers())
 	earlier, closed := v.closing, make(chan struct{})
 	v.closing = closed
 	go func() {
@@ -143,4 +138,18 @@ func (v *service) close() error {
 		<-v.closing
 	}
 	return v.now.Load().closeBut(&generation{})
+}
+
+// openLedger opens the ledger of a host to be charged. Its marks follow the generations that serve.
+func (v *service) openLedger(ctx context.Context, s *host) (err error) {
+	current := func() *site {
+		if g := v.now.Load(); g != nil {
+			return g.site
+		}
+		return s.site
+	}
+	v.ledger, err = openMarked(ctx, s.books, v.log, current, func(ctx context.Context) error {
+		return await(ctx, s.site, s.wait, v.log)
+	})
+	return err
 }

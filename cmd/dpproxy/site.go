@@ -40,6 +40,7 @@ func openSite(path string) (*site, error) {
 	return &site{path: path, policy: policy, secret: secret}, nil
 }
 
+// connectData connects to the protected database.
 func (s *site) connectData(ctx context.Context) (*pgx.Conn, error) {
 	return connect(ctx, "the protected database", s.policy.Data, dataPassword(s.policy))
 }
@@ -137,5 +138,22 @@ func (s *site) likewise(alike []policy.Problem) string {
 	return "; likewise " + strings.Join(places, "; ")
 }
 
-// survey compares the policy with the protected database.
-func (s *site) survey() surveyor { return surveyor{s} }
+// viewNames lists the views over protected tables.
+func (s *site) viewNames() []catalog.Name {
+	var names []catalog.Name
+	for _, v := range s.policy.Views {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+// connectWitness connects to the server of ledger.witness.
+func (s *site) connectWitness(ctx context.Context) (*pgx.Conn, error) {
+	l := s.policy.Ledger
+	return connect(ctx, "the server of ledger.witness", l.Witness, witnessPassword(l))
+}
+
+// connectTo connects to a protected database of which there is no policy yet.
+func connectTo(ctx context.Context, data string) (*pgx.Conn, error) {
+	return connect(ctx, "the protected database", data, password{variable: dataVariable})
+}

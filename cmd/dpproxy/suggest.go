@@ -51,7 +51,7 @@ func (c *suggestCommand) Run(ctx context.Context) error {
 	case (c.Analyst == "") != (c.Verifier == ""):
 		return errors.New("--analyst and --verifier belong together")
 	}
-	conn, err := connect(ctx, "the protected database", c.Data, password{variable: "DPPROXY_DATA_PASSWORD"})
+	conn, err := connectTo(ctx, c.Data)
 	if err != nil {
 		return err
 	}

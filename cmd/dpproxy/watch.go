@@ -127,7 +127,7 @@ func (v *service) recheckSchema(ctx context.Context) (news bool, err error) {
 	if v.door.Load() != nil {
 		return true, v.mend(ctx)
 	}
-	if err := g.survey().proveShown(ctx, conn); err != nil {
+	if err := driftOf(g.site).proveShown(ctx, conn); err != nil {
 		return false, fmt.Errorf("recheck: %w", err)
 	}
 	if _, err := g.data.Recheck(ctx, conn); err != nil {
@@ -247,7 +247,7 @@ func (v *service) understand(ctx context.Context) (news bool, err error) {
 			return taken, err
 		}
 	}
-	o, err := g.survey().look(ctx)
+	o, err := driftOf(g.site).look(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -267,7 +267,7 @@ func (v *service) understand(ctx context.Context) (news bool, err error) {
 
 // syncItself makes the mirror anew and takes it over, if nothing is lost by that.
 func (v *service) syncItself(ctx context.Context) (bool, error) {
-	err := v.now.Load().survey().syncItself(ctx, false, func(change string) { v.log.Info("mirror", "change", change) })
+	err := driftOf(v.now.Load().site).syncItself(ctx, false, func(change string) { v.log.Info("mirror", "change", change) })
 	if err != nil {
 		if v.unsynced != err.Error() {
 			v.log.Error("dpproxy does not sync by itself: the administrator must look", "reason", err, "to do", confirmHint)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -20,45 +19,15 @@ import (
 
 	"dpproxy/authquery"
 	"dpproxy/catalog"
-	"dpproxy/config"
 	"dpproxy/internal/frugal"
 	"dpproxy/mirror"
 	"dpproxy/planner"
-	"dpproxy/planner/policy"
 	"dpproxy/proxy"
 	"dpproxy/proxy/reader"
 	"dpproxy/proxy/settings"
 	"dpproxy/proxy/survey"
 	"dpproxy/wire"
 )
-
-// runCommand serves analysts.
-type runCommand struct {
-	Policy string        `arg:"" help:"Policy file." type:"path"`
-	Sync   bool          `help:"Refresh the mirror first."`
-	Wait   time.Duration `help:"How long to wait for the two databases to be there; 0 ends at once." default:"1m"`
-}
-
-// Run implements the command.
-func (c *runCommand) Run(ctx context.Context, log *slog.Logger) error {
-	if err := forbidDumps(); err != nil {
-		return err
-	}
-	s, err := openHost(c.Policy)
-	if err != nil {
-		return err
-	}
-	s.wait = c.Wait
-	if c.Sync {
-		if err := await(ctx, s.site, c.Wait, log); err != nil {
-			return err
-		}
-		if err := s.sync(ctx, func(change string) { log.Info("mirror", "change", change) }); err != nil {
-			return err
-		}
-	}
-	return s.serve(ctx, log, func(addr string) { log.Info("serving", "address", addr) })
-}
 
 // A host is a site that serves.
 type host struct {
@@ -95,11 +64,10 @@ func newHost(s *site) *host {
 // serve runs until the context ends; ready is told the address.
 func (s *host) serve(ctx context.Context, log *slog.Logger, ready func(addr string)) (err error) {
 	v := &service{log: log, rights: lookout{log: log}, flights: flights{wanted: make(chan *flight, 1)}}
-	end, err := openWitnessed(ctx, v, s)
-	if err != nil {
+	if err := v.openLedger(ctx, s); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, end()) }()
+	defer func() { err = errors.Join(err, v.ledger.end(ctx)) }()
 	defer func() { s.desk.Close() }()
 	g, err := s.open(ctx, nil)
 	if err != nil {
@@ -107,10 +75,10 @@ func (s *host) serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 	}
 	v.now.Store(g)
 	defer func() { err = errors.Join(err, v.close()) }()
-	if s.desk, err = (localSite{s.site}).openDesk(ctx, v.ledger, v.marks, g.ruling, log); err != nil {
+	if s.desk, err = localOf(s.site).openDesk(ctx, v.ledger, g.ruling, log); err != nil {
 		return err
 	}
-	if err := g.openProxy(ctx, v.charging, &generation{}, log); err != nil {
+	if err := g.openProxy(ctx, v.ledger.charging(), &generation{}, log); err != nil {
 		return err
 	}
 	if err := v.rights.connect(ctx, s.site); err != nil {
@@ -154,34 +122,6 @@ func (s *host) defaults() proxy.Defaults {
 	}
 }
 
-func (s *host) openData(ctx context.Context, cat *policy.Model) (*reader.Data, error) {
-	cfg, err := pgxpool.ParseConfig(s.policy.Data)
-	if err != nil {
-		return nil, fmt.Errorf("connection to the protected database: %w", err)
-	}
-	p, err := dataPassword(s.policy).read()
-	if err != nil {
-		return nil, err
-	}
-	if p != "" {
-		cfg.ConnConfig.Password = p
-	}
-	cfg.MaxConns = int32(s.policy.Limits.DataConnections)
-	cfg.ConnConfig.ConnectTimeout = connectTimeout
-	// dpproxy ends reads itself, at a point of the reply grid that is not that much later. Without it the server does.
-	late := 3*s.policy.Limits.StatementTimeout + s.policy.Limits.ReplyGrid
-	cfg.ConnConfig.RuntimeParams["statement_timeout"] = fmt.Sprint(late.Milliseconds())
-	data, err := reader.Open(ctx, cfg, cat, s.secret)
-	if err != nil {
-		return nil, err
-	}
-	if err := data.Ping(ctx); err != nil {
-		data.Close()
-		return nil, fmt.Errorf("connecting to the protected database: %w", unpooled(dataPassword(s.policy).told(err)))
-	}
-	return data, nil
-}
-
 // openAside returns sessions on the mirror for work that analysts may not see.
 func (s *host) openAside() *proxy.Aside {
 	return proxy.OpenAside(func(analyst string) (*pgxpool.Config, error) {
@@ -194,48 +134,6 @@ func (s *host) openAside() *proxy.Aside {
 		return cfg, nil
 	})
 }
-
-// openKeeper opens sessions of the mirror's superuser, for the roles of analysts and to follow dpproxy sync.
-func (s *site) openKeeper(ctx context.Context) (_ *keeper, err error) {
-	k := &keeper{}
-	if k.sessions, err = s.superuser(ctx, keeperSessions); err != nil {
-		return nil, err
-	}
-	if k.follower, err = s.superuser(ctx, 1); err != nil {
-		k.close()
-		return nil, err
-	}
-	return k, unpooled(mirrorPassword(s.policy).told(k.follower.Ping(ctx)))
-}
-
-// superuser returns sessions of the mirror's.
-func (s *site) superuser(ctx context.Context, sessions int32) (*pgxpool.Pool, error) {
-	cfg, err := pgxpool.ParseConfig(s.mirrorURL())
-	if err != nil {
-		return nil, fmt.Errorf("connection to the mirror: %w", err)
-	}
-	p, err := mirrorPassword(s.policy).read()
-	if err != nil {
-		return nil, err
-	}
-	if p != "" {
-		cfg.ConnConfig.Password = p
-	}
-	cfg.ConnConfig.ConnectTimeout, cfg.MaxConns = connectTimeout, sessions
-	cfg.ConnConfig.DialFunc, cfg.PingTimeout = watched(cfg.ConnConfig.DialFunc), pingTimeout
-	cfg.ConnConfig.RuntimeParams["application_name"], cfg.ConnConfig.RuntimeParams["search_path"] = "dpproxy", ""
-	cfg.AfterConnect = checkSettings
-	return pgxpool.NewWithConfig(ctx, cfg)
-}
-
-// keeperSessions is how many log-ins are kept at a time.
-const keeperSessions = 4
-
-const connectTimeout = 5 * time.Second
-
-// pingTimeout is how long a session that was idle may take until another one is opened in its place: one from before the machine
-// was gone may not be noticed yet, and all of them must fit into the time of a log-in.
-const pingTimeout = time.Second
 
 func (s *host) analysts() map[string]proxy.Analyst {
 	out := map[string]proxy.Analyst{}
@@ -250,15 +148,6 @@ func (s *host) analysts() map[string]proxy.Analyst {
 		}
 	}
 	return out
-}
-
-// viewNames lists the views over protected tables.
-func viewNames(policy *config.Policy) []catalog.Name {
-	var names []catalog.Name
-	for _, v := range policy.Views {
-		names = append(names, v.Name)
-	}
-	return names
 }
 
 // mirrored returns a function that reads the OIDs of relations on the mirror.
@@ -288,7 +177,7 @@ func (s *host) mirrored(names []catalog.Name) func(ctx context.Context) (map[cat
 // for every analyst who needs it.
 func (s *host) wireConfig(ctx context.Context, v *service, auth *authquery.Query) (wire.Config, error) {
 	log := v.log
-	logins := authSite{s.site}.logins(auth, log)
+	logins := authOf(s.site).logins(auth, log)
 	verifiers, missing, err := logins.verifiers(ctx)
 	if err != nil {
 		return wire.Config{}, err
@@ -334,27 +223,6 @@ func (s *host) wireConfig(ctx context.Context, v *service, auth *authquery.Query
 	return cfg, err
 }
 
-// tlsConfig reads the certificate of the server, and the authorities of its clients.
-func tlsConfig(p *config.Policy) (*tls.Config, error) {
-	pair, err := tls.LoadX509KeyPair(p.TLSCert, p.TLSKey)
-	if err != nil {
-		return nil, fmt.Errorf("tls.cert %s, tls.key %s: %w", p.TLSCert, p.TLSKey, err)
-	}
-	cfg := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
-	if p.ClientCA == "" {
-		return cfg, nil
-	}
-	text, err := os.ReadFile(p.ClientCA)
-	if err != nil {
-		return nil, fmt.Errorf("tls.client_ca: %w", err)
-	}
-	cfg.ClientCAs, cfg.ClientAuth = x509.NewCertPool(), tls.VerifyClientCertIfGiven
-	if !cfg.ClientCAs.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("tls.client_ca %s: there is no certificate in it", p.ClientCA)
-	}
-	return cfg, nil
-}
-
 // dialMirror opens an analyst's own session on the mirror.
 func (s *host) dialMirror(ctx context.Context, login wire.Login) (*pgconn.PgConn, error) {
 	cfg, err := pgconn.ParseConfig(s.policy.Mirror)
@@ -371,10 +239,4 @@ func (s *host) dialMirror(ctx context.Context, login wire.Login) (*pgconn.PgConn
 	maps.Copy(cfg.RuntimeParams, login.Params)
 	cfg.DialFunc = frugal.Dialing(cfg.DialFunc, reader.Gone, frugal.Probe)
 	return pgconn.ConnectConfig(ctx, cfg)
-}
-
-// watched has dpproxy's own sessions on the mirror end when its machine is gone without a word. Sessions of analysts are probed alone:
-// a mirror takes nothing more from a client that sends much behind a slow statement, and is not gone.
-func watched(dial pgconn.DialFunc) pgconn.DialFunc {
-	return frugal.Dialing(dial, reader.Gone, frugal.Watch)
 }
