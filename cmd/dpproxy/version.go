@@ -9,7 +9,7 @@ import (
 	"dpproxy/parser"
 )
 
-// versionCommand prints what the binary was built from.
+// versionCommand prints the sources that the binary was built from.
 type versionCommand struct{}
 
 // Run implements the command.

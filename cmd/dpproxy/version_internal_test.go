@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestVersion holds that a binary tells what it was built from, and one of changed files that they were.
+// TestVersion holds that a binary tells its sources, and one of changed files that they were.
 func TestVersion(t *testing.T) {
 	var out strings.Builder
 	err := writeVersion(&out, &debug.BuildInfo{

@@ -61,7 +61,7 @@ var suites = []suite{
 
 // elsewhere are the packages whose tests start a server and are no suite, each with the reason.
 var elsewhere = map[string]string{
-	"cmd/dpproxy":            "certificates for connections that fail; no Postgres",
+	"cmd/dpproxy/site":       "certificates for connections that fail; no Postgres",
 	"authquery":              "a query of the administrator's, on whatever Postgres",
 	"wire":                   "conversations with messages of one version; those of integration/protocol are a suite",
 	"integration/bench":      "times",

@@ -1,0 +1,2 @@
+// Package listing writes the findings of commands: tables for people, JSON for programs, and bars that show how far work is.
+package listing
