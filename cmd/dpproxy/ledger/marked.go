@@ -13,7 +13,7 @@ import (
 	"dpproxy/cmd/dpproxy/site"
 )
 
-// A Marked ledger is open to be charged. It is marked by the clock until it is closed.
+// A Marked ledger is open to be charged. It is marked by the clock until its end, and charges only as long as it is marked.
 type Marked struct {
 	recorder
 
@@ -72,32 +72,28 @@ func (l *Marked) End(ctx context.Context) error {
 	return l.Close()
 }
 
-// Unmarked returns why the ledger is not marked any more, nil as long as it is.
-func (l *Marked) Unmarked() error { return l.marks.Err() }
-
-// Charging returns the ledger for statements: it charges only as long as it is marked.
-func (l *Marked) Charging() accountant.Ledger { return witnessed{l.recorder, l.marks} }
-
-// witnessed is a ledger that charges only as long as it is marked.
-type witnessed struct {
-	accountant.Ledger
-	marks *witness.Witness
-}
-
-// Charge implements [accountant.Ledger].
-func (l witnessed) Charge(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
+// Charge implements [accountant.Ledger], as long as the ledger is marked.
+func (l *Marked) Charge(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
 	if err := l.marks.Err(); err != nil {
 		return 0, err
 	}
-	return l.Ledger.Charge(ctx, c)
+	return l.recorder.Charge(ctx, c)
 }
 
-// Hold implements [accountant.Ledger].
-func (l witnessed) Hold(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
+// Hold implements [accountant.Ledger], as long as the ledger is marked.
+func (l *Marked) Hold(ctx context.Context, c accountant.Charge) (accountant.ChargeID, error) {
 	if err := l.marks.Err(); err != nil {
 		return 0, err
 	}
-	return l.Ledger.Hold(ctx, c)
+	return l.recorder.Hold(ctx, c)
+}
+
+// Survey records a survey, as long as the ledger is marked.
+func (l *Marked) Survey(ctx context.Context, s accountant.Survey) error {
+	if err := l.marks.Err(); err != nil {
+		return err
+	}
+	return l.recorder.Survey(ctx, s)
 }
 
 // markByClock marks the ledger until the context ends. Ticks are at moments of the clock, however long one takes.

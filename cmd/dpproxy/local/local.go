@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	"dpproxy/accountant"
 	"dpproxy/accountant/history"
 	"dpproxy/catalog"
 	"dpproxy/cmd/dpproxy/ledger"
@@ -69,16 +68,8 @@ func (s Site) Readers() map[catalog.Name][]string {
 	return readers
 }
 
-// surveys are recorded in a ledger only as long as it is marked.
+// surveys are recorded in the ledger.
 type surveys struct{ *ledger.Marked }
-
-// Survey implements [survey.Ledger].
-func (l surveys) Survey(ctx context.Context, s accountant.Survey) error {
-	if err := l.Unmarked(); err != nil {
-		return err
-	}
-	return l.Marked.Survey(ctx, s)
-}
 
 // CloseEpoch implements [survey.Ledger].
 func (l surveys) CloseEpoch(ctx context.Context, table, reason string) error {

@@ -82,7 +82,7 @@ func (s *Host) Serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 	if s.desk, err = local.Of(s.Site).OpenDesk(ctx, v.ledger, g.ruling, log); err != nil {
 		return err
 	}
-	if err := g.openProxy(ctx, v.ledger.Charging(), &generation{}, log); err != nil {
+	if err := g.openProxy(ctx, v.ledger, &generation{}, log); err != nil {
 		return err
 	}
 	if err := v.rights.connect(ctx, s.Site); err != nil {

@@ -113,7 +113,7 @@ func (v *service) build(ctx context.Context, next *Host, before *generation) (_ 
 	if err != nil {
 		return nil, err
 	}
-	if err := g.openProxy(ctx, v.ledger.Charging(), before, v.log); err != nil {
+	if err := g.openProxy(ctx, v.ledger, before, v.log); err != nil {
 		return nil, err
 	}
 	if err := v.rule(ctx, g); err != nil {
