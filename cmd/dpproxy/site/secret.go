@@ -6,11 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"dpproxy/internal/durable"
 )
 
 const secretBytes = 32
@@ -41,12 +42,10 @@ func MakeSecret(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
+	if err := durable.CreateFile(path, []byte(base64.StdEncoding.EncodeToString(key)+"\n")); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	_, err = f.WriteString(base64.StdEncoding.EncodeToString(key) + "\n")
-	return errors.Join(err, f.Sync(), f.Close())
+	return nil
 }
 
 // AsidePassword is the password of the role that computes definitions concealed from an analyst.
