@@ -150,8 +150,10 @@ func (a *added) addTo(group uint32, at uint64, vector *Vector, own int) {
 	for i, n := range vector.Summands {
 		x, of := a.own.at(own, n), &a.of.spec.Summands[n]
 		cell[2*i] = cell[2*i].plus(x)
-		if of.Norm >= 0 {
-			b := &a.bounds[of.Norm]
+		if of.Norm < 0 {
+			continue
+		}
+		if b := &a.bounds[of.Norm]; b.length < largest {
 			bits := of.Fraction
 			if b.of.Kind == Root {
 				bits += rootBits

@@ -332,3 +332,41 @@ func TestSkippedGroups(t *testing.T) {
 		}
 	}
 }
+
+// TestLargestDirections holds that the directions of a unit are within the unit ball however large its norm.
+func TestLargestDirections(t *testing.T) {
+	for _, fraction := range []uint{12, 14} {
+		most := new(big.Int).Lsh(big.NewInt(1), 61-fraction)
+		top := new(big.Int).Lsh(big.NewInt(1), 2*(60-fraction))
+		for _, groups := range []int{1, 64, 1000, 1 << 12, 1<<14 - 1, 1 << 16} {
+			spec := &Spec{
+				Unit: Column{Kind: Text}, Keys: []Key{{Column: Column{Kind: Plain}, Shown: Decimal}},
+				Sums: &Sums{
+					Columns:   []Number{{Kind: Whole, Low: 0, High: 1 << 61}},
+					Additions: []Addition{{Filter: -1, Factors: []Factor{{0, 1, 0}}, Unit: 1}},
+					Summands:  []Summand{{Most: most, Norm: 0, Fraction: fraction}},
+					Norms:     []Bound{{Kind: Root, Limits: []*big.Int{big.NewInt(0), top}}},
+					Vectors:   []Vector{{[]int{0}, []int{0}}},
+				},
+			}
+			f := New(spec, secret, 1<<30)
+			for g := range groups {
+				if err := f.Take([][]byte{number(1), whole(int64(g)), whole(1 << 60)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			norm := new(big.Int)
+			if _, err := f.Totals(t.Context(), func(x Total) error {
+				for _, d := range x.Directions {
+					norm.Add(norm, new(big.Int).Mul(d, d))
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if norm.Sqrt(norm); norm.Cmp(big.NewInt(1<<fraction)) > 0 {
+				t.Errorf("%d bits, %d groups: the directions have the norm %v, the ball is %d", fraction, groups, norm, 1<<fraction)
+			}
+		}
+	}
+}

@@ -94,7 +94,8 @@ func (b *bound) setLevel(groups int) {
 }
 
 // lengthOf returns the divisor of the summands of a unit: at least the norm, so that what a unit has is within the unit
-// ball. Of a root it is 2^rootBits times as much, and of the largest so much that nothing is left.
+// ball. Of a root it is 2^rootBits times as much. Norms that are too large for that have the largest, by which nothing is divided:
+// such units have no directions.
 func (b *bound) lengthOf() uint64 {
 	if b.of.Kind == Root && !b.of.Counted {
 		if root, ok := b.size.fineRoot(); ok && root < largest {

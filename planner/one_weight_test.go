@@ -189,3 +189,18 @@ func TestRoomOfSigns(t *testing.T) {
 		t.Errorf("the largest change is %.3f of the declared one", most)
 	}
 }
+
+// TestLargestNorm has a patient whose sums are the largest in so many groups that the norm of all is beyond the numbers that directions
+// are divided by.
+func TestLargestNorm(t *testing.T) {
+	conn := connect(t)
+	const sql = "SELECT day, diagnosis, sum(cost * cost) FROM visits GROUP BY 1, 2"
+	p := planWith(t, conn, unlimitedClinic(t), sql, func(s *planner.Settings) { s.Mechanism = "gaussian" })
+	without := p.read(t, conn)
+	run(t, conn, "BEGIN")
+	defer run(t, conn, "ROLLBACK")
+	run(t, conn, `INSERT INTO visits SELECT 100000 + g, 5000, 1, date '2020-01-01' + g % 1800, NULL,
+		(ARRAY['asthma','flu','it''s "so"'])[g / 1800 % 3 + 1], 1e7, 0, NULL, NULL, NULL
+		FROM generate_series(0, 5399 * 40) g`)
+	p.withinSensitivity(t, "the largest sums", p.read(t, conn), without, map[string]float64{})
+}
