@@ -27,7 +27,7 @@ func Of(s *site.Site) Surveyor { return Surveyor{s} }
 // that are refused since they are not as they were then.
 type Outlook struct {
 	Model *policy.Model
-	// Confirmed names the mirror as it was made, and recorded the record of that.
+	// Confirmed names the mirror as it was made, and Recorded the record of that.
 	Confirmed, Recorded string
 	// Off are the relations that are refused, with the reasons.
 	Off map[catalog.Name][]mirror.Change
