@@ -237,7 +237,7 @@ func (j *Judge) union(r *Union) (Type, error) {
 	out.Facts.Valued = Of(r.Row)
 	for i, c := range r.Out {
 		a, b := r.Left[i], r.Also[i]
-		if left.Facts.Valued.Has(a) && right.Facts.Valued.Has(b) {
+		if left.Valued.Has(a) && right.Valued.Has(b) {
 			out.Facts.Valued = out.Facts.Valued.Or(Of(c))
 		}
 		if l.Spelled.Has(a) || also.Spelled.Has(b) {

@@ -119,7 +119,7 @@ func extended(l, right, matched Type, conds []Condition) Type {
 	in := right.know()
 	var deps []Dep
 	for _, d := range in.deps {
-		if d.From.Meets(in.Facts.Valued) {
+		if d.From.Meets(in.Valued) {
 			deps = append(deps, d)
 			continue
 		}

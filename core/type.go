@@ -50,7 +50,7 @@ type Loose struct{ Keys, Refers []Key }
 func (t Type) Equal(a, b Col) bool { return t.know().classes.same(a, b) }
 
 // Valued reports whether a column is not NULL on any row.
-func (t Type) Valued(c Col) bool { return t.know().Facts.Valued.Has(c) }
+func (t Type) Valued(c Col) bool { return t.know().Valued.Has(c) }
 
 // Identifies reports whether a column is equal to the unit on each row on which it is not NULL.
 func (t Type) Identifies(c Col) bool {

@@ -7,6 +7,7 @@ import (
 	"dpproxy/parser"
 	"dpproxy/planner"
 	"dpproxy/planner/plannertest"
+	"dpproxy/planner/policy"
 )
 
 // TestLongKeys ties rows by a key that is a text. Of a text of any length, a sub-select has the beginning alone, which keys of two
@@ -34,5 +35,33 @@ func TestLongKeys(t *testing.T) {
 				t.Errorf("by a key of type %s: %s: %v", tt.key.Display, sql, err)
 			}
 		}
+	}
+}
+
+// TestLongUnits has a text of any length identify the unit, at the end of a path: a sub-select has the unit itself.
+func TestLongUnits(t *testing.T) {
+	s := plannertest.ClinicSchema()
+	patients, visits := s.Tables[name("patients")], s.Tables[name("visits")]
+	patients.Columns[0].Type = plannertest.Text
+	for i, c := range visits.Columns {
+		if c.Name == "patient_id" {
+			visits.Columns[i].Type = plannertest.Text
+		}
+	}
+	p := plannertest.ClinicPolicy()
+	for i, table := range p.Tables {
+		if table.Name == name("visits") {
+			p.Tables[i].UnitColumn, p.Tables[i].Via = "", "patient_id"
+			p.Tables[i].To = policy.ColumnName{Table: name("patients"), Column: "id"}
+		}
+	}
+	cat := plannertest.CheckedBy(t, p, s)
+	const sql = "SELECT count(*) FROM patients p JOIN (SELECT patient_id, count(*) AS n FROM visits GROUP BY patient_id) g ON g.patient_id = p.id"
+	script, err := parser.Parse(sql, cat)
+	if err == nil {
+		_, err = planner.Analyze(cat, script.Statements[0], nil)
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -158,13 +158,6 @@ func (r *relation) keys() [][]int {
 	return keys
 }
 
-// longKey reports whether a text of any length is in a key of the table: a derived table has its beginning, which others can share.
-func (r *relation) longKey() bool {
-	return slices.ContainsFunc(r.keys(), func(key []int) bool {
-		return slices.ContainsFunc(key, func(i int) bool { return scalar.Long(r.columns[i].Type) })
-	})
-}
-
 // followsFrom reports whether rows that agree in columns agree in the row of the relation.
 func (r *relation) followsFrom(s core.Set) bool { return r.apart.In(s) }
 
