@@ -13,14 +13,14 @@ import (
 type terms struct {
 	judge core.Judge
 	last  core.Col
-	// keyed are the columns of keys of tables, and refer are texts of any length that refer to keys.
-	keyed, refer core.Set
+	// refer are texts of any length that refer to keys.
+	refer core.Set
 }
 
 func (t *terms) fresh() core.Col { t.last++; return t.last }
 
-// number gives columns their numbers. One of a derived table that stands for one below has the number of that, unless it is the beginning
-// of a text of a key, which others can share, or may be one of a text that refers to a key.
+// number gives columns their numbers. One of a derived table that stands for one below has the number of that, unless it may be the
+// beginning of a text that refers to a key, which others can share. A text of a key itself is in an index, and read whole.
 func (t *terms) number(list ...*scalar.Column) {
 	for _, c := range list {
 		if c == nil || c.Number != 0 {
@@ -28,7 +28,7 @@ func (t *terms) number(list ...*scalar.Column) {
 		}
 		if len(c.Of) == 1 {
 			below, plain := scalar.PlainColumn(c.Of[0])
-			if plain && !t.refer.Has(col(below)) && (c.Reach == scalar.Whole || !t.keyed.Has(col(below))) {
+			if plain && !t.refer.Has(col(below)) {
 				c.Number = below.Number
 				continue
 			}

@@ -41,7 +41,6 @@ func (t *terms) scan(m *policy.Model, r *relation) core.Rel {
 			look.Cols, names = append(look.Cols, s.Cols[i]), append(names, r.columns[i].Name)
 		}
 		look.Of = keyName(r.table, names)
-		t.keyed = t.keyed.Or(core.Of(look.Cols...))
 		s.Keys, s.Says.Looks = append(s.Keys, core.Of(look.Cols...)), append(s.Says.Looks, look)
 	}
 	return s
