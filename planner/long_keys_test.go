@@ -56,7 +56,8 @@ func TestLongUnits(t *testing.T) {
 		}
 	}
 	cat := plannertest.CheckedBy(t, p, s)
-	const sql = "SELECT count(*) FROM patients p JOIN (SELECT patient_id, count(*) AS n FROM visits GROUP BY patient_id) g ON g.patient_id = p.id"
+	const sql = "SELECT count(*) FROM patients p JOIN " +
+		"(SELECT patient_id, count(*) AS n FROM visits GROUP BY patient_id) g ON g.patient_id = p.id"
 	script, err := parser.Parse(sql, cat)
 	if err == nil {
 		_, err = planner.Analyze(cat, script.Statements[0], nil)

@@ -3,6 +3,8 @@ package source
 import (
 	"errors"
 	"slices"
+
+	"dpproxy/planner/scalar"
 )
 
 // A row that refers to a row of another table, beside the way to its unit, is joined with it only if both are of one unit: to
@@ -77,6 +79,13 @@ func uniteWith(sc, around scope) error {
 		return nil
 	}
 	outer := region(around.resolved.root)
+	tied := func(t pair) bool {
+		return p.IsUnit(&scalar.Ref{Column: t.a}) &&
+			slices.ContainsFunc(outer, func(r *relation) bool { return r.protected() && r.unit.Number == t.b.Number })
+	}
+	if slices.ContainsFunc(p.ties, tied) { // most are, and nothing else needs to be known then
+		return nil
+	}
 	beside := &proof{resolved: around.resolved} // as far as it is resolved
 	_ = beside.judge(&sc.shared.terms)
 	c := facts{beside.typ.Meet(p.typ, p.counting())}
