@@ -199,6 +199,24 @@ func TestMirrorIsBound(t *testing.T) {
 	})
 }
 
+// TestReloadWaitsForMirror has the mirror be away when a policy is reloaded that permits less: it holds once the mirror is back.
+func TestReloadWaitsForMirror(t *testing.T) {
+	t.Parallel()
+	s := newBoundSite(t, "")
+	r := s.Run(t)
+	s.taken(t, r, footings[1])
+	s.stand(t, footings[2])
+	sitetest.Crash(t, s.Mirror)
+	r.HangUp(t, "it waits for the mirror")
+	s.Mirror = sitetest.Restart(t, s.Mirror)
+	await.That(t, "the waiting policy is held against the mirror", func() bool {
+		return strings.Contains(r.Log.String(), "nobody is served")
+	})
+	footings[2].tryAnew(t, "the mirror is back", r.URL("ana"), false)
+	s.Command(t, "sync", s.Policy)
+	footings[2].tryAnew(t, "after its sync", r.URL("ana"), true)
+}
+
 // TestMirrorIsBoundAfterOutage has the mirror be away while a policy waits for it that permits less. When it is back nobody is served by
 // the policy before.
 func TestMirrorIsBoundAfterOutage(t *testing.T) {

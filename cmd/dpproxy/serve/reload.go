@@ -38,14 +38,13 @@ func (v *service) reload(ctx context.Context) (err error) {
 	return v.adopt(ctx)
 }
 
-// adopt has the wanted policy serve. While nobody is served it stays the wanted one until it is proved that the mirror shows no more than
-// it permits, whatever fails before: another policy could open the door to a mirror that was never made for the wanted one. The caller
-// has the turn.
+// adopt has the wanted policy serve. It stays the wanted one until it is proved that the mirror shows no more than it permits, whatever
+// fails before: another policy could open the door to a mirror that was never made for the wanted one, and a policy that permits less
+// must not be forgotten since a server was away. The caller has the turn.
 func (v *service) adopt(ctx context.Context) (err error) {
 	read, g := v.wanted, v.now.Load()
-	permitted := drift.Of(read).Permitted(ctx)
-	if isUnsafe(permitted) || permitted != nil && v.door.Load() != nil {
-		return permitted
+	if err := drift.Of(read).Permitted(ctx); err != nil {
+		return err
 	}
 	defer func() {
 		if !isUnsafe(err) {

@@ -106,6 +106,8 @@ func (v *service) reloadAt(ctx context.Context, hup <-chan os.Signal) {
 			switch {
 			case err != nil && v.door.Load() != nil:
 				v.log.Error("the policy was not reloaded: nobody is served until dpproxy sync has made the mirror for it", "error", err)
+			case err != nil && v.waits():
+				v.log.Error("the policy was not reloaded: it waits for the mirror, and the old one stays until then", "error", err)
 			case err != nil:
 				v.log.Error("the policy was not reloaded: the old one stays", "error", err)
 			default:
@@ -113,6 +115,13 @@ func (v *service) reloadAt(ctx context.Context, hup <-chan os.Signal) {
 			}
 		}
 	}
+}
+
+// waits reports whether a policy waits until the mirror can be held against it.
+func (v *service) waits() bool {
+	v.turn.Lock()
+	defer v.turn.Unlock()
+	return v.wanted != nil
 }
 
 // replace has the next generation serve. The one before closes its connections when its statements have ended,

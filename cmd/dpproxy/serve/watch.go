@@ -78,8 +78,8 @@ func (v *service) takeOver(ctx context.Context) (taken bool, err error) {
 	return true, v.renew(ctx)
 }
 
-// remade reports whether the mirror was made anew since this generation began to serve. One that is away is not: the pages of health see
-// that, and statements do.
+// remade reports whether the mirror was made anew since this generation began to serve, or a policy waits for it. One that is away is
+// not: the pages of health see that, and statements do.
 func (v *service) remade(ctx context.Context) bool {
 	g := v.now.Load()
 	var name string
@@ -88,7 +88,7 @@ func (v *service) remade(ctx context.Context) bool {
 		name, err = mirror.ConfirmedAs(ctx, conn.Conn())
 		return err
 	})
-	return err == nil && name != g.outlook.Confirmed
+	return err == nil && (name != g.outlook.Confirmed || v.wanted != nil)
 }
 
 // renew has the policy served by the schema as it is by now: the wanted one, or else the one that serves. The caller has the turn.
