@@ -265,8 +265,8 @@ func (j *Judge) union(r *Union) (Type, error) {
 	if l.Unit != 0 && out.Unit == 0 {
 		return out, ErrUnits
 	}
-	if l.Rows > 0 && also.Rows > 0 {
-		out.Rows = l.Rows + also.Rows
+	if n := l.Rows + also.Rows; l.Rows > 0 && also.Rows > 0 && n > 0 {
+		out.Rows = n
 	}
 	return out, nil
 }
@@ -312,7 +312,7 @@ func unnest(t Type, r *Unnest) (Type, error) {
 	if !r.Array.Cols.In(t.Cols) {
 		return t, ErrScope
 	}
-	t.Rows *= r.Most
+	t.Rows = times(t.Rows, r.Most)
 	t.Row, t.Cols = t.Row.Or(Of(r.Row)), t.Cols.Or(Of(r.Row))
 	array := r.Array
 	array.Free = true

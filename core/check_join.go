@@ -143,7 +143,12 @@ func joined(kind Kind, l, right, matched Type) int64 {
 	case l.Unit == 0 || right.Unit == 0:
 		return 0
 	}
-	high, n := bits.Mul64(uint64(l.Rows), uint64(right.Rows))
+	return times(l.Rows, right.Rows)
+}
+
+// times multiplies numbers of rows. More than an int64 can hold are not known.
+func times(a, b int64) int64 {
+	high, n := bits.Mul64(uint64(a), uint64(b))
 	if high > 0 || n >= 1<<63 {
 		return 0
 	}

@@ -101,3 +101,37 @@ func TestLooseRows(t *testing.T) {
 		}
 	}
 }
+
+// Numbers of rows that an int64 cannot hold are not known: in place of them there must be no smaller ones, or negative ones.
+func TestRowsBeyondNumbers(t *testing.T) {
+	next := core.Col(0)
+	fresh := func() core.Col { next++; return next }
+	capped := func(rows int64) core.Rel {
+		return &core.Cap{In: &core.Scan{Unit: fresh(), Row: fresh()}, Rows: rows}
+	}
+	elements := func(in core.Rel, most int64) core.Rel {
+		return &core.Unnest{In: in, Most: most, Row: fresh(), Array: core.Def{Out: fresh()}}
+	}
+	both := func(rows int64) core.Rel {
+		l := &core.Scan{Unit: fresh(), Row: fresh()}
+		r := &core.Scan{Unit: fresh(), Row: fresh()}
+		return &core.Union{
+			L: &core.Cap{In: l, Rows: rows}, R: &core.Cap{In: r, Rows: rows},
+			Left: []core.Col{l.Unit}, Also: []core.Col{r.Unit}, Out: []core.Col{fresh()}, Row: fresh(),
+		}
+	}
+	for _, c := range []struct {
+		of   core.Rel
+		rows int64
+	}{
+		{elements(capped(1<<40), 1000), 1000 << 40},
+		{elements(capped(1<<62+1), 4), 0},
+		{elements(capped(1<<62), 2), 0},
+		{both(1 << 40), 1 << 41},
+		{both(1 << 62), 0},
+	} {
+		if typ, err := core.Check(c.of); err != nil || typ.Rows != c.rows {
+			t.Errorf("%d rows for %d, %v", typ.Rows, c.rows, err)
+		}
+	}
+}
