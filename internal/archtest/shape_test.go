@@ -16,6 +16,7 @@ const (
 	mostMethods   = 40 // of one type
 	mostTypeFiles = 6  // with methods of one type
 	mostCircle    = 60 // percent of the files, all of which use each other
+	mostUnnamed   = 40 // files of a package whose comment does not name all of them
 	mostAgainst   = 25 // percent of the uses of a file by another, against the order in which the package's comment names all files
 	mostWhats     = 3  // of 1,000 words of comments, which name their subjects with nouns
 )
@@ -47,6 +48,7 @@ func TestShape(t *testing.T) {
 		if len(p.Order) > 0 && len(p.Unordered()) == 0 {
 			limit(p.Path, "percent of uses against the order of its files", p.AgainstShare(), mostAgainst)
 		} else {
+			limit(p.Path, "files that its comment does not name", len(p.Files), mostUnnamed)
 			limit(p.Path, "percent of its files in one circle", p.CircleShare(), mostCircle)
 		}
 		limit(p.Path, `"what" in 1,000 words of comments`, (1000*p.Whats+p.Words-1)/max(1, p.Words), mostWhats)

@@ -67,4 +67,18 @@
 // [scalar.Writer.Grouped] enforce it, and no other place knows of it. The type of an
 // expression is a name that Postgres gives it, and proves nothing. Ownership needs less: that units are
 // equal.
+//
+// # Files
+//
+// From the ground up, so that a file uses those before it; archtest counts the uses that run the other way:
+//
+//   - phases and trees: phases.go, tree.go, refuse.go, source.go, frame.go, columns.go;
+//   - the term of a level, and its judgment: terms.go, terms_table.go, terms_query.go, equalities.go, judgment.go;
+//   - references: references_to_people.go, reference_tables.go, duplicates.go, nobody.go;
+//   - the unit of a level: semijoin.go, ownership.go, linking.go;
+//   - how many rows a unit has: fanout.go, unitrows.go, public.go, cut.go;
+//   - SQL: redact.go, write_own.go, write.go, sides.go, subselect_by_index.go, leftout.go;
+//   - forms in FROM and conditions: union.go, listed.go, window.go, derived.go, elements.go, flatten.go, compared.go,
+//     reference_tables_projected.go, united.go, united_told.go, subselect.go, from.go;
+//   - a level: resolve.go.
 package source
