@@ -6,7 +6,7 @@ import "context"
 // come unit by unit all of them are kept, or none.
 func (f *Fold) addRow(values [][]byte, again bool) error {
 	err := f.adds.take(f.lastUnit, again, f.groupNumber, values)
-	if err == nil && !f.byUnit && f.adds.had.size()+f.groups.bytes() > f.most {
+	if err == nil && !f.byUnit && f.adds.had.room()+f.groups.bytes() > f.most {
 		f.overflow()
 	}
 	return err
@@ -36,7 +36,7 @@ func (f *Fold) finishShares(ctx context.Context) error {
 				return ctx.Err()
 			}
 			had.finish(at, w.finishUnit)
-			w.weigh(finishers * had.desks[part].size)
+			w.weigh(finishers * had.desks[part].room())
 		}
 		return nil
 	})

@@ -24,6 +24,7 @@ type desk struct {
 	each   int
 	seed   maphash.Seed
 	size   int   // bytes of its shares
+	beside int   // bytes of all below, as the last share left them
 	spare  names // empty
 	came   came
 	ends   []uint32 // of each unit among the places
@@ -84,6 +85,16 @@ func (s *shares) size() (n int) {
 	return n
 }
 
+// room is how many bytes all shares take, and the desks beside them: as much as the largest share twice.
+func (s *shares) room() (n int) {
+	for i := range s.desks {
+		n += s.desks[i].room()
+	}
+	return n
+}
+
+func (d *desk) room() int { return d.size + d.beside }
+
 // add adds a row of a unit; again says that the row before was one of it.
 func (s *shares) add(unit []byte, again bool, group uint32, x []int64) {
 	if !again {
@@ -132,6 +143,8 @@ func (d *desk) bring(p *share, at int) {
 	d.read(p, at)
 	d.place(p)
 	d.join(p)
+	c := &d.came
+	d.beside = d.spare.bytes() + 4*(cap(c.units)+cap(c.groups)+cap(d.ends)) + 16*cap(c.sums) + 8*cap(d.places) + d.joined.bytes()
 }
 
 // bytes is how much memory a share takes.
@@ -139,8 +152,11 @@ func (p *share) bytes() (n int) {
 	for _, b := range p.rows {
 		n += cap(b)
 	}
-	return n + p.units.bytes() + 4*cap(p.of.ends) + 4*cap(p.of.groups) + 16*cap(p.of.sums)
+	return n + p.units.bytes() + p.of.bytes()
 }
+
+// bytes is how much memory pairs take.
+func (p *pairs) bytes() int { return 4*(cap(p.ends)+cap(p.groups)) + 16*cap(p.sums) }
 
 // read reads the rows of a share, behind its pairs.
 func (d *desk) read(p *share, at int) {

@@ -65,3 +65,34 @@ func TestUnitByUnit(t *testing.T) {
 		t.Errorf("%d bytes of one unit", n)
 	}
 }
+
+// TestRoomOfOneUnit holds that the rows of one person in many groups are within the memory with all that brings them together.
+func TestRoomOfOneUnit(t *testing.T) {
+	const most = 8 << 20
+	f := New(adding(), secret, most)
+	worst := 0
+	for group := 0; !f.full; group++ {
+		if err := f.Take([][]byte{number(1), whole(int64(group)), {1}, whole(7)}); err != nil {
+			t.Fatal(err)
+		}
+		if !f.full && group%64 == 0 {
+			worst = max(worst, capacities(f.adds.had)+f.groups.bytes())
+		}
+	}
+	if worst > most+most/4 || worst < most/4 {
+		t.Errorf("%d bytes at most, of %d", worst, most)
+	}
+}
+
+// capacities are the bytes of all that shares and desks have.
+func capacities(s *shares) (n int) {
+	for i := range s.parts {
+		n += s.parts[i].bytes()
+	}
+	for i := range s.desks {
+		d := &s.desks[i]
+		n += 4*cap(d.came.units) + 4*cap(d.came.groups) + 16*cap(d.came.sums) + 4*cap(d.ends) + 8*cap(d.places)
+		n += 4*cap(d.joined.ends) + 4*cap(d.joined.groups) + 16*cap(d.joined.sums) + d.spare.bytes()
+	}
+	return n
+}
