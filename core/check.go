@@ -272,7 +272,7 @@ func (j *Judge) union(r *Union) (Type, error) {
 }
 
 // looks are the looks of both sides at rows of one table, by the same columns of the union.
-func (r *Union) looks(l, also *known) (list []Look) {
+func (r *Union) looks(l, also *closed) (list []Look) {
 	for _, a := range l.Looks {
 		for _, b := range also.Looks {
 			if a.Of != b.Of {

@@ -52,10 +52,14 @@ func (j *Judge) join(r *Join) (Type, error) {
 
 // Meet returns the facts and dependencies of rows of two relations that meet conditions, whosever they are.
 func (t Type) Meet(right Type, on []Condition) Type {
-	return Type{
+	says := saying(on)
+	met := Type{
 		Cols: t.Cols.Or(right.Cols), Row: t.Row.Or(right.Row), Spelled: t.Spelled.Or(right.Spelled),
-		Facts: t.Facts.and(right.Facts).and(saying(on)), Deps: slices.Concat(t.Deps, right.Deps),
+		Facts: t.Facts.and(right.Facts).and(says), Deps: slices.Concat(t.Deps, right.Deps),
 	}
+	all := t.know().and(right.know().Facts.and(says))
+	met.known = &all
+	return met
 }
 
 // saying are the facts of conditions.
@@ -118,7 +122,7 @@ func extended(l, right, matched Type, conds []Condition) Type {
 	}
 	in := right.know()
 	var deps []Dep
-	for _, d := range in.deps {
+	for _, d := range slices.Concat(in.deps(), right.Deps) {
 		if d.From.Meets(in.Valued) {
 			deps = append(deps, d)
 			continue

@@ -69,6 +69,15 @@ func (s Set) add(t Set) Set {
 	return s
 }
 
+// with adds a column in the place of s, where that is long enough.
+func (s Set) with(c Col) Set {
+	for len(s) <= int(c)/64 {
+		s = append(s, 0)
+	}
+	s[c/64] |= 1 << (c % 64)
+	return s
+}
+
 // But returns the columns that are not in t.
 func (s Set) But(t Set) Set {
 	rest := make(Set, len(s))

@@ -2,11 +2,12 @@ package core
 
 import "slices"
 
-// classes are columns that are equal on every row. The parents are roots, or lead to one.
-type classes map[Col]Col
+// classes are columns that are equal on every row. The parents, by column, are roots or lead to one; 0 and columns beyond the last have
+// none.
+type classes []Col
 
 func (c classes) find(x Col) Col {
-	for c[x] != 0 {
+	for int(x) < len(c) && c[x] != 0 {
 		x = c[x]
 	}
 	return x
@@ -14,30 +15,39 @@ func (c classes) find(x Col) Col {
 
 func (c classes) same(a, b Col) bool { return c.find(a) == c.find(b) }
 
-// merge reports whether it made a difference.
-func (c classes) merge(a, b Col) bool {
+func (c *classes) merge(a, b Col) {
 	a, b = c.find(a), c.find(b)
-	if a != b {
-		c[a] = b
+	if a == b {
+		return
 	}
-	return a != b
+	for len(*c) <= int(a) {
+		*c = append(*c, 0)
+	}
+	(*c)[a] = b
 }
 
-// closed are facts with all that follows from them.
+// closed are facts with all that follows from them. They share nothing with others while they are made.
 type closed struct {
 	classes classes
 	Facts
 }
 
-// close adds all consequences: facts of rows that have a value where one is proved, and that two looks at one row see the same.
-func (f Facts) close() closed {
-	c := closed{classes{}, Facts{Fixed: f.Fixed, Valued: f.Valued}}
+// close returns the facts with all consequences.
+func (f Facts) close() closed { return closed{}.and(f) }
+
+// and returns the facts with further ones and all consequences: facts of rows that have a value where one is proved, and that two looks
+// at one row see the same.
+func (c closed) and(f Facts) closed {
+	c = closed{slices.Clone(c.classes), Facts{
+		slices.Clone(c.Equal), slices.Clone(c.Fixed), slices.Clone(c.Valued),
+		slices.Clone(c.Looks), slices.Clone(c.Refers), slices.Clone(c.Given),
+	}}
 	c.take(f)
 	for again := true; again; {
 		again = false
 		for i, g := range c.Given {
 			if g.If.Meets(c.Valued) {
-				c.Given = slices.Delete(slices.Clone(c.Given), i, i+1)
+				c.Given = slices.Delete(c.Given, i, i+1)
 				c.take(g.Says)
 				again = true
 				break
@@ -54,9 +64,8 @@ func (f Facts) close() closed {
 
 // take adds facts.
 func (c *closed) take(f Facts) {
-	c.Fixed, c.Valued = c.Fixed.Or(f.Fixed), c.Valued.Or(f.Valued)
-	c.Looks, c.Given = append(slices.Clip(c.Looks), f.Looks...), append(slices.Clip(c.Given), f.Given...)
-	c.Refers = append(slices.Clip(c.Refers), f.Refers...)
+	c.Fixed, c.Valued = c.Fixed.add(f.Fixed), c.Valued.add(f.Valued)
+	c.Looks, c.Given, c.Refers = append(c.Looks, f.Looks...), append(c.Given, f.Given...), append(c.Refers, f.Refers...)
 	for _, p := range f.Equal {
 		c.equate(p)
 	}
@@ -67,8 +76,8 @@ func (c *closed) equate(p Pair) bool {
 	if slices.Contains(c.Equal, p) {
 		return false
 	}
-	c.Equal = append(slices.Clip(c.Equal), p)
-	c.Valued = c.Valued.Or(Of(p.A, p.B))
+	c.Equal = append(c.Equal, p)
+	c.Valued = c.Valued.with(p.A).with(p.B)
 	c.classes.merge(p.A, p.B)
 	return true
 }

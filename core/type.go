@@ -18,21 +18,15 @@ type Type struct {
 	Rows int64
 	// Loose are the rows of reference tables that nothing looks up yet.
 	Loose []Loose
-	// known are all consequences of the facts and the dependencies; nil after a change of them.
-	known *known
+	// known are all consequences of the facts; nil after a change of them.
+	known *closed
 }
 
-// known are facts and dependencies with all that follows.
-type known struct {
-	closed
-	deps []Dep
-}
-
-// know returns all consequences, and derives them at first.
-func (t *Type) know() *known {
+// know returns all consequences of the facts, and derives them at first.
+func (t *Type) know() *closed {
 	if t.known == nil {
 		c := t.Facts.close()
-		t.known = &known{c, append(c.deps(), t.Deps...)}
+		t.known = &c
 	}
 	return t.known
 }
@@ -54,18 +48,23 @@ func (t Type) Valued(c Col) bool { return t.know().Valued.Has(c) }
 
 // Identifies reports whether a column is equal to the unit on each row on which it is not NULL.
 func (t Type) Identifies(c Col) bool {
-	return t.Unit != 0 && (t.Equal(c, t.Unit) || t.Where(Facts{Valued: Of(c)}).Equal(c, t.Unit))
+	return t.Unit != 0 && (t.Equal(c, t.Unit) || t.know().and(Facts{Valued: Of(c)}).classes.same(c, t.Unit))
 }
 
 // Closure returns all columns that the set determines.
 func (t Type) Closure(s Set) Set {
-	s = slices.Clone(s)
-	all := t.know().deps
+	c := t.know()
+	s = slices.Clone(s).add(c.Fixed)
 	for again := true; again; {
 		again = false
-		for _, d := range all {
+		for _, d := range t.Deps {
 			if d.From.In(s) && !d.To.In(s) {
 				s, again = s.add(d.To), true
+			}
+		}
+		for _, p := range c.Equal {
+			if p.Identical && s.Has(p.A) != s.Has(p.B) {
+				s, again = s.with(p.A).with(p.B), true
 			}
 		}
 	}
