@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// The errors of [Check].
+// The errors of [Judge.Check].
 var (
 	ErrUnits = errors.New("rows of different units would be joined")
 	ErrGroup = errors.New("a group can hold rows of several units")
@@ -21,9 +21,6 @@ type judged struct {
 	Type
 	err error
 }
-
-// Check derives the type of a relation, or refuses it.
-func Check(r Rel) (Type, error) { return new(Judge).Check(r) }
 
 // Check derives the type of a relation, or refuses it. One with loose rows is to be joined with those that look them up. Of a join that
 // it refuses for its units, or for a loose row, it returns a type all the same, whose facts and dependencies hold of the joined rows.

@@ -67,7 +67,7 @@ func Eval(r core.Rel, w World) []Row {
 }
 
 func unitOf(r core.Rel) core.Col {
-	t, _ := core.Check(r)
+	t, _ := new(core.Judge).Check(r)
 	return t.Unit
 }
 

@@ -89,12 +89,12 @@ func (g *Generator) pick(s core.Set) core.Col {
 func (g *Generator) Rel(depth int) (core.Rel, core.Type) {
 	if depth == 0 || g.last > 60 || g.IntN(7) == 0 {
 		s := g.Scan()
-		t, _ := core.Check(s)
+		t, _ := new(core.Judge).Check(s)
 		return s, t
 	}
 	in, t := g.Rel(depth - 1)
 	above := g.above(in, t, depth)
-	if u, err := core.Check(above); err == nil {
+	if u, err := new(core.Judge).Check(above); err == nil {
 		return above, u
 	}
 	return in, t

@@ -20,7 +20,7 @@ func TestLooksAtNothing(t *testing.T) {
 		if valued {
 			in.If = []core.Condition{{Cols: core.Of(ref), Says: core.Facts{Valued: core.Of(ref)}}}
 		}
-		typ, err := core.Check(in)
+		typ, err := new(core.Judge).Check(in)
 		if err != nil || typ.Equal(a, b) != valued {
 			t.Errorf("a reference that has a value, %v: %v, %v", valued, typ.Equal(a, b), err)
 		}
@@ -38,7 +38,7 @@ func TestLooksOfUnion(t *testing.T) {
 		return s
 	}
 	for _, valued := range []bool{false, true} {
-		typ, err := core.Check(&core.Union{
+		typ, err := new(core.Judge).Check(&core.Union{
 			L: side(1, valued), R: side(4, true), Out: []core.Col{7, 8}, Left: []core.Col{1, 2}, Also: []core.Col{4, 5}, Row: 9,
 		})
 		if err != nil || typ.Closure(core.Of(7)).Has(8) != valued {
@@ -55,7 +55,7 @@ func TestSpellingOfAGroup(t *testing.T) {
 		if spelled {
 			s.Spelled = core.Of(unit)
 		}
-		typ, err := core.Check(&core.Group{In: s, Keys: core.Of(x), ByUnit: true, Row: group})
+		typ, err := new(core.Judge).Check(&core.Group{In: s, Keys: core.Of(x), ByUnit: true, Row: group})
 		if err != nil || typ.Closure(core.Of(ref)).Has(unit) == spelled {
 			t.Errorf("a unit of several spellings, %v: %v, %v", spelled, typ.Deps, err)
 		}
@@ -95,7 +95,7 @@ func TestLooseRows(t *testing.T) {
 		"by one that is not": {r: &core.Join{L: place(10), R: place(20), On: by(10, 20)}, loose: 2},
 		"grouped":            {r: &core.Group{In: place(10), Keys: core.Of(10), Row: id}, err: core.ErrLoose},
 	} {
-		typ, err := core.Check(c.r)
+		typ, err := new(core.Judge).Check(c.r)
 		if !errors.Is(err, c.err) || err == nil && len(typ.Loose) != c.loose {
 			t.Errorf("%s: %v, %v, want %d loose", name, typ.Loose, err, c.loose)
 		}
@@ -130,7 +130,7 @@ func TestRowsBeyondNumbers(t *testing.T) {
 		{both(1 << 40), 1 << 41},
 		{both(1 << 62), 0},
 	} {
-		if typ, err := core.Check(c.of); err != nil || typ.Rows != c.rows {
+		if typ, err := new(core.Judge).Check(c.of); err != nil || typ.Rows != c.rows {
 			t.Errorf("%d rows for %d, %v", typ.Rows, c.rows, err)
 		}
 	}

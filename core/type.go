@@ -2,7 +2,7 @@ package core
 
 import "slices"
 
-// A Type is derived of a relation by [Check].
+// A Type is derived of a relation by [Judge.Check].
 type Type struct {
 	// Cols are the columns that can be named. Facts and dependencies may be of others, which rows had below a Group: they are those of
 	// one of the rows of the group.
