@@ -1,8 +1,6 @@
 package source
 
 import (
-	"slices"
-
 	"dpproxy/core"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
@@ -102,9 +100,7 @@ func (p *proof) OneUnit(keys []scalar.Expr) bool {
 
 // PerUnit reports whether the expression has one value in all rows of a unit.
 func (p *proof) PerUnit(e scalar.Expr) bool {
-	columns := e.Columns()
-	return p.typ.Unit != 0 && !slices.ContainsFunc(columns, func(c *scalar.Column) bool { return c.Number == 0 }) &&
-		cols(columns).In(p.perUnit(nil))
+	return p.typ.Unit != 0 && cols(e.Columns()).In(p.perUnit(nil))
 }
 
 // rowKeys returns columns that tell all rows of a unit apart: a key of each table.

@@ -49,13 +49,13 @@ func (p *proof) Tagged() bool { return p.Protected() && p.follows.end(p.owner).t
 // Identifies reports whether an expression is a column that identifies the unit of each row on which it is not NULL.
 func (p *proof) Identifies(x scalar.Expr) bool {
 	c, ok := scalar.PlainColumn(x)
-	return ok && c.Number != 0 && p.typ.Identifies(col(c))
+	return ok && p.typ.Identifies(col(c))
 }
 
 // IsUnit reports whether the expression is a column that identifies the unit.
 func (p *proof) IsUnit(x scalar.Expr) bool {
 	c, ok := scalar.PlainColumn(x)
-	return ok && c.Number != 0 && p.typ.Unit != 0 && p.typ.Equal(col(c), p.typ.Unit)
+	return ok && p.typ.Unit != 0 && p.typ.Equal(col(c), p.typ.Unit)
 }
 
 // unit returns the column of the unit of every row, as the proofs know it.

@@ -17,7 +17,11 @@ type terms struct {
 	refer core.Set
 }
 
-func (t *terms) fresh() core.Col { t.last++; return t.last }
+func (t *terms) fresh() core.Col { t.last++; return nowhere + t.last }
+
+// nowhere is the column that no relation has. A column that has no number is taken for it: a term that is about such a column is
+// refused, and nothing follows from it.
+const nowhere core.Col = 1
 
 // number gives columns their numbers. One of a derived table that stands for one below has the number of that, unless it may be the
 // beginning of a text that refers to a key, which others can share. A text of a key itself is in an index, and read whole.
@@ -38,7 +42,7 @@ func (t *terms) number(list ...*scalar.Column) {
 }
 
 // col is a column as package core calls it.
-func col(c *scalar.Column) core.Col { return core.Col(c.Number) }
+func col(c *scalar.Column) core.Col { return max(core.Col(c.Number), nowhere) }
 
 func cols(list []*scalar.Column) (s core.Set) {
 	for _, c := range list {
