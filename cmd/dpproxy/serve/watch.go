@@ -33,6 +33,7 @@ func (v *service) watch(ctx context.Context) {
 	synced, changed := time.NewTicker(syncInterval), time.NewTicker(schemaInterval)
 	defer synced.Stop()
 	defer changed.Stop()
+	said := "" // of the last look
 	for {
 		var err error
 		select {
@@ -47,7 +48,11 @@ func (v *service) watch(ctx context.Context) {
 		case <-changed.C:
 			_, err = v.look(ctx, v.recheckSchema)
 		}
-		if err != nil && ctx.Err() == nil && !isUnsafe(err) {
+		switch {
+		case err == nil:
+			said = ""
+		case ctx.Err() == nil && !isUnsafe(err) && err.Error() != said:
+			said = err.Error()
 			v.log.Warn("the schema of the protected database could not be compared", "error", err)
 		}
 	}
