@@ -44,8 +44,8 @@ func (d *drawing) fly(ctx context.Context, reading *reader.Reading) *client {
 	c.endRead = endRead
 	stopping := context.AfterFunc(d.p.flights.Stopping(), func() { endRead(context.Canceled) }) //nolint:contextcheck // the proxy ends
 	d.p.reads.Go(func() {
-		defer func() { d.land(ctx, c.err) }()
 		defer close(c.landed)
+		defer func() { d.land(ctx, c.err) }() // before its client knows, who may ask the same again
 		defer c.recover(d)
 		defer func() {
 			if c.gone {
