@@ -16,10 +16,10 @@
 // without braces tell the rows apart. Where an answer has rows by its own values (LIMIT, HAVING), a second
 // statement of the same name tells the truth of all rows that there could be.
 //
-// A line of the table of errors has the mean over rows and draws: of the true values, of the
-// answers, of the root of the squared error, and of both parts of the interval, the last three in
-// percent of the mean true value. An answer without one end has no interval; the share that has one
-// is told, and how many of these have the truth in them. Each answer has noise of its own, since none
+// A line of the table of errors has the mean over rows: of the true values, of the medians of the
+// answers, and of the medians of both parts of the interval; the root of the mean squared error over rows and draws; and an
+// error that 95 % of all are within. Errors and intervals are in percent of the mean true value. An answer without one end has no
+// interval; the share that has one is told, and how many of these have the truth in them. Each answer has noise of its own, since none
 // is remembered; one secret chooses for all of them where a hash chooses.
 //
 // The questions of the TPC-H-derived data are the benchmark's own texts, with their values in braces.

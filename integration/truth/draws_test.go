@@ -13,23 +13,35 @@ import (
 
 // A tally has the answers to one value of one row.
 type tally struct {
-	truth                    float64
-	n, stated, within        int     // answers, those with an interval, and those with the truth in it
-	sum, squares, low, above float64 // of answers, squared errors, and both parts of the interval
+	truth        float64
+	answers      []float64
+	below, above []float64 // both parts of the intervals that there are
+	within       int       // how many of these have the truth in them
 }
 
 func (y *tally) add(c cell) {
-	y.n++
-	y.sum += c.value
-	y.squares += (c.value - y.truth) * (c.value - y.truth)
+	y.answers = append(y.answers, c.value)
 	if c.stated() {
-		y.stated++
-		y.low += c.value - c.low
-		y.above += c.high - c.value
+		y.below, y.above = append(y.below, c.value-c.low), append(y.above, c.high-c.value)
 	}
 	if c.within(y.truth) {
 		y.within++
 	}
+}
+
+// off lists the sizes of the errors.
+func (y *tally) off() []float64 {
+	var all []float64
+	for _, x := range y.answers {
+		all = append(all, math.Abs(x-y.truth))
+	}
+	return all
+}
+
+// part is the number that a share of others is not above.
+func part(of []float64, share float64) float64 {
+	sorted := slices.Sorted(slices.Values(of))
+	return sorted[int(math.Ceil(share*float64(len(sorted))))-1]
 }
 
 // A tableOfErrors has the answers to one question, by column and row.
@@ -99,8 +111,8 @@ func (e *tableOfErrors) add(answer reply, err error, took time.Duration) bool {
 	return true
 }
 
-const heading = `| question | value | rows | truth | mean answer | rms error | stated interval | truth within | ρ | ms |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+const heading = `| question | value | rows | truth | median answer | rms error | 95 % of errors | stated interval | truth within | ρ | ms |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 `
 
 // lines writes the table's lines: one for all rows of each value, and one for the first row of a
@@ -130,49 +142,58 @@ func (e *tableOfErrors) keys(column int) []string {
 
 // line writes the errors of rows: relative to the mean of their true values.
 func (e *tableOfErrors) line(i int, name, rows string, keys []string) string {
-	var s tally
-	var known int
+	var tallies []*tally
 	for _, key := range keys {
-		y := e.columns[i][key]
-		if y == nil {
-			continue
+		if y := e.columns[i][key]; y != nil {
+			tallies = append(tallies, y)
 		}
-		known++
-		s.truth += y.truth
-		s.n += y.n
-		s.stated += y.stated
-		s.within += y.within
-		s.sum += y.sum / float64(y.n)
-		s.squares += y.squares
-		s.low += y.low
-		s.above += y.above
 	}
-	if known == 0 {
-		return fmt.Sprintf("| %s | %s | %s | no answer | | | | | | |\n", e.question.name, name, rows)
+	if tallies == nil {
+		return fmt.Sprintf("| %s | %s | %s | no answer | | | | | | | |\n", e.question.name, name, rows)
 	}
-	n, truth, mean := float64(s.n), s.truth/float64(known), s.sum/float64(known)
-	shown := ""
-	if most := e.asked * len(keys); s.n < most {
+	var truth, median, squares float64
+	var off []float64
+	within, stated, known := 0, 0, float64(len(tallies))
+	for _, y := range tallies {
+		truth += y.truth / known
+		median += part(y.answers, 0.5) / known
+		off = append(off, y.off()...)
+		within, stated = within+y.within, stated+len(y.below)
+	}
+	for _, x := range off {
+		squares += x * x
+	}
+	n, shown := float64(len(off)), ""
+	if most := e.asked * len(keys); len(off) < most {
 		shown = fmt.Sprintf(", %.0f %% shown", 100*n/float64(most))
 	}
 	per, unit := 100/math.Abs(truth), " %"
 	if truth == 0 {
 		per, unit = 1, ""
 	}
-	return fmt.Sprintf("| %s | %s | %s%s | %s | %s | %s%s | %s | %.0f %% | %.4g | %d |\n", e.question.name, name, rows, shown,
-		digits(truth), digits(mean), digits(per*math.Sqrt(s.squares/n)), unit, s.interval(per, unit),
-		100*float64(s.within)/float64(max(1, s.stated)), e.cost, e.took.Milliseconds()/int64(max(1, e.asked)))
+	const form = "| %s | %s | %s%s | %s | %s | %s%s | %s%s | %s | %.0f %% | %.4g | %d |\n"
+	return fmt.Sprintf(form, e.question.name, name, rows, shown, digits(truth), digits(median),
+		digits(per*math.Sqrt(squares/n)), unit, digits(per*part(off, 0.95)), unit, interval(tallies, per, unit),
+		100*float64(within)/float64(max(1, stated)), e.cost, e.took.Milliseconds()/int64(max(1, e.asked)))
 }
 
-// interval writes both parts of the mean interval, and how often there was one.
-func (y *tally) interval(per float64, unit string) string {
-	if y.stated == 0 {
+// interval writes both parts of an interval, each the mean of the medians of rows, and how often there was one.
+func interval(of []*tally, per float64, unit string) string {
+	var below, above float64
+	answers, intervals, rows := 0, 0, 0
+	for _, y := range of {
+		answers, intervals = answers+len(y.answers), intervals+len(y.below)
+		if len(y.below) > 0 {
+			below, above, rows = below+part(y.below, 0.5), above+part(y.above, 0.5), rows+1
+		}
+	}
+	if rows == 0 {
 		return "none"
 	}
-	n := float64(y.stated)
-	text := fmt.Sprintf("−%s%s +%s%[2]s", digits(per*y.low/n), unit, digits(per*y.above/n))
-	if y.stated < y.n {
-		text += fmt.Sprintf(", in %.0f %%", 100*n/float64(y.n))
+	n := float64(rows)
+	text := fmt.Sprintf("−%s%s +%s%[2]s", digits(per*below/n), unit, digits(per*above/n))
+	if intervals < answers {
+		text += fmt.Sprintf(", in %.0f %%", 100*float64(intervals)/float64(answers))
 	}
 	return text
 }
@@ -190,7 +211,7 @@ func (e *tableOfErrors) coverage() (within, intervals int) {
 	for _, rows := range e.columns {
 		for _, y := range rows {
 			within += y.within
-			intervals += y.stated
+			intervals += len(y.below)
 		}
 	}
 	return within, intervals

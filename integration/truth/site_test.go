@@ -34,11 +34,41 @@ type session struct {
 
 // clinic is the demonstration, with its policy.
 func clinic(t *testing.T, patients int) site {
+	return newSite(t, generated(t, patients), demoPolicy(t, demo.Clinic))
+}
+
+func generated(t *testing.T, patients int) demo.Source {
+	t.Helper()
 	g, err := demo.Generate(1, demo.Size{Patients: patients, Visits: 10 * patients, Labs: 20 * patients})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newSite(t, g, demoPolicy(t, demo.Clinic))
+	return g
+}
+
+// stays is a table of visits that are as long as a lognormal law says, four hours and seldom two days, within bounds of six years.
+const stays = `
+SELECT setseed(0.42);
+CREATE TABLE stays (id int PRIMARY KEY, patient_id int NOT NULL, arrived timestamp NOT NULL, gone timestamp NOT NULL);
+INSERT INTO stays SELECT id, patient_id, day + random() * interval '1 day', day FROM visits ORDER BY id;
+UPDATE stays SET gone = arrived + exp(least(` + gauss + `, 4)) * interval '4 hours';`
+
+// stayPolicy bounds how long they are in one direction alone: what is computed in the other is as far apart as the columns are.
+const stayPolicy = `  stays:
+    unit: patient_id
+    max_rows: auto
+    columns:
+      arrived: {bounds: ["2020-01-01 00:00:00", "2025-12-31 23:59:59"]}
+      gone: {bounds: ["2020-01-01 00:00:00", "2025-12-31 23:59:59"]}
+    derived:
+      stay: {is: gone - arrived, bounds: ["0 days", "14 days"]}
+
+  hospitals:`
+
+// clinicWithStays is the clinic with another table.
+func clinicWithStays(t *testing.T, patients int) site {
+	with := strings.NewReplacer("  hospitals:", stayPolicy, "labs, hospitals]", "labs, stays, hospitals]")
+	return newSite(t, generated(t, patients), with.Replace(demoPolicy(t, demo.Clinic)), stays)
 }
 
 // study is the liver study, with its policy. It skips the test where there is no R to read it from.
@@ -80,14 +110,17 @@ func demoPolicy(t *testing.T, d demo.Dataset) string {
 	return "privacy_unit:" + budget.ReplaceAllString(rules, "budget: {epsilon: 9000, delta: 1e-6}")
 }
 
-// newSite starts dpproxy before a database with the rows of a source. It remembers no answer, so that
-// each has noise of its own.
-func newSite(t *testing.T, source demo.Source, policy string) site {
+// newSite starts dpproxy before a database with the rows of a source, and what statements make of them. It remembers no answer, so
+// that each has noise of its own.
+func newSite(t *testing.T, source demo.Source, policy string, more ...string) site {
 	t.Helper()
 	data := sitetest.StartServer(t, pgtemp.Options{Settings: []string{"max_wal_size=4GB"}})
 	conn := sitetest.Dial(t, data.URL("postgres", pgtemp.Superuser))
 	if err := demo.Load(t.Context(), conn, source, nil); err != nil {
 		t.Fatal(err)
+	}
+	for _, sql := range more {
+		sitetest.Exec(t, conn, sql)
 	}
 	return serve(t, data, policy)
 }

@@ -27,7 +27,7 @@ func TestTruth(t *testing.T) {
 		return // a measurement, not a test: make truth runs it
 	}
 	t.Run("clinic", func(t *testing.T) {
-		s := clinic(t, *patients)
+		s := clinicWithStays(t, *patients)
 		if *draws > 0 {
 			t.Run("errors", func(t *testing.T) { printErrors(t, s, questionsAbout(t, "clinic")) })
 			t.Run("aggregates", func(t *testing.T) { printErrors(t, s, questionsAbout(t, "aggregates")) })

@@ -34,3 +34,18 @@ SELECT p.sex, {count(*)} FROM visits v JOIN patients p ON p.id = v.patient_id GR
 -- cost and age
 SELECT {corr(v.cost, 2024 - p.birth_year) AS correlation}, {regr_slope(v.cost, 2024 - p.birth_year) AS slope}
 FROM visits v JOIN patients p ON p.id = v.patient_id;
+
+-- expensive visits
+SELECT {count(*)} FROM visits WHERE cost > 1000;
+
+-- visits by diagnosis of patients born after 1980
+SELECT v.diagnosis, {count(*)} FROM visits v JOIN patients p ON p.id = v.patient_id WHERE p.birth_year > 1980 GROUP BY v.diagnosis;
+
+-- hospitals of patients
+SELECT {count(DISTINCT hospital_id)} FROM visits;
+
+-- cost by region
+SELECT p.region, {sum(v.cost)} FROM visits v JOIN patients p ON p.id = v.patient_id GROUP BY p.region;
+
+-- cost of a year of age
+SELECT {sum(v.cost * (2024 - p.birth_year)) AS product} FROM visits v JOIN patients p ON p.id = v.patient_id;
