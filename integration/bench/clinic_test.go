@@ -17,6 +17,7 @@ import (
 var (
 	clinicVisits  = flag.Int("clinic", 0, "compare the times of statements about so many visits of the demo with plain Postgres")
 	clinicInOrder = flag.Bool("ordered", true, "the visits lie in the order of their patients, as they are made")
+	clinicMemory  = flag.Int("memory", 1024, "megabytes of limits.fold_memory")
 )
 
 // visitsOf are the visits of a patient, in the mean.
@@ -58,9 +59,9 @@ func TestBenchClinic(t *testing.T) {
 		table.WriteString(line + "\n")
 		t.Log(line) // it takes long, and somebody waits
 	}
-	t.Logf("%d visits, in the order of patients: %v; load %s before, %s behind; at most %d MB resident\n"+
+	t.Logf("%d visits, in the order of patients: %v; fold_memory %d; load %s before, %s behind; at most %d MB resident\n"+
 		"| statement | plain | dpproxy | ratio |\n| --- | --- | --- | --- |\n%s",
-		*clinicVisits, *clinicInOrder, before, load(t), sitetest.PeakKiB(t, r)>>10, &table)
+		*clinicVisits, *clinicInOrder, *clinicMemory, before, load(t), sitetest.PeakKiB(t, r)>>10, &table)
 }
 
 var clinicBudget = regexp.MustCompile(`budget: \{[^}]*\}`)
@@ -74,5 +75,5 @@ func clinicPolicy(t *testing.T) string {
 	}
 	_, rules, _ := strings.Cut(string(text), "\nprivacy_unit:")
 	return "privacy_unit:" + clinicBudget.ReplaceAllString(rules, "budget: {epsilon: 9000, delta: 1e-6}") +
-		"\nlimits: {statement_timeout: 10m, reply_grid: 0}\n"
+		fmt.Sprintf("\nlimits: {statement_timeout: 10m, reply_grid: 0, fold_memory: %d}\n", *clinicMemory)
 }
