@@ -253,9 +253,6 @@ const leastGroups = 1 << 8
 // weighResults looks, where rows come unit by unit, whether the groups, and all that is added up of them, are too much.
 func (f *Fold) weighResults() {
 	n := f.finishers[0].bytes() + f.groups.bytes()
-	if f.adds != nil {
-		n += f.adds.had.size()
-	}
 	if n > f.most && f.groups.size() > leastGroups {
 		f.overflow()
 	}

@@ -103,9 +103,10 @@ func mostBytes(t *testing.T, spec *Spec, rows [][][]byte, most int) (n int) {
 			}
 			now := f.groups.bytes() + f.finishers[0].bytes()
 			switch {
+			case f.byUnit: // rows of one unit are beside it
 			case f.adds != nil:
 				now += f.adds.had.size()
-			case !f.byUnit:
+			default:
 				now += f.rowsBytes()
 			}
 			if kinds := f.finishers[0].kinds; kinds != nil {

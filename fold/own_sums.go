@@ -44,7 +44,7 @@ func (f *Fold) finishShares(ctx context.Context) error {
 
 // finishLast adds the unit whose rows came last, where they come unit by unit.
 func (f *Fold) finishLast() {
-	f.adds.had.finish(0, f.finishers[0].finishUnit)
+	f.adds.own.finish(f.finishers[0].finishUnit)
 	f.weighResults()
 }
 

@@ -3,7 +3,6 @@ package fold
 import (
 	"encoding/binary"
 	"hash/maphash"
-	"slices"
 )
 
 // shares have what units add up in groups. Each share has a part of the units, by a hash that nobody can choose for, and
@@ -19,19 +18,6 @@ type shares struct {
 	desks [finishers]desk
 }
 
-// A desk is what is used for one of its shares after the other.
-type desk struct {
-	each   int
-	seed   maphash.Seed
-	size   int   // bytes of its shares
-	beside int   // bytes of all below, as the last share left them
-	spare  names // empty
-	came   came
-	ends   []uint32 // of each unit among the places
-	places []uint64 // a group, and the number of a row
-	joined pairs
-}
-
 // A share is a part of the units.
 type share struct {
 	units names
@@ -42,19 +28,6 @@ type share struct {
 	most int
 
 	of pairs
-}
-
-// pairs are units with groups, in the order of units.
-type pairs struct {
-	ends   []uint32 // of each unit
-	groups []uint32
-	sums   []amount
-}
-
-// came are rows that are brought together.
-type came struct {
-	units, groups []uint32
-	sums          []amount
 }
 
 const (
@@ -92,8 +65,6 @@ func (s *shares) room() (n int) {
 	}
 	return n
 }
-
-func (d *desk) room() int { return d.size + d.beside }
 
 // add adds a row of a unit; again says that the row before was one of it.
 func (s *shares) add(unit []byte, again bool, group uint32, x []int64) {
@@ -141,8 +112,8 @@ func (d *desk) bring(p *share, at int) {
 		p.units, d.spare = d.spare, p.units
 	}
 	d.read(p, at)
-	d.place(p)
-	d.join(p)
+	d.place(p.units.size())
+	d.join(p.units.size())
 	c := &d.came
 	d.beside = d.spare.bytes() + 4*(cap(c.units)+cap(c.groups)+cap(d.ends)) + 16*cap(c.sums) + 8*cap(d.places) + d.joined.bytes()
 }
@@ -154,9 +125,6 @@ func (p *share) bytes() (n int) {
 	}
 	return n + p.units.bytes() + p.of.bytes()
 }
-
-// bytes is how much memory pairs take.
-func (p *pairs) bytes() int { return 4*(cap(p.ends)+cap(p.groups)) + 16*cap(p.sums) }
 
 // read reads the rows of a share, behind its pairs.
 func (d *desk) read(p *share, at int) {
@@ -185,48 +153,6 @@ func (d *desk) read(p *share, at int) {
 	}
 }
 
-// place orders the rows by their units.
-func (d *desk) place(p *share) {
-	d.ends = append(d.ends[:0], make([]uint32, p.units.size()+1)...) // one place further: where the unit before it ends
-	for _, u := range d.came.units {
-		d.ends[u+1]++
-	}
-	for u := range p.units.size() {
-		d.ends[u+1] += d.ends[u]
-	}
-	d.places = slices.Grow(d.places[:0], len(d.came.units))[:len(d.came.units)]
-	for i, u := range d.came.units {
-		d.places[d.ends[u]] = uint64(d.came.groups[i])<<32 | uint64(i)
-		d.ends[u]++
-	}
-}
-
-// join makes one pair of the rows of a unit and group.
-func (d *desk) join(p *share) {
-	of, from := &d.joined, uint32(0)
-	for u := range p.units.size() {
-		own := d.places[from:d.ends[u]]
-		slices.Sort(own)
-		for i, at := range own {
-			row := d.came.sums[int(uint32(at))*d.each:][:d.each]
-			if group := uint32(at >> 32); i == 0 || uint32(own[i-1]>>32) != group {
-				of.groups, of.sums = append(of.groups, group), append(of.sums, row...)
-				continue
-			}
-			sums := of.sums[len(of.sums)-d.each:]
-			for k := range sums {
-				sums[k] = sums[k].plus(row[k])
-			}
-		}
-		from = d.ends[u]
-		of.ends = append(of.ends, uint32(len(of.groups)))
-	}
-	clear(d.places)
-	clear(d.came.sums)
-	clear(d.came.units)
-	clear(d.came.groups)
-}
-
 // finish brings the rows of a share together, and calls unit for each of its units, in some order. It has nothing left.
 func (s *shares) finish(at int, unit func(name []byte, groups []uint32, sums []amount)) {
 	p, d, from := &s.parts[at], &s.desks[s.deskOf(at)], uint32(0)
@@ -240,18 +166,6 @@ func (s *shares) finish(at int, unit func(name []byte, groups []uint32, sums []a
 	p.drop()
 	p.units, d.spare = names{}, p.units
 	d.size += p.bytes()
-}
-
-// set makes the pairs the same as others.
-func (p *pairs) set(as *pairs) {
-	p.ends, p.groups, p.sums = append(p.ends[:0], as.ends...), append(p.groups[:0], as.groups...), append(p.sums[:0], as.sums...)
-}
-
-// clear forgets the pairs.
-func (p *pairs) clear() {
-	clear(p.groups)
-	clear(p.sums)
-	p.ends, p.groups, p.sums = p.ends[:0], p.groups[:0], p.sums[:0]
 }
 
 // drop forgets what the share has, and keeps a piece for other rows.

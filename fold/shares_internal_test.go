@@ -51,21 +51,6 @@ func TestSharesOfOneUnit(t *testing.T) {
 	})
 }
 
-// TestUnitByUnit holds that where rows come unit by unit those of the last unit alone are kept.
-func TestUnitByUnit(t *testing.T) {
-	spec := adding()
-	spec.ByUnit = true
-	f := New(spec, secret, 1<<30)
-	for i := range 20_000 {
-		if err := f.Take([][]byte{number(i), whole(int64(i % 3)), nil, nil}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := f.adds.had.size(); n < 0 || n > 2*rowsSize {
-		t.Errorf("%d bytes of one unit", n)
-	}
-}
-
 // TestRoomOfOneUnit holds that the rows of one person in many groups are within the memory with all that brings them together.
 func TestRoomOfOneUnit(t *testing.T) {
 	const most = 8 << 20

@@ -27,8 +27,9 @@ type summing struct {
 	added []int64
 	// sums are those of a row that is all of its unit.
 	sums []amount
-	// had has what units have in groups. Where rows come unit by unit they are those of one unit.
+	// had has what units have in groups, nil where rows come unit by unit: then own has what the unit has.
 	had *shares
+	own *single
 }
 
 func newSumming(spec *Sums) *summing {
@@ -67,11 +68,12 @@ func (a Addition) equal(b Addition) bool {
 
 // begin prepares for rows, which are to take about most bytes.
 func (s *summing) begin(byUnit bool, most int) {
-	parts := manyParts
+	s.had, s.own = nil, nil
 	if byUnit {
-		parts = 1
+		s.own = newSingle(s.each)
+	} else {
+		s.had = newShares(s.each, manyParts, most)
 	}
-	s.had = newShares(s.each, parts, most)
 }
 
 // take adds a row of a unit; again says that the row before was one of it.
@@ -87,7 +89,11 @@ func (s *summing) take(unit []byte, again bool, group uint32, values [][]byte) (
 	for i := range s.additions {
 		s.added[i], _ = s.additions[i].of(s.row)
 	}
-	s.had.add(unit, again, group, s.added)
+	if s.own != nil {
+		s.own.add(unit, again, group, s.added)
+	} else {
+		s.had.add(unit, again, group, s.added)
+	}
 	return nil
 }
 
@@ -147,6 +153,9 @@ func dividedProduct(x, y int64, by uint64) int64 {
 func (s *summing) drop() {
 	if s.had != nil {
 		s.had.drop()
+	}
+	if s.own != nil {
+		s.own.drop()
 	}
 	clear(s.row.of)
 	clear(s.added)
