@@ -319,7 +319,7 @@ func TestDefaults(t *testing.T) {
 	if p.Limits != (config.Limits{
 		StatementTimeout: 30 * time.Second, Connections: 100, AnalystConnections: 100, AddressConnections: 100,
 		FailedLogins: 20, IdleSession: 24 * time.Hour, IdleTransaction: time.Hour, DataConnections: 8,
-		AnalystDataConnections: 8, DataQueue: 1000, AnalystDataQueue: 1000, AnalystLeftReads: 2, FoldMemory: 1024,
+		AnalystDataConnections: 8, DataQueue: 1000, AnalystDataQueue: 1000, AnalystLeftReads: 2,
 		MaxPublicFanout: 1000, MaxJoinRows: 1000, MaxWork: 1_000_000, ReplyGrid: 20 * time.Millisecond,
 	}) {
 		t.Errorf("%+v", p.Limits)

@@ -177,7 +177,7 @@ type Limits struct {
 	AnalystDataQueue int
 	// AnalystLeftReads is how many reads of one analyst go on that they have paid and left; 2.
 	AnalystLeftReads int
-	// FoldMemory is how many megabytes rows of people may take in dpproxy, of all reads together; 1,024.
+	// FoldMemory is how many megabytes rows of people may take in dpproxy, of all reads together; 0 is a quarter of the memory.
 	FoldMemory int
 	// MaxPublicFanout is how many rows of a public table one row may be joined with
 	// unless keys prove fewer; 1,000.

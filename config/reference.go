@@ -519,7 +519,8 @@ var limitKeys = []key[Limits]{
 			"again waits for them instead of paying again; %s. Each has one of the connections, until `statement_timeout`.",
 	},
 	{
-		"fold_memory", "", count(maxFoldMemory, func(l *Limits, n int) { l.FoldMemory = n }), "`1024`",
+		"fold_memory", "", count(maxFoldMemory, func(l *Limits, n int) { l.FoldMemory = n }),
+		"a quarter of the memory of the machine, or of its container",
 		"Megabytes that rows of people may take in dpproxy, of all reads together, %s: each of `data_connections` has its part, a " +
 			"megabyte at least. Rows that are more are read once more, in the order of the people; private groups that are " +
 			"more are counted in parts, a reading for each.",

@@ -163,7 +163,7 @@ func (g *generation) proxyConfig(ledger accountant.Ledger, remembered proxy.Answ
 		Sharing: reader.Sharing{
 			AnalystSessions: p.Limits.AnalystDataConnections,
 			Waiting:         p.Limits.DataQueue, AnalystWaiting: p.Limits.AnalystDataQueue,
-			Memory: p.Limits.FoldMemory << 20,
+			Memory: foldMemory(&p.Limits),
 		},
 		Grid: proxy.Grid{
 			Quantum: p.Limits.ReplyGrid, Now: time.Now,
