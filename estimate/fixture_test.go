@@ -1,9 +1,11 @@
 package estimate_test
 
 import (
-	"math"
 	"math/big"
+	"sort"
 	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"dpproxy/dp"
 	"dpproxy/estimate"
@@ -61,12 +63,11 @@ func failures(runs int, ok func() bool) int {
 	return n
 }
 
-// tolerated is the largest number of failures of probability alpha that is not
-// five standard deviations above its mean: a right estimator has more in one
-// test of a million.
+// tolerated is how many failures of probability alpha a right estimator has at most, but for one test in a
+// thousand million.
 func tolerated(runs int, alpha float64) int {
-	mean := float64(runs) * alpha
-	return int(mean + 5*math.Sqrt(mean*(1-alpha)) + 1)
+	failures := distuv.Binomial{N: float64(runs), P: alpha}
+	return sort.Search(runs, func(k int) bool { return failures.Survival(float64(k)) < 1e-9 })
 }
 
 // checkCoverage holds the failures of an interval to alpha, and finds the twin's

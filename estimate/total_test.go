@@ -10,7 +10,7 @@ import (
 
 // TestTotalError adds up the noise of a tree of two levels, the first of which has 16 counts.
 func TestTotalError(t *testing.T) {
-	const runs = 20_000
+	const runs = 40_000
 	for name, law := range laws {
 		t.Run(name, func(t *testing.T) {
 			s := stage(t, 256, 16, law.noise, law.of, nil)

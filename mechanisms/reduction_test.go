@@ -83,8 +83,15 @@ func TestStayCoinHasItsProbability(t *testing.T) {
 		if math.Abs(z) > stattest.MaxZ {
 			t.Errorf("rates %v and %v: z = %.1f", tt[0], tt[1], z)
 		}
-		if coinZ(seeded(t), coin, p*0.95) < stattest.MaxZ && p > 0.05 {
-			t.Errorf("rates %v and %v: a probability wrong by 5 %% passes", tt[0], tt[1])
+		off := 0.95
+		switch {
+		case p < 0.05: // of few heads
+			off = 0.5
+		case p < 0.2:
+			off = 0.9
+		}
+		if z := coinZ(seeded(t), coin, p*off); z < stattest.MaxZ {
+			t.Errorf("rates %v and %v: a probability wrong by a factor of %v passes: z = %.1f", tt[0], tt[1], off, z)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"dpproxy/dp"
-	"dpproxy/internal/stattest"
 	"dpproxy/mechanisms"
 )
 
@@ -88,7 +87,7 @@ func TestAdversarialStop(t *testing.T) {
 	}
 	// Two measurements of each of two values have the total variation of one with a quarter of the variance.
 	claimed := math.Erf(declared / (2 * math.Sqrt(variance/4) * math.Sqrt2))
-	slack := stattest.MaxZ * math.Sqrt(0.5/runs)
+	slack := 3 * math.Sqrt(0.5/runs) // what stops early leaks less than is claimed, by many more
 	right, wrongly := distance(declared, declared), distance(declared, 2*declared)
 	if right > claimed+slack || right < claimed/2 {
 		t.Errorf("the transcripts are %.4f apart, claimed %.4f", right, claimed)

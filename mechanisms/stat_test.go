@@ -53,7 +53,7 @@ func gaussian(t testing.TB, variance int64) mechanisms.Gaussian {
 }
 
 // n is the number of draws of a chi-square test. At 2·10⁵ a scale wrong by 5 %
-// is rejected with p below 10⁻³⁰, where Level is 10⁻⁶.
+// is rejected with p below 10⁻³⁰, where Level is 10⁻⁸.
 const n = 200_000
 
 // wrong is the factor on the scale of a twin.
@@ -172,7 +172,7 @@ func TestScale(t *testing.T) {
 }
 
 // TestProductionSource runs one law on the source that ships, whose words are
-// not seeded: its false alarms have probability 10⁻¹².
+// not seeded: its false alarms have probability 10⁻¹⁶.
 func TestProductionSource(t *testing.T) {
 	draw := int64s(t, gaussian(t, 25).Sample, mechanisms.NewSource())
 	check(t, draw, stattest.Gaussian(25), stattest.Gaussian(25*wrong*wrong))
@@ -191,8 +191,12 @@ func TestBernoulliExp(t *testing.T) {
 			if z := coinZ(seeded(t), coin, p); math.Abs(z) > stattest.MaxZ {
 				t.Errorf("%s exp(-%d/%d): z = %.1f", name, r[0], r[1], z)
 			}
-			if p < 1 && coinZ(seeded(t), coin, p*0.8) < stattest.MaxZ {
-				t.Errorf("%s exp(-%d/%d): a probability wrong by 20 %% passes", name, r[0], r[1])
+			off := 0.8
+			if p < 0.05 { // of few heads
+				off = 0.5
+			}
+			if z := coinZ(seeded(t), coin, p*off); p < 1 && z < stattest.MaxZ {
+				t.Errorf("%s exp(-%d/%d): a probability wrong by a factor of %v passes: z = %.1f", name, r[0], r[1], off, z)
 			}
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"dpproxy/accountant/realized"
 	"dpproxy/estimate/population"
 	"dpproxy/internal/stattest"
@@ -291,7 +293,7 @@ func TestCoverage(t *testing.T) {
 			}
 			rounds, begin := *populations, time.Now()
 			if rounds == 0 {
-				rounds = 4
+				rounds = 6
 			}
 			covered, width := make([]int, len(s.targets)), make([]float64, len(s.targets))
 			bias, naive := make([]float64, len(s.targets)), make([]float64, len(s.targets))
@@ -328,9 +330,8 @@ func TestCoverage(t *testing.T) {
 				}
 				t.Logf("%s: covered %d of %d; bias %.4f%s; mean width %.4f; %v",
 					target.name, covered[i], rounds, bias[i], alone, width[i], time.Since(begin).Round(time.Millisecond))
-				// Fewer than this has a probability below 10⁻⁶ where 95 % is true.
-				least := 0.95*float64(rounds) - 5*math.Sqrt(0.0475*float64(rounds)) - 1
-				if float64(covered[i]) < least {
+				// So few have a probability below 10⁻⁷ where 95 % is true.
+				if (distuv.Binomial{N: float64(rounds), P: 0.95}).CDF(float64(covered[i])) < 1e-7 {
 					t.Errorf("%s: %d of %d intervals hold the truth", target.name, covered[i], rounds)
 				}
 			}

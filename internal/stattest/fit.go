@@ -9,9 +9,10 @@ import (
 
 const (
 	// Level is the p-value below which one chi-square test rejects.
-	Level = 1e-6
-	// MaxZ is the |z| above which one z-test rejects, at p = 5.7·10⁻⁷.
-	MaxZ = 5
+	Level = 1e-8
+	// MaxZ is the |z| above which one z-test rejects, at p = 2·10⁻⁹. A twin must be so far beyond it that chance does not
+	// bring it back: by six more.
+	MaxZ = 6
 
 	// Decisive is the [Evidence] from where on a law is told apart from another.
 	Decisive = 14
@@ -32,7 +33,7 @@ const (
 
 // Accept draws n values and tests them against pmf. When they are rejected it
 // tests 4n fresh ones, so that a right sampler fails with probability Level²,
-// 10⁻¹², and one that is wrong still fails. It returns the last p-value.
+// 10⁻¹⁶, and one that is wrong still fails. It returns the last p-value.
 func Accept(n int, draw func() int64, pmf func(int64) float64) (p float64, ok bool) {
 	for _, size := range []int{n, 4 * n} {
 		p = Fit(Draw(size, draw), pmf)
