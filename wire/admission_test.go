@@ -24,16 +24,19 @@ import (
 // TestFailedLogins tries passwords of one user until that user must wait, at this address, and then again
 // when he has waited. Nobody else waits.
 func TestFailedLogins(t *testing.T) {
-	p := start(t, func(c *wire.Config) {
-		verifier := c.Verifier
-		c.Verifier = func(ctx context.Context, user string) (string, bool, error) {
-			if user == "postgres" {
-				user = "ana"
+	startWith := func(remembered time.Duration) *proxy {
+		return start(t, func(c *wire.Config) {
+			verifier := c.Verifier
+			c.Verifier = func(ctx context.Context, user string) (string, bool, error) {
+				if user == "postgres" {
+					user = "ana"
+				}
+				return verifier(ctx, user)
 			}
-			return verifier(ctx, user)
-		}
-		c.Limits.FailedLogins, c.Limits.FailedTime = 2, time.Second
-	})
+			c.Limits.FailedLogins, c.Limits.FailedTime = 2, remembered
+		})
+	}
+	p := startWith(time.Hour) // longer than the test takes, however slow the machine is
 	wrong := strings.Replace(p.url(""), password, "wrong", 1)
 	nobody := strings.Replace(wrong, "user=ana", "user=nobody", 1)
 	other := strings.Replace(p.url(""), "user=ana", "user=postgres", 1)
@@ -52,6 +55,10 @@ func TestFailedLogins(t *testing.T) {
 	if got := connectError(t, other); got != "" {
 		t.Errorf("another user of the address: %s", got)
 	}
+	p = startWith(20 * time.Millisecond)
+	for range 2 {
+		connectError(t, strings.Replace(p.url(""), password, "wrong", 1))
+	}
 	await.That(t, "the user may try again", func() bool { return connectError(t, p.url("")) == "" })
 }
 
@@ -59,21 +66,17 @@ func TestFailedLogins(t *testing.T) {
 // that there are few questions for the verifier of one name.
 func TestUnfinishedLogins(t *testing.T) {
 	var asked atomic.Int64
-	p := start(t, func(c *wire.Config) {
-		verifier := c.Verifier
-		c.Verifier = func(ctx context.Context, user string) (string, bool, error) {
-			asked.Add(1)
-			return verifier(ctx, user)
-		}
-		c.Limits.FailedLogins, c.Limits.FailedTime = 3, time.Second
-	})
-	for range 10 {
-		if got := connectError(t, p.url("")); got != "" {
-			t.Fatalf("who is right is counted: %s", got)
-		}
+	startWith := func(remembered time.Duration) *proxy {
+		return start(t, func(c *wire.Config) {
+			verifier := c.Verifier
+			c.Verifier = func(ctx context.Context, user string) (string, bool, error) {
+				asked.Add(1)
+				return verifier(ctx, user)
+			}
+			c.Limits.FailedLogins, c.Limits.FailedTime = 3, remembered
+		})
 	}
-	asked.Store(0)
-	for range 50 {
+	begin := func(p *proxy) {
 		c := p.dialTCP(t)
 		c.Write(startupPacket(3<<16, "user", "nobody"))
 		c.Write(packet('p', append([]byte("SCRAM-SHA-256\x00\x00\x00\x00\x20"), []byte("n,,n=,r=abcdefghijklmnopqrstuvwx")...)))
@@ -81,6 +84,16 @@ func TestUnfinishedLogins(t *testing.T) {
 			readMessage(t, c) // a challenge, or that there were too many
 		}
 		c.Close()
+	}
+	p := startWith(time.Hour)
+	for range 10 {
+		if got := connectError(t, p.url("")); got != "" {
+			t.Fatalf("who is right is counted: %s", got)
+		}
+	}
+	asked.Store(0)
+	for range 50 {
+		begin(p)
 	}
 	if n := asked.Load(); n != 3 {
 		t.Errorf("%d questions for a name of which there may be 3", n)
@@ -92,6 +105,11 @@ func TestUnfinishedLogins(t *testing.T) {
 	if got := connectError(t, p.url("")); got != "" {
 		t.Errorf("another name: %s", got)
 	}
+	p = startWith(20 * time.Millisecond)
+	for range 3 {
+		begin(p)
+	}
+	nobody = strings.Replace(p.url(""), "user=ana", "user=nobody", 1)
 	await.That(t, "the name may be tried again", func() bool { return strings.Contains(connectError(t, nobody), "28P01") })
 }
 
@@ -187,10 +205,10 @@ func TestLimitsOfConnections(t *testing.T) {
 }
 
 func TestIdleSession(t *testing.T) {
-	p := start(t, func(c *wire.Config) { c.Limits.IdleTime = 30 * time.Millisecond })
+	p := start(t, func(c *wire.Config) { c.Limits.IdleTime = 400 * time.Millisecond }) // in which a statement surely comes
 	c := openRaw(t, p.config(t))
 	// A session at work is not idle, however long that takes.
-	c.Write(encodeAll(t, &pgproto3.Query{String: "SELECT pg_sleep(0.1)"}))
+	c.Write(encodeAll(t, &pgproto3.Query{String: "SELECT pg_sleep(0.6)"}))
 	got := read(t, c, 2)
 	want := "ReadyForQuery I\nErrorResponse FATAL 57P05 terminating connection due to idle-session timeout\nconnection: unexpected EOF\n"
 	if !strings.HasSuffix(got, want) {

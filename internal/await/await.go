@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// That fails the test unless a condition holds within ten seconds: far longer than anything
+// That fails the test unless a condition holds within a minute: far longer than anything
 // takes that goes well, on a busy machine too.
 func That(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	Within(t, 10*time.Second, what, holds)
+	Within(t, time.Minute, what, holds)
 }
 
 // Within fails the test unless a condition holds within a time.
