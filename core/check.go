@@ -15,7 +15,7 @@ var (
 )
 
 // A Judge derives the types of relations, of each once.
-type Judge struct{ types map[Rel]judged }
+type Judge struct{ types map[Rel]*judged }
 
 type judged struct {
 	Type
@@ -29,11 +29,10 @@ func (j *Judge) Check(r Rel) (Type, error) {
 		return known.Type, known.err
 	}
 	t, err := j.derive(r)
-	t.know()
 	if j.types == nil {
-		j.types = map[Rel]judged{}
+		j.types = map[Rel]*judged{}
 	}
-	j.types[r] = judged{t, err}
+	j.types[r] = &judged{t, err}
 	return t, err
 }
 
@@ -44,7 +43,7 @@ func (j *Judge) derive(r Rel) (Type, error) {
 		return scan(r), nil
 	case *Values:
 		return Type{
-			Cols: Of(r.Cols...), Row: Of(r.Row), Spelled: r.Spelled, Facts: Facts{Valued: r.Valued.Or(Of(r.Row))},
+			Cols: Of(r.Cols...), Row: Of(r.Row), Spelled: r.Spelled, closed: Facts{Valued: r.Valued.Or(Of(r.Row))}.close(),
 			Deps: []Dep{{Of(r.Row), Of(r.Cols...)}},
 		}, nil
 	case *Filter: // of loose rows as well: they are the same whoever is removed
@@ -91,19 +90,19 @@ func (j *Judge) tight(r Rel) (Type, error) {
 // and of references. Rows of a reference table are the same whoever is removed.
 func scan(r *Scan) Type {
 	t := Type{Cols: Of(r.Cols...).Or(Of(r.Unit, r.Row)), Row: Of(r.Row), Unit: r.Unit, Spelled: r.Spelled}
-	t.Facts = r.Says.and(Facts{Valued: Of(r.Unit, r.Row)})
+	says := r.Says.with(Facts{Valued: Of(r.Unit, r.Row)})
 	t.Deps = slices.Concat(r.Deps, []Dep{{Of(r.Row), t.Cols}})
 	for _, k := range r.Keys {
 		t.Deps = append(t.Deps, Dep{k, t.Cols})
 	}
 	if r.Reference {
-		loose := Loose{Refers: t.Facts.Refers}
-		for _, l := range t.Facts.Looks {
+		loose := Loose{Refers: says.Refers}
+		for _, l := range says.Looks {
 			loose.Keys = append(loose.Keys, l.Key)
 		}
-		t.Facts.Refers, t.Loose = nil, []Loose{loose}
+		says.Refers, t.Loose = nil, []Loose{loose}
 	}
-	return t.counted()
+	return t.Where(says).counted()
 }
 
 // counted has one row of a unit if the unit tells rows apart.
@@ -120,12 +119,12 @@ func filter(t Type, conds []Condition) (Type, error) {
 		if !c.Cols.In(t.Cols) {
 			return t, ErrScope
 		}
-		t = t.Where(c.Says)
 	}
-	return t.counted(), nil
+	return t.Where(saying(conds)).counted(), nil
 }
 
-func (f Facts) and(g Facts) Facts {
+// with returns the facts of both.
+func (f Facts) with(g Facts) Facts {
 	return Facts{
 		Equal: slices.Concat(f.Equal, g.Equal), Fixed: f.Fixed.Or(g.Fixed), Valued: f.Valued.Or(g.Valued),
 		Looks: slices.Concat(f.Looks, g.Looks), Refers: slices.Concat(f.Refers, g.Refers), Given: slices.Concat(f.Given, g.Given),
@@ -138,30 +137,30 @@ func mapped(t Type, r *Map) (Type, error) {
 		if !d.Cols.In(t.Cols) {
 			return t, ErrScope
 		}
-		t = t.with(d)
+		t = t.computed(d)
 	}
 	return t, nil
 }
 
-// with adds a column.
-func (t Type) with(d Def) Type {
-	t.Cols = t.Cols.Or(Of(d.Out))
-	t.Deps, t.known = slices.Concat(t.Deps, []Dep{{t.Row, Of(d.Out)}}), nil
+// computed adds a column.
+func (t Type) computed(d Def) Type {
+	out, says := Of(d.Out), Facts{}
+	t.Cols, t.Deps = t.Cols.Or(out), append(slices.Clip(t.Deps), Dep{t.Row, out})
 	if d.Spelled {
-		t.Spelled = t.Spelled.Or(Of(d.Out))
+		t.Spelled = t.Spelled.Or(out)
 	}
 	if d.Valued {
-		t.Facts.Valued = t.Facts.Valued.Or(Of(d.Out))
+		says.Valued = out
 	}
 	if !d.Free {
-		t.Deps = append(t.Deps, Dep{d.Cols, Of(d.Out)})
+		t.Deps = append(t.Deps, Dep{d.Cols, out})
 	}
 	if d.Same != 0 {
 		same := Facts{Equal: []Pair{{d.Out, d.Same, true}}}
-		t.Facts = t.Facts.and(Facts{Given: []Given{{Of(d.Out, d.Same), same}}})
-		t.Deps = append(t.Deps, Dep{Of(d.Out), Of(d.Same)})
+		says.Given = []Given{{Of(d.Out, d.Same), same}}
+		t.Deps = append(t.Deps, Dep{out, Of(d.Same)})
 	}
-	return t
+	return t.Where(says)
 }
 
 // group: all rows of a group are of one unit, since rows are grouped by the unit too. So the groups of a unit depend on its
@@ -178,7 +177,7 @@ func group(t Type, r *Group) (Type, error) {
 		return t, ErrGroup
 	}
 	out := Type{Unit: t.Unit, Rows: t.Rows, Row: Of(r.Row), Cols: r.Keys.Or(Of(t.Unit, r.Row)), Spelled: t.Spelled}
-	out.Facts = t.Facts.and(Facts{Valued: Of(r.Row)})
+	out.closed = t.and(Facts{Valued: Of(r.Row)})
 	for _, d := range t.Deps { // of two spellings of a unit another one can be shown than that of the row
 		if !Of(t.Unit).Meets(t.Spelled) || !d.From.Has(t.Unit) && !d.To.Has(t.Unit) {
 			out.Deps = append(out.Deps, d)
@@ -191,7 +190,7 @@ func group(t Type, r *Group) (Type, error) {
 	out.Deps = append(out.Deps, Dep{by, Of(r.Row)}, Dep{Of(r.Row), t.Cols.Or(t.Row)})
 	for _, a := range r.Aggs {
 		a.Free = true
-		out = out.with(a)
+		out = out.computed(a)
 	}
 	return out.counted(), nil
 }
@@ -211,8 +210,8 @@ func ranked(t Type, r *Rank) (Type, error) {
 	if !r.By.In(t.Cols) {
 		return t, ErrScope
 	}
-	t = t.with(Def{Out: r.Out, Free: true, Valued: true})
-	t.Deps = append(t.Deps, Dep{r.By.Or(Of(t.Unit, r.Out)), t.Row})
+	t = t.computed(Def{Out: r.Out, Free: true, Valued: true})
+	t.Deps = append(slices.Clip(t.Deps), Dep{r.By.Or(Of(t.Unit, r.Out)), t.Row})
 	return t, nil
 }
 
@@ -230,35 +229,35 @@ func (j *Judge) union(r *Union) (Type, error) {
 		return l, ErrUnits
 	}
 	out := Type{Cols: Of(r.Out...).Or(Of(r.Row)), Row: Of(r.Row), Deps: []Dep{{Of(r.Row), Of(r.Out...)}}}
-	left, right := l.know(), also.know()
-	out.Facts.Valued = Of(r.Row)
+	says := Facts{Valued: Of(r.Row)}
 	for i, c := range r.Out {
 		a, b := r.Left[i], r.Also[i]
-		if left.Valued.Has(a) && right.Valued.Has(b) {
-			out.Facts.Valued = out.Facts.Valued.Or(Of(c))
+		if l.Valued(a) && also.Valued(b) {
+			says.Valued = says.Valued.Or(Of(c))
 		}
 		if l.Spelled.Has(a) || also.Spelled.Has(b) {
 			out.Spelled = out.Spelled.Or(Of(c))
 		}
 		switch {
-		case l.Unit == 0 || !left.classes.same(a, l.Unit) || !right.classes.same(b, also.Unit):
+		case l.Unit == 0 || !l.Equal(a, l.Unit) || !also.Equal(b, also.Unit):
 		case out.Unit == 0:
 			out.Unit = c
 		default:
-			out.Facts.Equal = append(out.Facts.Equal, Pair{c, out.Unit, !out.Spelled.Meets(Of(c, out.Unit))})
+			says.Equal = append(says.Equal, Pair{c, out.Unit, !out.Spelled.Meets(Of(c, out.Unit))})
 		}
 	}
 	for i, c := range r.Out {
 		if out.Unit != 0 && l.Identifies(r.Left[i]) && also.Identifies(r.Also[i]) {
-			out.Facts.Given = append(out.Facts.Given, Given{Of(c), Facts{Equal: []Pair{{c, out.Unit, false}}}})
+			says.Given = append(says.Given, Given{Of(c), Facts{Equal: []Pair{{c, out.Unit, false}}}})
 		}
 	}
-	for _, look := range r.looks(left, right) {
-		out.Facts.Looks = append(out.Facts.Looks, look)
-		if key := Of(look.Cols...); key.In(out.Facts.Valued) {
+	for _, look := range r.looks(l, also) {
+		says.Looks = append(says.Looks, look)
+		if key := Of(look.Cols...); key.In(says.Valued) {
 			out.Deps = append(out.Deps, Dep{key, look.gives()})
 		}
 	}
+	out.closed = says.close()
 	if l.Unit != 0 && out.Unit == 0 {
 		return out, ErrUnits
 	}
@@ -269,7 +268,7 @@ func (j *Judge) union(r *Union) (Type, error) {
 }
 
 // looks are the looks of both sides at rows of one table, by the same columns of the union.
-func (r *Union) looks(l, also *closed) (list []Look) {
+func (r *Union) looks(l, also Type) (list []Look) {
 	for _, a := range l.Looks {
 		for _, b := range also.Looks {
 			if a.Of != b.Of {
@@ -278,7 +277,7 @@ func (r *Union) looks(l, also *closed) (list []Look) {
 			both := Look{Key: Key{Of: a.Of}, Gives: map[string]Col{}}
 			for i := range a.Cols {
 				both.Cols = append(both.Cols, r.column(func(x, y Col) bool {
-					return l.classes.same(x, a.Cols[i]) && also.classes.same(y, b.Cols[i])
+					return l.Equal(x, a.Cols[i]) && also.Equal(y, b.Cols[i])
 				}))
 			}
 			for name := range a.Gives {
@@ -313,7 +312,7 @@ func unnest(t Type, r *Unnest) (Type, error) {
 	t.Row, t.Cols = t.Row.Or(Of(r.Row)), t.Cols.Or(Of(r.Row))
 	array := r.Array
 	array.Free = true
-	return t.with(array), nil
+	return t.computed(array), nil
 }
 
 // capped: which rows are kept depends on the rows of their unit alone.

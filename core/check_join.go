@@ -26,7 +26,7 @@ func (j *Judge) join(r *Join) (Type, error) {
 	if matched.Loose = slices.Concat(l.Loose, right.Loose); r.Kind != Inner {
 		matched.Loose = right.Loose
 		for _, loose := range l.Loose { // it is looked up further up, if at all
-			matched = matched.Where(Facts{Refers: loose.Refers})
+			matched.Refers = slices.Concat(matched.Refers, loose.Refers)
 		}
 	}
 	matched.lookUp()
@@ -39,7 +39,7 @@ func (j *Judge) join(r *Join) (Type, error) {
 	out := matched
 	if r.Kind == Left {
 		if len(l.Loose) > 0 {
-			matched.Facts.Refers = l.Facts.Refers
+			matched.Refers = l.Refers
 		}
 		out = extended(l, right, matched, r.On)
 	}
@@ -52,20 +52,16 @@ func (j *Judge) join(r *Join) (Type, error) {
 
 // Meet returns the facts and dependencies of rows of two relations that meet conditions, whosever they are.
 func (t Type) Meet(right Type, on []Condition) Type {
-	says := saying(on)
-	met := Type{
+	return Type{
 		Cols: t.Cols.Or(right.Cols), Row: t.Row.Or(right.Row), Spelled: t.Spelled.Or(right.Spelled),
-		Facts: t.Facts.and(right.Facts).and(says), Deps: slices.Concat(t.Deps, right.Deps),
+		closed: t.and(right.Facts, saying(on)), Deps: slices.Concat(t.Deps, right.Deps),
 	}
-	all := t.know().and(right.know().Facts.and(says))
-	met.known = &all
-	return met
 }
 
 // saying are the facts of conditions.
 func saying(list []Condition) (f Facts) {
 	for _, c := range list {
-		f = f.and(c.Says)
+		f = f.with(c.Says)
 	}
 	return f
 }
@@ -87,11 +83,10 @@ func (t *Type) apart(kind Kind, l, right Type) error {
 func (t *Type) lookUp() {
 	for again := true; again; {
 		again = false
-		facts := t.know()
 		for i, loose := range t.Loose {
-			if facts.refersTo(loose) {
+			if t.refersTo(loose) {
 				t.Loose = slices.Delete(slices.Clone(t.Loose), i, i+1)
-				t.Facts.Refers, t.known = slices.Concat(t.Facts.Refers, loose.Refers), nil
+				t.Refers = slices.Concat(t.Refers, loose.Refers)
 				again = true
 				break
 			}
@@ -111,19 +106,18 @@ func (c *closed) refersTo(loose Loose) bool {
 // there; otherwise only if the same is known of whether there is a match, which is a function of the left columns that the conditions
 // are about.
 func extended(l, right, matched Type, conds []Condition) Type {
-	out := Type{Cols: matched.Cols, Row: matched.Row, Spelled: matched.Spelled, Facts: l.Facts, Loose: l.Loose}
-	all, on := right.Cols.Or(right.Row), saying(conds)
-	out.Facts.Given = append(slices.Clip(l.Facts.Given), Given{all, right.Facts.and(on)})
-	out.Facts.Looks = slices.Concat(l.Facts.Looks, right.Facts.Looks)
-	out.Facts.Refers = matched.Facts.Refers
+	out := Type{Cols: matched.Cols, Row: matched.Row, Spelled: matched.Spelled, Loose: l.Loose}
+	on := saying(conds)
+	match := Given{right.Cols.Or(right.Row), right.Facts.with(on)}
+	out.closed = l.and(Facts{Given: []Given{match}, Looks: right.Looks})
+	out.Refers = matched.Refers
 	needs := Set{}
 	for _, c := range conds {
 		needs = needs.Or(c.Cols.But(right.Cols))
 	}
-	in := right.know()
 	var deps []Dep
-	for _, d := range slices.Concat(in.deps(), right.Deps) {
-		if d.From.Meets(in.Valued) {
+	for _, d := range slices.Concat(right.deps(), right.Deps) {
+		if d.From.Meets(right.Facts.Valued) {
 			deps = append(deps, d)
 			continue
 		}

@@ -12,15 +12,19 @@ type Col int
 type Set []uint64
 
 // Of returns the set of some columns.
-func Of(cols ...Col) (s Set) {
+func Of(cols ...Col) Set {
+	last := Col(0)
 	for _, c := range cols {
-		if c == 0 {
-			continue
+		last = max(last, c)
+	}
+	if last == 0 {
+		return nil
+	}
+	s := make(Set, last/64+1)
+	for _, c := range cols {
+		if c != 0 {
+			s[c/64] |= 1 << (c % 64)
 		}
-		for len(s) <= int(c)/64 {
-			s = append(s, 0)
-		}
-		s[c/64] |= 1 << (c % 64)
 	}
 	return s
 }
@@ -50,6 +54,12 @@ func (s Set) Meets(t Set) bool {
 
 // Or returns the columns of both.
 func (s Set) Or(t Set) Set {
+	switch {
+	case len(s) == 0:
+		return t
+	case len(t) == 0:
+		return s
+	}
 	both := make(Set, max(len(s), len(t)))
 	copy(both, s)
 	for i, w := range t {

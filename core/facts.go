@@ -20,13 +20,13 @@ func (c *classes) merge(a, b Col) {
 	if a == b {
 		return
 	}
-	for len(*c) <= int(a) {
-		*c = append(*c, 0)
+	if more := int(a) + 1 - len(*c); more > 0 {
+		*c = append(*c, make(classes, more)...)
 	}
 	(*c)[a] = b
 }
 
-// closed are facts with all that follows from them. They share nothing with others while they are made.
+// closed are facts with all that follows from them.
 type closed struct {
 	classes classes
 	Facts
@@ -37,17 +37,19 @@ func (f Facts) close() closed { return closed{}.and(f) }
 
 // and returns the facts with further ones and all consequences: facts of rows that have a value where one is proved, and that two looks
 // at one row see the same.
-func (c closed) and(f Facts) closed {
-	c = closed{slices.Clone(c.classes), Facts{
-		slices.Clone(c.Equal), slices.Clone(c.Fixed), slices.Clone(c.Valued),
-		slices.Clone(c.Looks), slices.Clone(c.Refers), slices.Clone(c.Given),
-	}}
-	c.take(f)
+func (c closed) and(more ...Facts) closed {
+	if !slices.ContainsFunc(more, c.lack) {
+		return c
+	}
+	c = c.own()
+	for _, f := range more {
+		c.take(f)
+	}
 	for again := true; again; {
 		again = false
 		for i, g := range c.Given {
 			if g.If.Meets(c.Valued) {
-				c.Given = slices.Delete(c.Given, i, i+1)
+				c.Given = slices.Delete(slices.Clone(c.Given), i, i+1)
 				c.take(g.Says)
 				again = true
 				break
@@ -60,6 +62,20 @@ func (c closed) and(f Facts) closed {
 		}
 	}
 	return c
+}
+
+// lack reports whether facts are not all among these.
+func (c *closed) lack(f Facts) bool {
+	return len(f.Looks)+len(f.Refers)+len(f.Given) > 0 || !f.Fixed.In(c.Fixed) || !f.Valued.In(c.Valued) ||
+		slices.ContainsFunc(f.Equal, func(p Pair) bool { return !slices.Contains(c.Equal, p) })
+}
+
+// own returns facts that share nothing which can be changed in its place.
+func (c closed) own() closed {
+	return closed{slices.Clone(c.classes), Facts{
+		slices.Clip(c.Equal), slices.Clone(c.Fixed), slices.Clone(c.Valued),
+		slices.Clip(c.Looks), slices.Clip(c.Refers), slices.Clip(c.Given),
+	}}
 }
 
 // take adds facts.
@@ -86,6 +102,9 @@ func (c *closed) equate(p Pair) bool {
 func (c *closed) looked(l, r Look) (more bool) {
 	if !c.sameRow(l.Key, r.Key) {
 		return false
+	}
+	if len(r.Gives) < len(l.Gives) {
+		l, r = r, l
 	}
 	for name, a := range l.Gives {
 		if b := r.Gives[name]; b != 0 && a != b && (c.Valued.Has(a) || c.Valued.Has(b)) {

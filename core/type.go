@@ -10,30 +10,20 @@ type Type struct {
 	// Row are the columns that tell all rows apart.
 	Row     Set
 	Spelled Set
-	Facts   Facts
-	Deps    []Dep
+	// The facts are those of each row, with all that follows from them.
+	closed
+	Deps []Dep
 	// Unit identifies the unit of each row; 0 if the rows are public.
 	Unit Col
 	// Rows are at most so many of a unit; 0 if that is not known.
 	Rows int64
 	// Loose are the rows of reference tables that nothing looks up yet.
 	Loose []Loose
-	// known are all consequences of the facts; nil after a change of them.
-	known *closed
-}
-
-// know returns all consequences of the facts, and derives them at first.
-func (t *Type) know() *closed {
-	if t.known == nil {
-		c := t.Facts.close()
-		t.known = &c
-	}
-	return t.known
 }
 
 // Where returns the type of the rows of which facts hold.
 func (t Type) Where(f Facts) Type {
-	t.Facts, t.known = t.Facts.and(f), nil
+	t.closed = t.and(f)
 	return t
 }
 
@@ -41,20 +31,19 @@ func (t Type) Where(f Facts) Type {
 type Loose struct{ Keys, Refers []Key }
 
 // Equal reports whether two columns are equal on every row.
-func (t Type) Equal(a, b Col) bool { return t.know().classes.same(a, b) }
+func (t Type) Equal(a, b Col) bool { return t.classes.same(a, b) }
 
 // Valued reports whether a column is not NULL on any row.
-func (t Type) Valued(c Col) bool { return t.know().Valued.Has(c) }
+func (t Type) Valued(c Col) bool { return t.Facts.Valued.Has(c) }
 
 // Identifies reports whether a column is equal to the unit on each row on which it is not NULL.
 func (t Type) Identifies(c Col) bool {
-	return t.Unit != 0 && (t.Equal(c, t.Unit) || t.know().and(Facts{Valued: Of(c)}).classes.same(c, t.Unit))
+	return t.Unit != 0 && (t.Equal(c, t.Unit) || t.and(Facts{Valued: Of(c)}).classes.same(c, t.Unit))
 }
 
 // Closure returns all columns that the set determines.
 func (t Type) Closure(s Set) Set {
-	c := t.know()
-	s = slices.Clone(s).add(c.Fixed)
+	s = slices.Clone(s).add(t.Fixed)
 	for again := true; again; {
 		again = false
 		for _, d := range t.Deps {
@@ -62,7 +51,7 @@ func (t Type) Closure(s Set) Set {
 				s, again = s.add(d.To), true
 			}
 		}
-		for _, p := range c.Equal {
+		for _, p := range t.Facts.Equal {
 			if p.Identical && s.Has(p.A) != s.Has(p.B) {
 				s, again = s.with(p.A).with(p.B), true
 			}

@@ -308,23 +308,24 @@ func present(list ...Expr) []Expr {
 	return slices.DeleteFunc(list, func(e Expr) bool { return e == nil })
 }
 
-func columnsOf(e Expr) []*Column {
-	var all []*Column
-	add := func(cols ...*Column) {
-		for _, c := range cols {
-			if !slices.Contains(all, c) {
-				all = append(all, c)
-			}
-		}
-	}
+func columnsOf(e Expr) []*Column { return addColumns(nil, e) }
+
+// addColumns adds the columns of an expression to others, each once.
+func addColumns(all []*Column, e Expr) []*Column {
+	var own []*Column
 	switch e := e.(type) { //nolint:gochecksumtype // the others have columns only below
 	case *Ref:
-		add(e.Column)
+		own = []*Column{e.Column}
 	case *Query:
-		add(e.Uses...)
+		own = e.Uses
+	}
+	for _, c := range own {
+		if !slices.Contains(all, c) {
+			all = append(all, c)
+		}
 	}
 	for _, o := range operands(e) {
-		add(columnsOf(o)...)
+		all = addColumns(all, o)
 	}
 	return all
 }

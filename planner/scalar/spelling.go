@@ -16,7 +16,14 @@ import (
 // OneSpelling reports whether equal values of an expression are identical, where it is a
 // column, or is written as one or as a key.
 func OneSpelling(e Expr) bool {
-	t := e.Type()
+	c, ok := e.(*call)
+	return spelledAlike(e.Type(), ok && c.whole)
+}
+
+// OneSpelling reports whether equal values of a column are identical.
+func (c *Column) OneSpelling() bool { return spelledAlike(c.Type, false) }
+
+func spelledAlike(t pgtype.Type, whole bool) bool {
 	if t.Array || !t.Deterministic {
 		return false
 	}
@@ -25,8 +32,7 @@ func OneSpelling(e Expr) bool {
 		pgtype.EnumFamily:
 		return true
 	case pgtype.NumericFamily, pgtype.TextFamily:
-		c, ok := e.(*call)
-		return !respelled(t) || modified(t) || ok && c.whole
+		return !respelled(t) || modified(t) || whole
 	case pgtype.NoFamily, pgtype.FloatFamily, pgtype.IntervalFamily:
 	}
 	return false
@@ -35,7 +41,7 @@ func OneSpelling(e Expr) bool {
 // Identical reports whether two columns are identical wherever they are equal by the
 // equality of their types.
 func Identical(a, b *Column) bool {
-	if !OneSpelling(&Ref{Column: a}) || !OneSpelling(&Ref{Column: b}) || a.Type.Collation != b.Type.Collation {
+	if !a.OneSpelling() || !b.OneSpelling() || a.Type.Collation != b.Type.Collation {
 		return false
 	}
 	s, t := a.Type, b.Type

@@ -11,10 +11,11 @@ import (
 
 // newColumn is a column of a table as an expression knows it.
 func newColumn(r *relation, c *policy.Column) *scalar.Column {
-	reach := columnReach(r.table, c)
+	of := typeOf(c)
+	reach := columnReach(r.table, c, of)
 	return &scalar.Column{
-		Name: c.Name, Type: pgtype.OfColumn(c.Type, c.Collation, c.Deterministic), NotNull: c.NotNull && !reach.Drops(),
-		Bounds: scalarBounds(c.Bounds), Values: c.Values, Only: c.Only, Within: c.Within, Step: c.Step, SQL: r.read(c), Reach: reach,
+		Name: c.Name, Type: of, NotNull: c.NotNull && !reach.Drops(), SQL: r.read(c, of), Reach: reach,
+		Bounds: scalarBounds(c.Bounds), Values: c.Values, Only: c.Only, Within: c.Within, Step: c.Step,
 	}
 }
 
@@ -30,12 +31,16 @@ func boundedRow(t *policy.Table) *scalar.Row {
 func (r *relation) sql(name string) string {
 	i := slices.IndexFunc(r.table.Columns, func(c policy.Column) bool { return c.Name == name })
 	c := &r.table.Columns[i]
-	return columnReach(r.table, c).Read(r.read(c))
+	of := typeOf(c)
+	return columnReach(r.table, c, of).Read(r.read(c, of))
 }
 
-// columnReach tells how much of a column of a table is read.
-func columnReach(t *policy.Table, c *policy.Column) scalar.Reach {
-	of := pgtype.OfColumn(c.Type, c.Collation, c.Deterministic)
+func typeOf(c *policy.Column) pgtype.Type {
+	return pgtype.OfColumn(c.Type, c.Collation, c.Deterministic)
+}
+
+// columnReach tells how much of a column of a table, of a type, is read.
+func columnReach(t *policy.Table, c *policy.Column, of pgtype.Type) scalar.Reach {
 	if t.Indexed(c.Name) && !of.Array {
 		return scalar.Whole
 	}
@@ -43,11 +48,10 @@ func columnReach(t *policy.Table, c *policy.Column) scalar.Reach {
 }
 
 // read writes a column of a table, below its domain. Its values are as the modifiers of its types say: of a view they need not be.
-func (r *relation) read(c *policy.Column) string {
+func (r *relation) read(c *policy.Column, of pgtype.Type) string {
 	sql := r.alias + "." + ast.QuoteIdent(c.Name)
-	t := pgtype.OfColumn(c.Type, c.Collation, c.Deterministic)
-	if c.Type.Kind == 'd' && t.SQL() != "" {
-		sql = "CAST(" + sql + " AS " + t.SQL() + ")"
+	if c.Type.Kind == 'd' && of.SQL() != "" {
+		sql = "CAST(" + sql + " AS " + of.SQL() + ")"
 	}
 	return sql
 }

@@ -6,7 +6,6 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/parser/ast"
 	"dpproxy/planner/policy"
-	"dpproxy/planner/scalar"
 )
 
 // Where all aggregates count different values, rows that are alike count once. Of a table that is joined with itself its different rows
@@ -136,7 +135,7 @@ func (u *usedColumns) unlike(t *usedTable) bool {
 	used := func(i int) bool { return slices.Contains(t.selected(), t.table.Columns[i].Name) }
 	whole := func(key []int) bool { return !slices.ContainsFunc(key, func(i int) bool { return !used(i) }) }
 	for i, c := range r.columns {
-		if used(i) && !scalar.OneSpelling(&scalar.Ref{Column: c}) {
+		if used(i) && !c.OneSpelling() {
 			return true
 		}
 	}

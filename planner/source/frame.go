@@ -102,11 +102,14 @@ func (f frame) unknown(c *ast.Column) error {
 // beside puts two frames side by side; merged are the columns of USING.
 func (f frame) beside(g frame, merged []field) frame {
 	rest := func(fields []field) []field {
+		if len(merged) == 0 {
+			return fields
+		}
 		return slices.DeleteFunc(slices.Clone(fields), func(x field) bool {
 			return slices.ContainsFunc(merged, func(m field) bool { return m.name == x.name })
 		})
 	}
-	notNull := map[*scalar.Column]bool{}
+	notNull := make(map[*scalar.Column]bool, len(f.notNull)+len(g.notNull))
 	maps.Copy(notNull, f.notNull)
 	maps.Copy(notNull, g.notNull)
 	return frame{slices.Concat(f.items, g.items), slices.Concat(merged, rest(f.visible), rest(g.visible)), notNull}

@@ -142,6 +142,7 @@ func (d *draft) table(t *policy.Table, name string, at int) (*relation, error) {
 	}
 	r.table = t
 	row := boundedRow(t)
+	r.columns = make([]*scalar.Column, 0, len(t.Columns))
 	for i := range t.Columns {
 		c := newColumn(r, &t.Columns[i])
 		c.Untold, c.Row = d.resolved.view != "", row

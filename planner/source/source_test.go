@@ -81,7 +81,7 @@ func shopSchema() *catalog.Schema {
 	return s
 }
 
-func shop(t *testing.T) *policy.Model {
+func shop(t testing.TB) *policy.Model {
 	t.Helper()
 	s := shopSchema()
 	s.PublicRows = map[catalog.Name]int64{name("parts"): 2000, name("makers"): 50, name("rates"): 1000}
@@ -90,12 +90,12 @@ func shop(t *testing.T) *policy.Model {
 }
 
 // shopOf is the shop with this catalogue; a join takes joinRows rows of a unit. Orders without a customer are left out, or count.
-func shopOf(t *testing.T, s *catalog.Schema, joinRows int64, orders ...policy.Nobody) *policy.Model {
+func shopOf(t testing.TB, s *catalog.Schema, joinRows int64, orders ...policy.Nobody) *policy.Model {
 	t.Helper()
 	return checkedShop(t, shopPolicy(joinRows, orders...), s)
 }
 
-func checkedShop(t *testing.T, p policy.Policy, s *catalog.Schema) *policy.Model {
+func checkedShop(t testing.TB, p policy.Policy, s *catalog.Schema) *policy.Model {
 	t.Helper()
 	c, problems := policy.Check(p, s)
 	for _, p := range problems {

@@ -44,11 +44,12 @@ func (t *terms) number(list ...*scalar.Column) {
 // col is a column as package core calls it.
 func col(c *scalar.Column) core.Col { return max(core.Col(c.Number), nowhere) }
 
-func cols(list []*scalar.Column) (s core.Set) {
-	for _, c := range list {
-		s = s.Or(core.Of(col(c)))
+func cols(list []*scalar.Column) core.Set {
+	all := make([]core.Col, len(list))
+	for i, c := range list {
+		all[i] = col(c)
 	}
-	return s
+	return core.Of(all...)
 }
 
 // relation makes the term of a relation.
@@ -162,7 +163,7 @@ func innerItems(n node) (items []node, on []condition) {
 }
 
 // joined joins items in an order in which units are compared as soon as they meet, if there is one. A condition is one of the first join
-// that has its columns.
+// that has its columns; none is left in the list.
 func (t *terms) joined(items []core.Rel, conds []core.Condition) core.Rel {
 	rel, items := items[0], items[1:]
 	for len(items) > 0 {
@@ -175,7 +176,7 @@ func (t *terms) joined(items []core.Rel, conds []core.Condition) core.Rel {
 				next, at = other, i
 			}
 		}
-		conds = slices.DeleteFunc(slices.Clone(conds), func(c core.Condition) bool {
+		conds = slices.DeleteFunc(conds, func(c core.Condition) bool {
 			return slices.ContainsFunc(next.On, func(on core.Condition) bool { return on.Of == c.Of })
 		})
 		rel, items = next, slices.Delete(items, at, at+1)

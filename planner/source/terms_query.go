@@ -13,7 +13,7 @@ func (t *terms) branch(b *branch, columns []*scalar.Column) core.Rel {
 	if e := b.elements; e != nil {
 		rel = &core.Unnest{
 			In: rel, Most: e.most, Row: t.fresh(), Outer: e.outer, Array: core.Def{
-				Out: col(e.column), Of: e.array, Cols: cols(e.array.Columns()), Spelled: !scalar.OneSpelling(&scalar.Ref{Column: e.column}),
+				Out: col(e.column), Of: e.array, Cols: cols(e.array.Columns()), Spelled: !e.column.OneSpelling(),
 			},
 		}
 	}

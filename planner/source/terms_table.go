@@ -13,16 +13,19 @@ import (
 // scan makes the term of a table, with all that the catalogue and the policy prove of its rows.
 func (t *terms) scan(m *policy.Model, r *relation) core.Rel {
 	s := &core.Scan{Table: r.table.Name.String(), Row: t.fresh()}
-	gives := map[string]core.Col{theRow: s.Row}
+	gives := make(map[string]core.Col, len(r.columns)+2)
+	gives[theRow] = s.Row
+	var valued, spelled []core.Col
 	for i, c := range r.columns {
 		s.Cols, gives[c.Name] = append(s.Cols, col(c)), col(c)
 		if r.table.Columns[i].NotNull && !c.Reach.Drops() {
-			s.Says.Valued = s.Says.Valued.Or(core.Of(col(c)))
+			valued = append(valued, col(c))
 		}
-		if !scalar.OneSpelling(&scalar.Ref{Column: c}) {
-			s.Spelled = s.Spelled.Or(core.Of(col(c)))
+		if !c.OneSpelling() {
+			spelled = append(spelled, col(c))
 		}
 	}
+	s.Says.Valued, s.Spelled = core.Of(valued...), core.Of(spelled...)
 	switch {
 	case ofReference(r):
 		s.Reference = true
@@ -50,6 +53,9 @@ func (t *terms) scan(m *policy.Model, r *relation) core.Rel {
 const theRow, theUnit = "the row", "the unit"
 
 func sortedBy(list []int, name func(int) string) []int {
+	if len(list) == 1 {
+		return list
+	}
 	return slices.SortedFunc(slices.Values(list), func(a, b int) int { return cmp.Compare(name(a), name(b)) })
 }
 
@@ -76,7 +82,7 @@ func keyAt(st policy.Step, from func(i int) core.Col) (k core.Key) {
 // and the unit: they are found step by step.
 func (t *terms) unitOf(r *relation, s *core.Scan) {
 	s.Unit = col(r.unit)
-	if !scalar.OneSpelling(&scalar.Ref{Column: r.unit}) {
+	if !r.unit.OneSpelling() {
 		s.Spelled = s.Spelled.Or(core.Of(s.Unit))
 	}
 	for _, c := range r.columns {
@@ -127,7 +133,7 @@ func (t *terms) refers(c *scalar.Column) core.Col {
 // identifier adds that the unit tells the identifier of the person, in a column of its type, or that there is none: also in a UNION ALL,
 // of columns of one type.
 func identifier(c *scalar.Column, s *core.Scan) {
-	if !scalar.OneSpelling(&scalar.Ref{Column: c}) {
+	if !c.OneSpelling() {
 		return
 	}
 	s.Deps = append(s.Deps, core.Dep{From: core.Of(s.Unit), To: core.Of(col(c))})

@@ -169,14 +169,16 @@ func (r *relation) branches() []*branch {
 }
 
 // relationsOf returns the relations below a node, in order.
-func relationsOf(n node) []*relation {
+func relationsOf(n node) []*relation { return addRelations(nil, n) }
+
+func addRelations(list []*relation, n node) []*relation {
 	switch n := n.(type) {
 	case *relation:
-		return []*relation{n}
+		return append(list, n)
 	case *joined:
-		return slices.Concat(relationsOf(n.left), relationsOf(n.right))
+		return addRelations(addRelations(list, n.left), n.right)
 	}
-	return nil
+	return list
 }
 
 func holdsProtected(n node) bool { return slices.ContainsFunc(relationsOf(n), (*relation).protected) }
