@@ -35,6 +35,39 @@ func TestCore(t *testing.T) {
 		if c.Protected == 0 || c.Refusals == 0 || c.Accepted != of.accepted {
 			t.Errorf("%s: %s, want %d", folder, c.String(), of.accepted)
 		}
+		for _, s := range c.Astray {
+			t.Errorf("%s: %s", folder, s)
+		}
+	}
+}
+
+// TestGroups holds package core and the refusal of a sub-select against each other, for groups by any one or two columns of rows: both
+// say of the same keys that a group can have rows of several units.
+func TestGroups(t *testing.T) {
+	count := map[bool]int{}
+	for _, cat := range []*policy.Model{shop(t), shopOf(t, shopSchema(), 4, policy.NobodyRows)} {
+		for _, from := range []string{
+			"customers", "orders", "items", "profiles", "emails", "cards", "logins", "defects", "clicks",
+			"orders o JOIN items i ON i.order_id = o.id", "customers c LEFT JOIN orders o ON o.customer_id = c.id",
+			"orders WHERE customer_id = total", "(SELECT customer_id, day FROM orders UNION ALL SELECT customer_id, day FROM logins) d",
+		} {
+			script, err := parser.Parse("SELECT count(*) FROM "+from, cat)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := source.Groupings(cat, script.Statements[0].Blocks[0])
+			if err != nil {
+				t.Fatal(from, err)
+			}
+			for _, g := range list {
+				if count[g.Refused]++; g.Refused != g.Judge {
+					t.Errorf("%s, grouped by %s: refused: %v, by package core: %v", from, g.Keys, g.Refused, g.Judge)
+				}
+			}
+		}
+	}
+	if t.Log(count); count[true] == 0 || count[false] == 0 {
+		t.Error("it is always the same")
 	}
 }
 

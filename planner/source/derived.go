@@ -168,7 +168,6 @@ const castHint = "Cast it to a type whose equal values look the same, such as nu
 // unit count in a group, 0 if all do. From then on the resolver is one of expressions over groups.
 func (b *branch) unitGroup(rows *bounded, sel *ast.Select, r *scalar.Resolver) (keys []scalar.Expr, cut int64, err error) {
 	unit := rows.model.Unit()
-	keyed := false
 	for _, g := range sel.Groups {
 		x, err := r.Expr(g)
 		if err != nil {
@@ -177,13 +176,13 @@ func (b *branch) unitGroup(rows *bounded, sel *ast.Select, r *scalar.Resolver) (
 		if !scalar.OneSpelling(x) {
 			return nil, 0, notHere(g.Pos(), castHint, "a sub-select on protected rows cannot be grouped by %s", x.Type())
 		}
-		keyed = keyed || rows.IsUnit(x)
 		keys = append(keys, x)
 	}
-	if !keyed && !rows.OneUnit(keys) {
+	alone := rows.tells(keys)
+	if !alone {
 		b.united = refersBy(rows.proof, keys, sel.Tied)
 	}
-	if !keyed && b.united == nil && !rows.OneUnit(keys) {
+	if !alone && b.united == nil {
 		return nil, 0, pgerr.New(pgerr.Ownership, "a group of a sub-select on protected rows can hold rows of more than one %s", unit).
 			At(sel.At).WithHint("%s", cmp.Or(hintOfNobody(rows.proof, keys...),
 			"Group by the column that identifies the "+unit+" as well."))

@@ -1,6 +1,8 @@
 package source
 
 import (
+	"slices"
+
 	"dpproxy/core"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
@@ -96,6 +98,11 @@ func identifiable(keys []scalar.Expr) []*scalar.Column {
 func (p *proof) OneUnit(keys []scalar.Expr) bool {
 	follows := func(s core.Set) bool { return p.typ.Closure(s).Has(p.typ.Unit) }
 	return p.typ.Unit != 0 && follows(cols(identifiable(keys))) && !follows(nil)
+}
+
+// tells reports whether rows with the same values of the keys are of one unit: one of the keys identifies it, or they determine it.
+func (p *proof) tells(keys []scalar.Expr) bool {
+	return slices.ContainsFunc(keys, p.IsUnit) || p.OneUnit(keys)
 }
 
 // PerUnit reports whether the expression has one value in all rows of a unit.
