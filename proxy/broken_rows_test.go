@@ -172,9 +172,14 @@ func anotherFormat(m []byte) []byte {
 // TestBrokenRows has the protected database send rows that are none, end in the middle of one, and say nothing more: the
 // charge stays, and the error is the same however many rows came before.
 func TestBrokenRows(t *testing.T) {
-	s := &spoiler{left: -1}
-	w := newWorldOver(t, s.put, func(cfg *proxy.Config) { cfg.Defaults.EpsilonPico = dp.PicoPerUnit },
-		limit(t, accountant.UnitScope, "patient", dp.ZCDP, 9_000_000))
+	s, clock := &spoiler{left: -1}, &fakeClock{now: time.Unix(1000, 0)}
+	w := newWorldOver(t, s.put, func(cfg *proxy.Config) {
+		cfg.Defaults.EpsilonPico, cfg.Grid = dp.PicoPerUnit, clock.grid(time.Second)
+	}, limit(t, accountant.UnitScope, "patient", dp.ZCDP, 9_000_000))
+	timesOut := func(c *spoiled) error {
+		clock.pass(12 * time.Second)
+		return stays(c)
+	}
 	for _, sql := range []string{
 		"SELECT diagnosis, sum(cost) FROM visits GROUP BY diagnosis",
 		"SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY cost) FROM visits",
@@ -191,15 +196,15 @@ func TestBrokenRows(t *testing.T) {
 			"a number of another format":    {anotherFormat, nil, "PB009"},
 			"a value that is longer":        {func(m []byte) []byte { return append(slices.Clone(m[:7]), 0, 0, 99, 99) }, closes, "PB017"},
 			"an end in the middle of a row": {half, closes, "PB017"},
-			"nothing behind half of a row":  {half, stays, "57014"},
-			"nothing behind a row":          {whole, stays, "57014"},
+			"nothing behind half of a row":  {half, timesOut, "57014"},
+			"nothing behind a row":          {whole, timesOut, "57014"},
 			"an end behind a row":           {whole, closes, "PB017"},
 		} {
 			var texts []string
 			for _, rows := range []int{4, 900} {
 				ana := connect(t, w.url("ana"))
 				if c.code == "57014" {
-					must(t, ana, "SET statement_timeout = '200ms'")
+					must(t, ana, "SET statement_timeout = '10s'")
 				}
 				var err error
 				cost := w.price(t, func() { err = w.spoiledRead(t, ana, s, sql, func() { s.at(rows, c.spoil, c.then) }) })

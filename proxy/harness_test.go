@@ -2,9 +2,11 @@ package proxy_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"math/big"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"sync"
@@ -20,7 +22,6 @@ import (
 	"dpproxy/internal/memledger"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/internal/sitetest"
-	"dpproxy/mechanisms"
 	"dpproxy/mirror"
 	"dpproxy/mirror/introspect"
 	"dpproxy/planner/policy"
@@ -38,6 +39,7 @@ type world struct {
 	proxy        *proxy.Proxy
 	tap          *tap // to the mirror, if set
 	catalog      *policy.Model
+	started      *int // dpproxies
 }
 
 const schema = `
@@ -159,7 +161,7 @@ func (p *prepared) world(t testing.TB) *world {
 	}
 	return &world{
 		data:   sitetest.StartServer(t, pgtemp.Options{From: p.data}),
-		mirror: sitetest.StartServer(t, pgtemp.Options{From: p.mirror, Mirror: true}), catalog: p.catalog,
+		mirror: sitetest.StartServer(t, pgtemp.Options{From: p.mirror, Mirror: true}), catalog: p.catalog, started: new(int),
 	}
 }
 
@@ -179,7 +181,7 @@ func (w *world) start(t testing.TB, reach func(*pgxpool.Config), change func(*pr
 	t.Cleanup(data.Close)
 	proxyConfig := proxy.Config{
 		Limits:  policy.Limits{PublicFanout: 1000, Work: 1_000_000},
-		Catalog: cat, Ledger: w.ledger, Data: data, Relations: w.relations, Source: mechanisms.NewSource(),
+		Catalog: cat, Ledger: w.ledger, Data: data, Relations: w.relations, Source: w.noise(t),
 		Analysts: map[string]proxy.Analyst{
 			"ana": {Tables: map[catalog.Name]bool{public("patients"): true, public("visits"): true, public("labs"): true}},
 			"bob": {},
@@ -199,6 +201,14 @@ func (w *world) start(t testing.TB, reach func(*pgxpool.Config), change func(*pr
 		p.Finish(now)
 	})
 	w.serve(t, p)
+}
+
+// noise is the same in each run of a test, and another one for each dpproxy: what an answer says by chance is no matter of these
+// tests.
+func (w *world) noise(t testing.TB) *sameNoise {
+	t.Helper()
+	*w.started++
+	return &sameNoise{rng: rand.NewChaCha8(sha256.Sum256(fmt.Append(nil, t.Name(), " ", *w.started)))}
 }
 
 type logWriter struct{ t testing.TB }

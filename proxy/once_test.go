@@ -446,7 +446,8 @@ func TestOnceWithinABudget(t *testing.T) {
 
 // TestLimitOfLeftReads holds that the policy's limit ends a read for all who wait for it, and that asking again costs then.
 func TestLimitOfLeftReads(t *testing.T) {
-	c := newCrowd(t, func(cfg *proxy.Config) { cfg.Defaults.Timeout = 3 * time.Second })
+	clock := &fakeClock{now: time.Unix(1000, 0)}
+	c := newCrowd(t, func(cfg *proxy.Config) { cfg.Defaults.Timeout, cfg.Grid = 10*time.Second, clock.grid(time.Second) })
 	one, sql := c.alone(), c.question()
 	c.gate.Shut()
 	cost := c.price(t, func() {
@@ -454,7 +455,9 @@ func TestLimitOfLeftReads(t *testing.T) {
 		if err := all[0].PgConn().CancelRequest(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		c.refused(all, "57014")
+		c.refused(all[:1], "57014")
+		clock.pass(12 * time.Second)
+		c.refused(all[1:], "57014")
 		c.idle()
 	})
 	c.gate.Open()

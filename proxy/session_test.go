@@ -13,7 +13,9 @@ import (
 
 	"dpproxy/accountant"
 	"dpproxy/dp"
+	"dpproxy/internal/await"
 	"dpproxy/internal/pgtemp"
+	"dpproxy/internal/sitetest"
 	"dpproxy/pgerr"
 	"dpproxy/proxy"
 )
@@ -318,16 +320,27 @@ func TestFailedReads(t *testing.T) {
 	}
 }
 
+// whileItReads asks a statement, and has something done while its read waits at the gate, which is shut.
+func (w *world) whileItReads(t *testing.T, conn *pgx.Conn, sql string, do func()) error {
+	t.Helper()
+	await.That(t, "no read of before waits", func() bool { return w.gate.Waiting() == 0 })
+	answered := sitetest.InBackground(t, conn, sql)
+	await.That(t, "the read waits, or there is a reply", func() bool { return w.gate.Waiting() == 1 || len(answered) == 1 })
+	do()
+	return <-answered
+}
+
 // An analyst's own timeout is no incident: it is their clock, and it is charged.
 func TestOwnTimeout(t *testing.T) {
-	w := newWorld(t)
+	clock := &fakeClock{now: time.Unix(1000, 0)}
+	w := newWorldWith(t, func(c *proxy.Config) { c.Grid = clock.grid(time.Second) })
 	ana := connect(t, w.url("ana"))
-	must(t, ana, "SELECT count(*) FROM visits") // opens its session
-	must(t, ana, "SET statement_timeout = '400ms'")
+	must(t, ana, "SET statement_timeout = '10s'")
 	w.gate.Shut()
 	for range 4 {
 		before := w.spent(t, accountant.UnitScope, "patient")
-		if _, err := ana.Exec(t.Context(), "SELECT count(*) FROM visits"); code(err) != "57014" {
+		err := w.whileItReads(t, ana, "SELECT count(*) FROM visits", func() { clock.pass(12 * time.Second) })
+		if code(err) != "57014" {
 			t.Errorf("after one's own timeout: %v", err)
 		}
 		if w.spent(t, accountant.UnitScope, "patient") == before {
@@ -340,18 +353,19 @@ func TestOwnTimeout(t *testing.T) {
 
 // The policy's limit is no incident either: what it tells one's own timeout tells, and a slow statement is nobody's fault.
 func TestLimitOfRead(t *testing.T) {
-	w := newWorldWith(t, func(c *proxy.Config) { c.Defaults.Timeout = 300 * time.Millisecond })
+	clock := &fakeClock{now: time.Unix(1000, 0)}
+	w := newWorldWith(t, func(c *proxy.Config) { c.Defaults.Timeout, c.Grid = 10*time.Second, clock.grid(time.Second) })
 	ana := connect(t, w.url("ana"))
 	const slow = "SELECT count(*) FROM visits"
 	w.gate.Shut()
 	for range accountant.MaxIncidents + 1 {
 		before := w.spent(t, accountant.UnitScope, "patient")
-		_, err := ana.Exec(t.Context(), slow)
+		err := w.whileItReads(t, ana, slow, func() { clock.pass(12 * time.Second) })
 		var pg *pgconn.PgError
 		if !errors.As(err, &pg) || pg.Code != "57014" {
 			t.Fatalf("a read that takes longer than the policy allows: %v", err)
 		}
-		if want := "canceling statement due to the policy's limit of 300ms for reading protected data"; pg.Message != want {
+		if want := "canceling statement due to the policy's limit of 10s for reading protected data"; pg.Message != want {
 			t.Errorf("it says %q, want %q", pg.Message, want)
 		}
 		if pg.Detail != "The charge of the statement stays." || !strings.Contains(pg.Hint, "limits.statement_timeout") {
@@ -364,8 +378,9 @@ func TestLimitOfRead(t *testing.T) {
 	if all := w.incidents(t); len(all) > 0 {
 		t.Errorf("incidents: %+v", all)
 	}
-	must(t, ana, "SET statement_timeout = '200ms'")
-	if _, err := ana.Exec(t.Context(), slow); err == nil || !strings.Contains(err.Error(), "due to statement timeout") {
+	must(t, ana, "SET statement_timeout = '5s'")
+	err := w.whileItReads(t, ana, slow, func() { clock.pass(6 * time.Second) })
+	if err == nil || !strings.Contains(err.Error(), "due to statement timeout") {
 		t.Errorf("one's own timeout, which is shorter: %v", err)
 	}
 	w.gate.Open()
