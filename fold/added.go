@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// added is what units add up to.
+// added has the sums over units.
 type added struct {
 	of     *summing
 	bounds []bound
@@ -13,9 +13,9 @@ type added struct {
 
 	cells  *index
 	totals *addends
-	// units counts those of a vector and its levels.
+	// units counts the units of each place: a vector and levels in it.
 	units map[uint64]int64
-	// weights has those of groups by number, beside how many pairs they are of.
+	// weights has the weight of each group, by the group's number, and the number of units in it.
 	weights pieces[weight]
 }
 
@@ -35,7 +35,7 @@ func newAdded(of *summing) *added {
 	return a
 }
 
-// bring adds the summands of a group to the unit's own, from the sums over its rows.
+// bring appends the summands of a group to the unit's own, computed from the sums over its rows.
 func (a *added) bring(had []amount) {
 	for i := range a.of.summands {
 		of := &a.of.summands[i]
@@ -54,7 +54,7 @@ func (a *added) bring(had []amount) {
 	}
 }
 
-// weigh adds the weight of a unit, by its identity, to its groups.
+// weigh adds the weight of a unit, given its identity, to its groups.
 func (a *added) weigh(unit []byte) {
 	w := &a.of.spec.Weights
 	if w.Kind == Weightless {
@@ -82,7 +82,7 @@ func (a *added) weigh(unit []byte) {
 // spreadWeight returns the weight of a unit in each of so many groups: [mechanisms.PartitionWeight].
 func spreadWeight(groups int) int64 { return int64(wide{0, 1 << 40 / uint64(groups)}.root()) }
 
-// add adds the unit to its cells; counts says that it is counted.
+// add adds the unit to its cells; counts says that the unit is counted.
 func (a *added) add(counts bool) {
 	for v := range a.of.spec.Vectors {
 		vector := &a.of.spec.Vectors[v]
@@ -101,7 +101,7 @@ func (a *added) add(counts bool) {
 	}
 }
 
-// addByGroup adds the unit to the cells of a vector where each of its groups has levels of its own.
+// addByGroup adds the unit to the cells of a vector in which each of the unit's groups has its own levels.
 func (a *added) addByGroup(v int, vector *Vector, counts bool) {
 	var room [maxNorms]int
 	var largestOf [maxNorms]wide
@@ -123,7 +123,7 @@ func (a *added) addByGroup(v int, vector *Vector, counts bool) {
 	}
 }
 
-// levels adds those by the norms of a vector.
+// levels appends the unit's levels by the norms of a vector.
 func (a *added) levels(to []int, vector *Vector) []int {
 	for _, n := range vector.Norms {
 		to = append(to, a.bounds[n].level)
@@ -131,7 +131,7 @@ func (a *added) levels(to []int, vector *Vector) []int {
 	return to
 }
 
-// above orders two groups of a unit: by the first norm, then by the next one.
+// above orders two groups of a unit by the first norm, then by the next.
 func above(a, b [maxNorms]wide) bool {
 	for i := range a {
 		if a[i] != b[i] {
@@ -141,7 +141,7 @@ func above(a, b [maxNorms]wide) bool {
 	return false
 }
 
-// addTo adds the summands of a group of the unit, which has a number of its own there, to the sums of a place in it.
+// addTo adds the summands of one group of the unit to the sums of a place in it. own is the group's number among the unit's groups.
 func (a *added) addTo(group uint32, at uint64, vector *Vector, own int) {
 	if group == away {
 		return
@@ -163,7 +163,7 @@ func (a *added) addTo(group uint32, at uint64, vector *Vector, own int) {
 	}
 }
 
-// bytes is about how much memory results take.
+// bytes is about how much memory the results take.
 func (a *added) bytes() int {
 	n := a.cells.bytes() + a.totals.bytes() + 16*pieceSize*len(a.weights.list)
 	for i := range a.bounds {

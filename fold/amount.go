@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// An amount is a whole number of 128 bits. Sums of fewer than 2^40 numbers below 2^86 are.
+// An amount is a whole number of 128 bits, with room for sums of fewer than 2^40 numbers below 2^86.
 type amount struct {
 	high int64
 	low  uint64
@@ -26,7 +26,7 @@ func (a amount) negated() amount {
 
 func (a amount) less(b amount) bool { return a.high < b.high || a.high == b.high && a.low < b.low }
 
-// within returns a, or the number that is nearest to it from −most to most.
+// within returns a if it is from −most to most, and the nearer of these bounds otherwise.
 func (a amount) within(most amount) amount {
 	if most.less(a) {
 		return most
@@ -45,7 +45,7 @@ func (a amount) size() wide {
 	return wide{uint64(a.high), a.low}
 }
 
-// times multiplies a number below 2^64 in size.
+// times multiplies a, which is below 2^64 in size.
 func (a amount) times(b int64) amount {
 	of := a.size()
 	p := product(of.low, size(b))
@@ -56,7 +56,7 @@ func (a amount) times(b int64) amount {
 	return out
 }
 
-// part returns 2^bits·a/by, rounded toward zero: of numbers for which 2^bits·a is not below 2^127 nothing.
+// part returns 2^bits·a/by, rounded toward zero. It returns 0 if 2^bits·a is 2^127 or more in size.
 func (a amount) part(bits uint, by uint64) amount {
 	of := a.size()
 	if of.high>>(63-bits) > 0 {
@@ -73,7 +73,7 @@ func (a amount) part(bits uint, by uint64) amount {
 // beyondAll is larger than all sums.
 var beyondAll = amount{high: math.MaxInt64 / 2}
 
-// readAmount reads a whole number, an integer or a numeric, 0 of NULL. One of 2^126 or more in size, or NaN, is beyondAll.
+// readAmount reads a whole number, an integer or a numeric; NULL is 0. The largest size is that of beyondAll, which NaN is too.
 func readAmount(kind NumberKind, value []byte) (a amount, ok bool) {
 	if value == nil {
 		return amount{}, true
@@ -119,7 +119,7 @@ func (a amount) big() *big.Int {
 	return out.Add(out, new(big.Int).SetUint64(a.low))
 }
 
-// amountMost returns a number that is not negative, below 2^126.
+// amountMost returns n, which is not negative, as an amount below 2^126.
 func amountMost(n *big.Int) amount {
 	w := wideOf(n)
 	return amount{int64(min(w.high, math.MaxInt64/2)), w.low}
@@ -176,7 +176,7 @@ func (a wide) fineRoot() (uint64, bool) {
 	if whole>>(63-rootBits) > 0 {
 		return 0, false
 	}
-	// The least d with (2^10·r + d)² ≥ 2^20·a, which is 2^11·r·d + d² ≥ 2^20·(a − r²).
+	// d is the smallest number with (2^10·r + d)² ≥ 2^20·a, which is 2^11·r·d + d² ≥ 2^20·(a − r²).
 	rest := a.minus(product(whole, whole)).shifted(2 * rootBits)
 	from, to := uint64(0), uint64(1)<<rootBits
 	for from < to {

@@ -26,7 +26,7 @@ func (w *finisher) finishBuckets() (level int) {
 	return level
 }
 
-// give gives the sums of all nodes, from those of buckets.
+// give gives the sums of all nodes, given the sums of the buckets.
 func (b *Buckets) give(of *tallies, give func(uint32, Sum) error) error {
 	if len(b.Divisors) > 1 {
 		leaves := of

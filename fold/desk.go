@@ -5,38 +5,38 @@ import (
 	"slices"
 )
 
-// A desk is what is used for one of its shares after the other.
+// A desk is working memory that several shares use in turn.
 type desk struct {
 	each   int
 	seed   maphash.Seed
-	size   int   // bytes of its shares
-	beside int   // bytes of all below, as the last share left them
+	size   int   // bytes of the shares that use it
+	beside int   // bytes of the fields below, after the last share
 	spare  names // empty
 	came   came
-	ends   []uint32 // of each unit among the places
+	ends   []uint32 // of each unit's rows in places
 	places []uint64 // a group, and the number of a row
 	joined pairs
 }
 
-// pairs are units with groups, in the order of units.
+// pairs are units with their groups, in the order of units.
 type pairs struct {
 	ends   []uint32 // of each unit
 	groups []uint32
 	sums   []amount
 }
 
-// came are rows that are brought together.
+// came has the rows that are brought together.
 type came struct {
 	units, groups []uint32
 	sums          []amount
 }
 
-// room is how many bytes its shares take, and what is beside them.
+// room is how many bytes the desk and its shares take.
 func (d *desk) room() int { return d.size + d.beside }
 
-// place orders the rows of so many units by them.
+// place orders rows by their units, of which there are so many.
 func (d *desk) place(units int) {
-	d.ends = append(d.ends[:0], make([]uint32, units+1)...) // one place further: where the unit before it ends
+	d.ends = append(d.ends[:0], make([]uint32, units+1)...) // an element more: the end of the unit before
 	for _, u := range d.came.units {
 		d.ends[u+1]++
 	}
@@ -50,7 +50,7 @@ func (d *desk) place(units int) {
 	}
 }
 
-// join makes one pair of the rows of a unit and group.
+// join makes one pair of all rows of a unit and group.
 func (d *desk) join(units int) {
 	of, from := &d.joined, uint32(0)
 	for u := range units {
@@ -79,7 +79,7 @@ func (d *desk) join(units int) {
 // bytes is how much memory pairs take.
 func (p *pairs) bytes() int { return 4*(cap(p.ends)+cap(p.groups)) + 16*cap(p.sums) }
 
-// set makes the pairs the same as others.
+// set copies other pairs.
 func (p *pairs) set(as *pairs) {
 	p.ends, p.groups, p.sums = append(p.ends[:0], as.ends...), append(p.groups[:0], as.groups...), append(p.sums[:0], as.sums...)
 }

@@ -6,20 +6,20 @@ import (
 	"sort"
 )
 
-// different counts values by the least level at which some unit keeps them.
+// different counts values by the lowest level at which some unit keeps them.
 //
-// Which values there are takes memory of its own. Where that is too little, those are counted alone whose hash is in a range, and the
-// others when the rows are read once more.
+// The values themselves take memory. If they take too much, a reading counts only the values whose hash is in a range, and the rows are
+// read again for the other values.
 type different struct {
 	hashRange
-	// least has the levels of values by group and value.
+	// places numbers the pairs of a group and a value, and least has the level of each pair.
 	places *table
 	least  pieces[uint16]
 	key    []byte
 	counts map[counted]int64
 }
 
-// counted are the values of a group that are kept from a level on.
+// A counted identifies the values of a group that are kept from a level on.
 type counted struct {
 	group uint32
 	level uint16
@@ -32,7 +32,7 @@ func newDifferent() *different {
 // bytes is about how much memory the values take.
 func (d *different) bytes() int { return d.places.bytes() + 2*pieceSize*len(d.least.list) }
 
-// add says that a unit keeps a value, by its identity, from a level on.
+// add records that a unit keeps a value, given its identity, from a level on.
 func (d *different) add(group uint32, value []byte, level int) {
 	if !d.has(value) {
 		return
@@ -47,7 +47,7 @@ func (d *different) add(group uint32, value []byte, level int) {
 	}
 }
 
-// halve leaves the values of half of the range.
+// halve narrows the range to half of it, and drops the values outside.
 func (d *different) halve() {
 	if !d.narrow(2) {
 		return
@@ -62,8 +62,8 @@ func (d *different) halve() {
 	levels.drop()
 }
 
-// tally counts the values of the range by their levels, those of both with the lesser one, and goes on to the next range, if there is
-// one. The other has none of its own any more.
+// tally counts the values of the range by their levels, and moves on to the next range, if there is one. A value that both have is counted
+// once, at the lower level. The other one has no values afterwards.
 func (d *different) tally(other *different) (again bool) {
 	d.meet(other)
 	for i := range d.places.size() {
@@ -84,7 +84,7 @@ func (d *different) tally(other *different) (again bool) {
 	return d.next(hashes)
 }
 
-// meet leaves both the values of the narrower range.
+// meet narrows the wider range to the other one.
 func (d *different) meet(other *different) {
 	for other.to < d.to {
 		d.halve()
@@ -118,8 +118,9 @@ func (d *different) sums(give func(uint32, Sum) error) error {
 
 // finishDifferent adds the values of a unit, and returns its level.
 //
-// A unit with k of them in a group, and the norm N of all its k, keeps at a limit C the first k·C/N of each, in an order that only the
-// secret knows: the r-th from the least level on whose limit has C² ≥ r²·N²/k², or, of a norm that is no root, C ≥ r·N/k.
+// Let a unit have k values in a group, and let N be its norm over all groups. At a limit C, the unit keeps the first k·C/N values of the
+// group, in an order that only the secret determines. So it keeps the r-th value from the lowest level on whose limit has C² ≥ r²·N²/k² or,
+// if the norm is no root, C ≥ r·N/k.
 func (w *finisher) finishDifferent() (level int) {
 	f, norm := w.of, &w.of.norm
 	size := norm.size(w.own, func([]entry, uint64) {})
@@ -138,7 +139,7 @@ func (w *finisher) finishDifferent() (level int) {
 	return norm.level(size)
 }
 
-// keeps returns the least level at which a unit keeps the r-th of its k values in a group.
+// keeps returns the lowest level at which a unit keeps the r-th of its k values in a group.
 func (n *norm) keeps(r, k uint64, size wide) (level int) {
 	if n.squared {
 		r, k = r*r, k*k

@@ -5,27 +5,27 @@ import (
 	"sync"
 )
 
-// finishers is how many there are beside each other, at most.
+// finishers is the largest number of finishers that work at the same time.
 const finishers = 2
 
-// A finisher finds of whole units which limits they are above, and adds up how they count. Where all units are there at once, two
-// of them are at work beside each other, each on units of its own; which these are does not depend on how fast they are. Each changes
-// nothing but itself. Their sums come together when they are given.
+// A finisher takes whole units: it finds which limits a unit is above, and adds up how it counts. If all units are present at once, two
+// finishers can work at the same time. Each has its own units, which do not depend on how fast it is, and changes nothing but itself. Their
+// sums are added up when the sums are given.
 type finisher struct {
 	of *Fold
-	// These are of the unit.
+	// The next fields are those of the current unit.
 	name    []byte // its identity
 	own     []entry
-	merged  int      // how many of these are merged
+	merged  int      // how many of the first entries are merged
 	picked  []uint32 // things in an order
-	message []byte   // of one
+	message []byte   // of a thing in the order
 	order   *order
 
 	levels  []int64 // units by level
 	buckets *tallies
 	kinds   *different
 	sums    *added
-	// full says that there are too many groups, or rows.
+	// full says that the groups or the rows exceed memory.
 	full bool
 }
 
@@ -42,7 +42,7 @@ func newFinisher(f *Fold) *finisher {
 	return w
 }
 
-// together has so many finishers work beside each other, each on its part of the units, and waits for all of them.
+// together runs so many finishers at the same time, each on its part of the units, and waits for all of them.
 func (f *Fold) together(parts int, work func(w *finisher, part int) error) error {
 	for len(f.finishers) < parts {
 		w := newFinisher(f)
@@ -78,13 +78,13 @@ func (f *Fold) together(parts int, work func(w *finisher, part int) error) error
 	return nil
 }
 
-// weigh looks whether what the finisher has is too much beside groups, and rows of so many bytes, if all finishers have as much.
+// weigh checks whether memory is exceeded by groups, by rows of so many bytes and by all finishers, if each has as much as this one.
 func (w *finisher) weigh(rows int) {
 	f := w.of
 	w.full = len(f.finishers)*w.bytes()+rows+f.groups.bytes() > f.most
 }
 
-// bytes is about how much memory results take, but for different values.
+// bytes is about how much memory the results take, without different values.
 func (w *finisher) bytes() int {
 	switch {
 	case w.sums != nil:
@@ -95,12 +95,12 @@ func (w *finisher) bytes() int {
 	return 0
 }
 
-// counts reports whether all units come for the first time.
+// counts reports whether the reading has the first range of groups and of values. Units are counted only then, so that each counts once.
 func (w *finisher) counts() bool {
 	return w.of.within.from == 0 && (w.kinds == nil || w.kinds.from == 0)
 }
 
-// place returns the number under which a group is counted; counts is false where it is in another reading.
+// place returns the number under which a group is counted; counts is false if another reading counts it.
 func (w *finisher) place(group uint32) (number uint32, counts bool) {
 	f := w.of
 	if f.ofUnit == nil {
@@ -117,7 +117,7 @@ func (w *finisher) place(group uint32) (number uint32, counts bool) {
 	return f.groups.numberOf(columns), true
 }
 
-// kept returns those of the picked groups of the unit that count; nil if all do.
+// kept returns the picked groups of the unit that count; nil if all do.
 func (w *finisher) kept() map[uint32]bool {
 	most := w.of.spec.Groups
 	if most == 0 || len(w.picked) <= most {
@@ -134,7 +134,7 @@ func (w *finisher) kept() map[uint32]bool {
 	return kept
 }
 
-// nameOf tells the unit and a group of it apart from all others.
+// nameOf returns bytes that no other pair of a unit and a group has.
 func (w *finisher) nameOf(group uint32) []byte {
 	f := w.of
 	w.message = f.spec.Unit.AppendCanonical(w.message[:0], w.name)

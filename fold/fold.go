@@ -5,19 +5,19 @@ import (
 	"context"
 )
 
-// A Sum is that of all units of one level in one group, in one node of the tree of buckets, or of different values.
+// A Sum is the sum over all units of one level in one group: in one node of the tree of buckets, or of different values.
 type Sum struct {
-	// Keys are those of the group, nil for NULL.
+	// Keys are the keys of the group; a nil key is NULL.
 	Keys  [][]byte
 	Level int
-	// Node counts all nodes, those of the tree's coarsest level first.
+	// Node numbers the nodes of all levels of the tree, beginning with the coarsest level.
 	Node int
 	Rows int64
-	// Directions is the sum of the parts that rows are of the norm of their unit.
+	// Directions is the sum of 2^Fraction times the rows, each divided by the norm of its unit.
 	Directions int64
 }
 
-// A Fold is at work on the rows of one statement.
+// A Fold adds up the rows of one statement.
 type Fold struct {
 	spec   *Spec
 	norm   norm
@@ -25,12 +25,12 @@ type Fold struct {
 	most   int // bytes
 	width  int // columns of a row
 
-	// byUnit says that the rows come unit by unit, which is then finished when another one comes.
+	// byUnit says that the rows come unit by unit. A unit is then finished when the next unit comes.
 	byUnit bool
-	// full says that there are too many rows to keep, or groups.
+	// full says that the rows or the groups exceed memory.
 	full bool
-	// within has the groups that are counted in this reading. Where these are not all, ofUnit numbers the groups of the unit whose rows
-	// come, and groups those alone that are counted.
+	// within has the groups that this reading counts. If it does not have all groups, ofUnit numbers the groups of the current unit, and
+	// groups numbers only the groups that are counted.
 	within hashRange
 	ofUnit *grouping
 
@@ -45,20 +45,20 @@ type Fold struct {
 	scratch, identity []byte
 
 	adds *summing
-	// finishers are the one of units that come one by one, or the two of all.
+	// finishers has one finisher, and a second one after two of them have finished all units together.
 	finishers []*finisher
 }
 
 // A row has the numbers of its unit, its group and its value.
 type row struct{ unit, group, value uint32 }
 
-// New begins. Secret is the key of the orders by which groups and values are chosen. Rows take about most bytes, and no more.
+// New returns a Fold. Secret is the key of the orders by which groups and values are chosen. The rows take at most about most bytes.
 func New(spec *Spec, secret []byte, most int) *Fold {
 	f := &Fold{spec: spec, norm: newNorm(&spec.Norm), secret: secret, most: most, within: allHashes()}
 	for i := range spec.Lists {
 		f.lists = append(f.lists, newLookup(&spec.Lists[i]))
 	}
-	if spec.Sums == nil && spec.Buckets == nil { // half of it is for different values
+	if spec.Sums == nil && spec.Buckets == nil { // the other half is for the table of different values
 		f.most /= 2
 	}
 	f.begin(spec.ByUnit)
@@ -80,12 +80,12 @@ func (f *Fold) begin(byUnit bool) {
 	f.beginRows(byUnit)
 }
 
-// beginRows forgets the rows that came, and prepares for others.
+// beginRows forgets the rows that have come, and prepares for other rows.
 func (f *Fold) beginRows(byUnit bool) {
 	f.Drop()
 	f.byUnit, f.full, f.lastUnit = byUnit, false, nil
 	f.units, f.values = newTable(manyParts), newTable(manyParts)
-	if byUnit { // values are those of one unit
+	if byUnit { // values has the values of one unit
 		f.units, f.values = nil, newTable(1)
 	}
 	if f.ofUnit = nil; !f.within.all() {
@@ -96,8 +96,8 @@ func (f *Fold) beginRows(byUnit bool) {
 	}
 }
 
-// Take takes a row, whose bytes may change afterwards. Its error has the same text for all rows. Of a row that does not count nothing is
-// kept, nor of its unit.
+// Take takes a row, whose bytes may change afterwards. Its error has the same text for all rows. If a row does not count, nothing of the
+// row or of its unit is kept.
 func (f *Fold) Take(values [][]byte) (err error) {
 	defer guard(&err)
 	if f.full {
@@ -148,7 +148,7 @@ func (f *Fold) takeValue(unit, value []byte) error {
 	return err
 }
 
-// unit goes on to that of a row; again says that it is that of the row before.
+// unit switches to the unit of a row; again reports whether the row before had the same unit.
 func (f *Fold) unit(value []byte) (again bool, err error) {
 	if f.identity, err = f.spec.Unit.AppendIdentity(f.identity[:0], value); err != nil {
 		return false, err
@@ -162,7 +162,7 @@ func (f *Fold) unit(value []byte) (again bool, err error) {
 	return again, err
 }
 
-// grouped has the groups by the numbers that rows have.
+// grouped returns the grouping that numbers the groups of rows.
 func (f *Fold) grouped() *grouping {
 	if f.ofUnit != nil {
 		return f.ofUnit
@@ -170,7 +170,7 @@ func (f *Fold) grouped() *grouping {
 	return f.groups
 }
 
-// nextUnit goes on to the unit of a row.
+// nextUnit switches to the unit of a row.
 func (f *Fold) nextUnit(unit []byte) {
 	switch {
 	case f.adds != nil:
@@ -189,7 +189,7 @@ func (f *Fold) nextUnit(unit []byte) {
 	}
 }
 
-// group reads the key of a row, and returns the columns behind it. A row does not count where a key is in no list.
+// group reads the keys of a row, and returns the columns after the keys. A row does not count if a key is not in its list.
 func (f *Fold) group(values [][]byte) (rest [][]byte, counts bool, err error) {
 	if len(f.spec.Keys) == 0 {
 		return values, true, nil
@@ -201,7 +201,7 @@ func (f *Fold) group(values [][]byte) (rest [][]byte, counts bool, err error) {
 	return values[len(f.groups.columns):], true, nil
 }
 
-// bucket numbers that of a value. It does not count where it is in no list.
+// bucket returns the number of a value's bucket. The value does not count if it is not in the list.
 func (f *Fold) bucket(value []byte) (number uint32, counts bool, err error) {
 	of := f.spec.Buckets
 	if of.Number.Kind != Position {
@@ -216,7 +216,7 @@ func (f *Fold) bucket(value []byte) (number uint32, counts bool, err error) {
 	return uint32(of.Grid.number(int64(position) - 1)), counts, nil
 }
 
-// different numbers a value among different ones.
+// different returns the number of a value among the different values.
 func (f *Fold) different(value []byte) (uint32, error) {
 	identity, err := f.spec.Value.AppendIdentity(f.identity[:0], value)
 	f.identity = identity
@@ -226,13 +226,13 @@ func (f *Fold) different(value []byte) (uint32, error) {
 	return f.values.number(identity), nil
 }
 
-// rowBytes are those that a row takes when it comes, and when the rows of each unit are brought together.
+// rowBytes is how many bytes a row takes when it comes, and when the rows of each unit are brought together.
 const rowBytes = 12 + 16
 
-// weighedEvery is after how many rows a Fold looks how much memory they take: texts are of 16 kB at most.
+// weighedEvery is the number of rows after which a Fold measures their memory: a text has at most 16 kB.
 const weighedEvery = 1 << 6
 
-// keep keeps the row of the last unit and group. Where rows do not come unit by unit they are all kept, or none.
+// keep keeps the row of the last unit and group. If rows do not come unit by unit, all rows are kept or none.
 func (f *Fold) keep(value uint32) {
 	if f.byUnit {
 		f.finishers[0].add(entryOf(f.groupNumber, value))
@@ -244,13 +244,13 @@ func (f *Fold) keep(value uint32) {
 	}
 }
 
-// rowsBytes is about how much memory rows take that are all kept.
+// rowsBytes is about how much memory the rows take if all are kept.
 func (f *Fold) rowsBytes() int { return rowBytes*f.rows.size + f.units.bytes() + f.values.bytes() }
 
-// leastGroups is how many groups are counted in a reading, whatever they take.
+// leastGroups is how many groups a reading counts whatever memory they take.
 const leastGroups = 1 << 8
 
-// weighResults looks, where rows come unit by unit, whether the groups, and all that is added up of them, are too much.
+// weighResults checks whether the groups and their results exceed memory, if rows come unit by unit.
 func (f *Fold) weighResults() {
 	n := f.finishers[0].bytes() + f.groups.bytes()
 	if n > f.most && f.groups.size() > leastGroups {
@@ -258,15 +258,14 @@ func (f *Fold) weighResults() {
 	}
 }
 
-// overflow drops all that is there. The rows are to be read again.
+// overflow drops all rows and results. The rows must be read again.
 func (f *Fold) overflow() {
 	f.full = true
 	f.Drop()
 }
 
-// Finish is to be called behind the last row. It gives sums, each once, and the numbers of units of each level. Where again is true the
-// rows of another reading are to follow, in the order of units: then it is to be called once more, for what is left. It ends
-// early with ctx.
+// Finish must be called after the last row. It gives each sum once, and the number of units of each level. If again is true, the rows of
+// another reading must follow, in the order of units, and Finish must be called once more for the rest. It ends early with ctx.
 func (f *Fold) Finish(ctx context.Context, sum func(Sum) error, units func(level int, n int64) error) (again bool, err error) {
 	defer guard(&err)
 	defer f.Drop()
@@ -290,7 +289,7 @@ func (f *Fold) Finish(ctx context.Context, sum func(Sum) error, units func(level
 	return f.otherGroups(), nil
 }
 
-// ended finishes the units that are left, the last one or all, or prepares for rows that are to come once more.
+// ended finishes the remaining units, the last one or all, or prepares for another reading of the rows.
 func (f *Fold) ended(ctx context.Context, last func(), all func(context.Context) error) (again bool, err error) {
 	switch {
 	case f.full:
@@ -309,10 +308,10 @@ func (f *Fold) ended(ctx context.Context, last func(), all func(context.Context)
 	return true, nil
 }
 
-// fewerGroups is the part of groups that are counted in a reading where all of them were too many.
+// fewerGroups is the factor by which the range of groups shrinks if a reading has too many groups.
 const fewerGroups = 2
 
-// tally counts the different values that there are, and reports whether there are others.
+// tally counts the different values of this reading, and reports whether other values are left.
 func (f *Fold) tally() (again bool) {
 	kinds := f.finishers[0].kinds
 	if kinds == nil {
@@ -326,7 +325,7 @@ func (f *Fold) tally() (again bool) {
 	return kinds.tally(other)
 }
 
-// otherGroups prepares for rows that are to come once more for other groups, if there are any.
+// otherGroups prepares for another reading, if groups are left that no reading has counted.
 func (f *Fold) otherGroups() (again bool) {
 	if again = f.within.next(f.within.to - f.within.from); again {
 		f.begin(true)
@@ -334,7 +333,7 @@ func (f *Fold) otherGroups() (again bool) {
 	return again
 }
 
-// sums gives all of them.
+// sums gives all sums.
 func (f *Fold) sums(yield func(Sum) error) error {
 	keys := f.remembered()
 	give := func(group uint32, s Sum) (err error) {
@@ -349,13 +348,13 @@ func (f *Fold) sums(yield func(Sum) error) error {
 	return f.finishers[0].kinds.sums(give)
 }
 
-// rememberedGroups is of how many groups the keys are written once. More can be too many for memory.
+// rememberedGroups is the largest number of groups whose keys are kept in written form. The keys of more groups can exceed memory.
 const rememberedGroups = 1 << 14
 
 // A groupKeys is [Fold.keysOf].
 type groupKeys func(group uint32) ([][]byte, error)
 
-// remembered returns keysOf, which writes the keys of few groups once.
+// remembered returns keysOf; if there are few groups, it writes the keys of each group once.
 func (f *Fold) remembered() groupKeys {
 	if f.groups.size() > rememberedGroups {
 		return f.keysOf
@@ -391,7 +390,7 @@ func (f *Fold) keysOf(group uint32) (keys [][]byte, err error) {
 	return keys, nil
 }
 
-// Drop forgets all rows, and leaves nothing of them in memory but the keys of groups. A Fold that is given up has to be told so.
+// Drop forgets all rows, and leaves nothing of them in memory but the keys of groups. Call it on a Fold that is abandoned.
 func (f *Fold) Drop() {
 	f.rows.drop()
 	for _, t := range []*table{f.units, f.values} {

@@ -5,26 +5,26 @@ import (
 	"math"
 )
 
-// away is no group: it stands for one that is counted in another reading.
+// away stands for a group that another reading counts. No group has this number.
 const away = math.MaxUint32
 
-// grouping numbers groups: those of one key as its values are numbered, and those of more keys by the number of the group of the keys
-// before and that of the value of the last one.
+// grouping numbers groups. If there is one key, a group has the number of the key's value. If there are more keys, a group is a pair: the
+// number of the group of all keys before the last one, and the number of the last key's value.
 type grouping struct {
 	columns []keyColumn
-	first   []int    // the column of each key; behind it there may be that of its text
+	first   []int    // the column of each key; the next column may have the key's text
 	numbers []uint32 // of the values of a row
 }
 
-// A keyColumn is one by which rows are grouped: a key, or the text behind it.
+// A keyColumn is a column by which rows are grouped: a key, or the text of a key.
 type keyColumn struct {
 	Column
-	list   *lookup // that has the numbers of its values, or nil
-	values *table  // numbers them where there is no list
-	joined *index  // numbers the groups of this column and those before it, but for the first one
+	list   *lookup // has the numbers of the values, or is nil
+	values *table  // numbers the values if there is no list
+	joined *index  // numbers the groups of this column and all columns before it; nil in the first column
 }
 
-// newGrouping returns that of some keys, which has no group yet, with tables of so many parts.
+// newGrouping returns a grouping by some keys. It has no group yet, and its tables have so many parts.
 func newGrouping(keys []Key, lists []*lookup, parts int) *grouping {
 	g := &grouping{}
 	for _, k := range keys {
@@ -52,8 +52,8 @@ func (g *grouping) add(c keyColumn, parts int) {
 	g.columns = append(g.columns, c)
 }
 
-// find looks for the keys of a row, its first columns, in their lists; counts is false where one of them is in none, of which nothing
-// is kept. Scratch is memory for an identity.
+// find looks for the keys of a row, its first columns, in their lists; counts is false if a key is not in its list, and then nothing of the
+// key is kept. Scratch is memory for an identity.
 func (g *grouping) find(values [][]byte, scratch []byte) (counts bool, _ []byte, err error) {
 	for i := range g.columns {
 		c := &g.columns[i]
@@ -70,7 +70,7 @@ func (g *grouping) find(values [][]byte, scratch []byte) (counts bool, _ []byte,
 	return true, scratch, nil
 }
 
-// number returns that of the group of the row whose keys were looked for last.
+// number returns the number of the group of the row whose keys find looked for last.
 func (g *grouping) number(values [][]byte, scratch []byte) (group uint32, _ []byte, err error) {
 	for i := range g.columns {
 		c := &g.columns[i]
@@ -85,7 +85,7 @@ func (g *grouping) number(values [][]byte, scratch []byte) (group uint32, _ []by
 	return group, scratch, nil
 }
 
-// numberOf returns that of a group of another grouping of the same keys, by its identities.
+// numberOf returns the number of a group of another grouping of the same keys, given its identities.
 func (g *grouping) numberOf(identities [][]byte) (group uint32) {
 	for i := range g.columns {
 		c := &g.columns[i]
@@ -100,7 +100,7 @@ func (g *grouping) numberOf(identities [][]byte) (group uint32) {
 	return group
 }
 
-// group returns that of a value of the column in a group of the columns before it.
+// group returns the group of a value of the column in a group of the columns before it.
 func (c *keyColumn) group(before, value uint32) uint32 {
 	if c.joined == nil {
 		return value
@@ -136,7 +136,7 @@ func (g *grouping) bytes() (n int) {
 	return n
 }
 
-// empty forgets the groups, and keeps the room of a few for others.
+// empty forgets the groups, and keeps room for a few others.
 func (g *grouping) empty() {
 	for _, c := range g.columns {
 		if c.values != nil {
@@ -148,7 +148,7 @@ func (g *grouping) empty() {
 	}
 }
 
-// identities returns those of the columns of a group; where a list has its values, that of the number.
+// identities returns the identities of the columns of a group. If a column has a list, its identity is the number of the value.
 func (g *grouping) identities(group uint32) [][]byte {
 	out := make([][]byte, len(g.columns))
 	for i := len(g.columns) - 1; i >= 0; i-- {
@@ -166,7 +166,7 @@ func (g *grouping) identities(group uint32) [][]byte {
 	return out
 }
 
-// appendSome adds some keys of a group, each behind its length.
+// appendSome appends some keys of a group, each after its length.
 func (g *grouping) appendSome(to []byte, group uint32, keys []int) []byte {
 	all := g.identities(group)
 	for _, k := range keys {
@@ -175,7 +175,7 @@ func (g *grouping) appendSome(to []byte, group uint32, keys []int) []byte {
 	return to
 }
 
-// appendIdentity adds an identity behind its length.
+// appendIdentity appends an identity after its length.
 func appendIdentity(to, identity []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(to, uint32(len(identity))), identity...)
 }

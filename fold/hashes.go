@@ -2,17 +2,17 @@ package fold
 
 import "hash/maphash"
 
-// A hashRange is one of hashes. Of things that are too many for memory those alone are counted whose hash is in it, and the others when
-// the rows are read again.
+// A hashRange is a range of hashes. If things are too many for memory, a reading counts only the things whose hash is in the range. The
+// rows are read again for the others.
 type hashRange struct {
 	seed     maphash.Seed
 	from, to uint64
 }
 
-// hashes is how many there are.
+// hashes is how many hashes there are.
 const hashes = 1 << 32
 
-// allHashes returns the range of all, of hashes that nobody can choose for.
+// allHashes returns the range of all hashes, with a new seed, so that nobody can choose things that collide.
 func allHashes() hashRange { return hashRange{maphash.MakeSeed(), 0, hashes} }
 
 // all reports whether all things are in the range.
@@ -27,7 +27,7 @@ func (h *hashRange) has(thing []byte) bool {
 	return h.from <= x && x < h.to
 }
 
-// narrow leaves a part of the range; false if it is too narrow for that.
+// narrow keeps the first of so many equal parts of the range; false if the range is too narrow.
 func (h *hashRange) narrow(parts uint64) bool {
 	if h.to-h.from < parts {
 		return false
@@ -36,7 +36,7 @@ func (h *hashRange) narrow(parts uint64) bool {
 	return true
 }
 
-// next goes on to a range that is so wide at most; false if there is none.
+// next moves on to the next range, of at most this width; false if there is none.
 func (h *hashRange) next(width uint64) bool {
 	h.from, h.to = h.to, min(h.to+width, hashes)
 	return h.from < hashes

@@ -9,12 +9,12 @@ import (
 	"strconv"
 )
 
-// An identity is the bytes of a value in the form that equal values alone have: a byte that tells whether it is NULL, and then those of
-// its kind.
+// An identity is a value's bytes in a form that only equal values share: a byte that says whether it is NULL, and then the bytes of its
+// kind.
 //
-// This is where it is decided whether two rows are of one unit. Two forms of one would be two units, each with a limit of its own.
+// Identities decide whether two rows belong to one unit. If a unit had two forms, it would count as two units, each with its own limit.
 
-// AppendIdentity adds that of a value in its binary form, which is nil for NULL.
+// AppendIdentity appends the identity of a value in its binary form, which is nil for NULL.
 func (c Column) AppendIdentity(to, value []byte) ([]byte, error) {
 	if value == nil {
 		return append(to, 0), nil
@@ -39,8 +39,8 @@ func (c Column) AppendIdentity(to, value []byte) ([]byte, error) {
 	return to, errRow
 }
 
-// AppendCanonical adds the bytes by which an identity is put in an order of the secret: where a text ends is told by them. They are
-// those that DATA writes of a value where it makes such an order (scalar.Canonical in the planner).
+// AppendCanonical appends the bytes by which an order of the secret places an identity. The bytes also show where a text ends. They are the
+// bytes that DATA writes of the value if DATA makes such an order (scalar.Canonical in the planner).
 func (c Column) AppendCanonical(to, identity []byte) []byte {
 	switch c.Kind {
 	case Text, Padded:
@@ -57,8 +57,8 @@ func (c Column) AppendCanonical(to, identity []byte) []byte {
 	return append(append(to, identity...), 0)
 }
 
-// The sign of a numeric in its binary form, which begins with four numbers of 16 bits: how many digits of base 10,000 there are, the
-// weight of the first, the sign, and how many decimals are shown.
+// The signs of a numeric. Its binary form begins with four numbers of 16 bits: the number of digits of base 10,000, the weight of the first
+// digit, the sign, and how many decimals are shown.
 const (
 	positive    = 0x0000
 	negative    = 0x4000
@@ -68,7 +68,7 @@ const (
 	numericHead = 8
 )
 
-// A numeric is one in its binary form.
+// A numeric is a numeric value in its binary form.
 type numeric struct {
 	weight int // the exponent of 10,000 of the first digit
 	sign   uint16
@@ -86,7 +86,7 @@ func readNumeric(value []byte) (n numeric, ok bool) {
 
 func (n numeric) digit(i int) int { return int(binary.BigEndian.Uint16(n.digits[2*i:])) }
 
-// appendNumeric adds a numeric with no more decimals than it needs.
+// appendNumeric appends a numeric with no more decimals than it needs.
 func appendNumeric(to, value []byte) ([]byte, error) {
 	n, ok := readNumeric(value)
 	if !ok {
@@ -125,7 +125,7 @@ func readFloat(value []byte) (f float64, ok bool) {
 	return 0, false
 }
 
-// appendFloat adds a float8 with one zero and one NaN.
+// appendFloat appends a float8 in which all zeros and all NaNs are equal.
 func appendFloat(to, value []byte) ([]byte, error) {
 	f, ok := readFloat(value)
 	if !ok {
@@ -141,8 +141,8 @@ func appendFloat(to, value []byte) ([]byte, error) {
 	return binary.BigEndian.AppendUint64(to, bits), nil
 }
 
-// appendInterval adds the length of an interval, of so many microseconds, days and months, as a number of days and a rest of
-// microseconds that is not negative.
+// appendInterval appends the length of an interval as days and a rest of microseconds that is not negative. The interval is given in
+// microseconds, days and months.
 func appendInterval(to, value []byte) ([]byte, error) {
 	const day, month = 24 * 60 * 60 * 1_000_000, 30
 	if len(value) != 16 {
@@ -170,7 +170,7 @@ func readWhole(value []byte) (n int64, ok bool) {
 	return 0, false
 }
 
-// text writes an identity as it is shown, nil for NULL. Of a key that is shown as the text behind it is that of the text.
+// text writes an identity as it is shown, nil for NULL. If a key is shown as the text after it, the identity is that text's.
 func (k Key) text(identity []byte) ([]byte, error) {
 	if identity[0] == 0 {
 		return nil, nil

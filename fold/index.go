@@ -30,13 +30,13 @@ func newIndex(parts int) *index {
 
 func (x *index) size() int { return x.keys.size }
 
-// key returns that of a number.
+// key returns the key that has a number.
 func (x *index) key(number int) uint64 { return *x.keys.at(number) }
 
 // bytes is about how much memory the index takes.
 func (x *index) bytes() int { return 16*x.slots + 8*pieceSize*len(x.keys.list) }
 
-// empty forgets the keys, and keeps the room of a few for others.
+// empty forgets the keys, and keeps room for a few others.
 func (x *index) empty() {
 	for i := range x.parts {
 		p := &x.parts[i]
@@ -49,7 +49,7 @@ func (x *index) empty() {
 	x.keys.empty()
 }
 
-// number returns that of a key, which it gets at its first appearance.
+// number returns the number of a key. A key gets a number when it first appears.
 func (x *index) number(key uint64) int {
 	h := maphash.Comparable(x.seed, key)
 	at := int(h>>32) & (len(x.parts) - 1)
@@ -66,7 +66,7 @@ func (x *index) number(key uint64) int {
 	return int(s.number) - 1
 }
 
-// find returns the slot of a key, or the free one that is to be its.
+// find returns the slot of a key, or the free slot where the key belongs.
 func (p *indexPart) find(key, h uint64) *indexSlot {
 	mask := uint64(len(p.slots) - 1)
 	for i := h & mask; ; i = (i + 1) & mask {
@@ -76,7 +76,7 @@ func (p *indexPart) find(key, h uint64) *indexSlot {
 	}
 }
 
-// numberOf returns that of a key, −1 if it has none.
+// numberOf returns the number of a key, −1 if it has none.
 func (x *index) numberOf(key uint64) int {
 	h := maphash.Comparable(x.seed, key)
 	p := &x.parts[int(h>>32)&(len(x.parts)-1)]
@@ -86,7 +86,7 @@ func (x *index) numberOf(key uint64) int {
 	return int(p.find(key, h).number) - 1
 }
 
-// eachOnce calls give with each key of some indexes once, and with its number in each of them.
+// eachOnce calls give once for each key of the indexes, with the key's number in each index, −1 if it has none there.
 func eachOnce(of []*index, give func(key uint64, numbers []int) error) error {
 	numbers := make([]int, len(of))
 	for i, x := range of {
@@ -123,13 +123,13 @@ func (x *index) grow(p *indexPart, number int) {
 	x.slots += len(p.slots) - len(old)
 }
 
-// sumsSize is about how many sums a piece of them has.
+// sumsSize is about how many sums a piece has.
 const sumsSize = 1 << 12
 
-// addends are so many sums for each number of an index, and grow as [pieces] do.
+// addends has so many sums for each number of an index. It grows as [pieces] do.
 type addends struct {
 	each int
-	bits int // of how many numbers a piece has, a power of two
+	bits int // a piece has sums of 2^bits numbers
 	list [][]amount
 }
 
@@ -137,7 +137,7 @@ func newAddends(each int) *addends {
 	return &addends{each: each, bits: max(0, bits.Len(uint(sumsSize/max(each, 1)))-1)}
 }
 
-// of returns the sums of a number, at most one more than those that were asked for before. They hold until more are asked for.
+// of returns the sums of a number, at most one above the largest number asked for before. They are valid until a larger one is asked for.
 func (a *addends) of(number int) []amount {
 	piece, from := number>>a.bits, number&(1<<a.bits-1)*a.each
 	if piece == len(a.list) {

@@ -2,14 +2,14 @@ package fold
 
 import "bytes"
 
-// lookup are the values of a [List] by their identities.
+// A lookup has the values of a [List] by their identities.
 type lookup struct {
 	of     *List
 	values *table
-	// numbers are those of values, from 1 on, in the order of the table; size counts the values that were given.
+	// numbers has the numbers of the values, from 1 on, in the order of the table; size counts the values that were given.
 	numbers pieces[uint32]
 	size    uint32
-	// last is the identity that was looked for last, and its number.
+	// last is the identity that was looked up last; number and present are its result.
 	last    []byte
 	number  uint32
 	present bool
@@ -17,7 +17,7 @@ type lookup struct {
 
 func newLookup(of *List) *lookup { return &lookup{of: of, values: newTable(manyParts)} }
 
-// add gives a value the next number. Where it is there already it keeps the one that it has.
+// add gives a value the next number. A value that is there already keeps its number.
 func (l *lookup) add(identity []byte) {
 	l.size++
 	if int(l.values.number(identity)) == l.numbers.size {
@@ -25,7 +25,7 @@ func (l *lookup) add(identity []byte) {
 	}
 }
 
-// find returns the number of a value; present is false where it is not in the list.
+// find returns the number of a value; present is false if the value is not in the list.
 func (l *lookup) find(identity []byte) (number uint32, present bool) {
 	if l.last != nil && bytes.Equal(identity, l.last) {
 		return l.number, l.present
@@ -41,13 +41,13 @@ func (l *lookup) find(identity []byte) (number uint32, present bool) {
 	return l.number, l.present
 }
 
-// drop forgets the value that was looked for.
+// drop forgets the value that was looked up last.
 func (l *lookup) drop() {
 	clear(l.last[:cap(l.last)])
 	l.last = nil
 }
 
-// List takes the next value of each list that has one, in the order of the lists; nil of one that has no more.
+// List takes the next value of each list, in the order of the lists. The value is nil for a list that has no more values.
 func (f *Fold) List(values [][]byte) (err error) {
 	defer guard(&err)
 	if len(values) != len(f.lists) {

@@ -5,10 +5,10 @@ import (
 	"hash/maphash"
 )
 
-// names number byte strings as a [table] does, and are so few that they lie together.
+// names numbers byte strings as a [table] does. They are so few that they are stored together.
 type names struct {
 	part
-	ends []uint32 // of each in text
+	ends []uint32 // of each byte string in text
 	text []byte
 }
 
@@ -23,10 +23,10 @@ func (n *names) key(number int) []byte {
 	return n.text[from:n.ends[number]]
 }
 
-// bytes is how much memory they take.
+// bytes is how much memory the names take.
 func (n *names) bytes() int { return 8*len(n.slots) + 4*cap(n.ends) + cap(n.text) }
 
-// number returns that of a byte string. At is a number of theirs, by which it is drawn when they grow.
+// number returns the number of a byte string. At is the number of these names, by which the size at which they grow is drawn.
 func (n *names) number(seed maphash.Seed, at int, key []byte) uint32 {
 	if n.used == n.most {
 		n.grow()
@@ -48,7 +48,7 @@ func (n *names) number(seed maphash.Seed, at int, key []byte) uint32 {
 	}
 }
 
-// drop forgets them, and keeps the room of a few.
+// drop forgets the byte strings, and keeps room for a few.
 func (n *names) drop() {
 	clear(n.slots)
 	clear(n.text)

@@ -5,7 +5,7 @@ import (
 	"sort"
 )
 
-// A norm is one with its limits as they are compared.
+// A norm is a [Norm] with its limits in a form that can be compared.
 type norm struct {
 	squared bool
 	limits  []wide
@@ -42,14 +42,14 @@ func (n *norm) level(size wide) int {
 	return sort.Search(len(n.limits), func(i int) bool { return !n.limits[i].less(size) })
 }
 
-// rootBits is how much finer than one the root of a square is taken.
+// rootBits is the number of fraction bits of the root of a square.
 const rootBits = 10
 
-// largest is the size of all norms that are larger.
+// largest replaces all larger sizes of a norm.
 const largest = 1 << 62
 
-// length returns what the rows of a unit are divided by, for a size: at least the norm, so that what a unit has is within the unit ball.
-// Of a root it is 2^rootBits times as much, and of the largest so much that nothing is left.
+// length returns the divisor of a unit's rows, for a size. It is at least the norm, so that the quotients are within the unit ball. If the
+// norm is a root, the divisor is 2^rootBits times as large. For the largest size it is so large that the quotients are 0.
 func (n *norm) length(size uint64) uint64 {
 	switch {
 	case !n.squared:

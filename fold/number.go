@@ -2,8 +2,8 @@ package fold
 
 import "math"
 
-// steps returns a value that is not NULL in steps, within the bounds. It is computed as DATA computes it where values are
-// added up there, by the same operations in the same order.
+// steps returns a value that is not NULL in steps, within the bounds. It uses the same operations in the same order as DATA uses when DATA
+// adds values up.
 func (n *Number) steps(value []byte) (int64, error) {
 	switch n.Kind {
 	case Whole:
@@ -30,7 +30,7 @@ func (n *Number) steps(value []byte) (int64, error) {
 		if len(value) == 1 {
 			return int64(value[0]), nil
 		}
-	case Position: // is looked up
+	case Position: // find looks it up
 	}
 	return 0, errRow
 }
@@ -97,7 +97,7 @@ func (n *Number) float(f float64) int64 {
 	return n.within(int64(math.RoundToEven(math.Ldexp(f, int(n.Bits)))))
 }
 
-// moment returns microseconds since 2000 as they are by seconds since 1970 in double precision.
+// moment returns microseconds since 2000, rounded as seconds since 1970 in double precision.
 func (n *Number) moment(x int64) int64 {
 	const since1970 = 946_684_800_000_000
 	return int64(math.RoundToEven(float64(n.within(x)+since1970)/1e6*1e6)) - since1970

@@ -8,13 +8,13 @@ import (
 	"slices"
 )
 
-// Tags separate the orders of different things: an HMAC of one is none of another.
+// Tags separate the orders of different things: no message of one order is a message of another.
 const (
 	tagValue     = 1 // values of a unit in a group
 	tagPartition = 2 // groups of a unit
 )
 
-// An order is one that only the secret knows, of the groups or values of one unit.
+// An order is an order of the groups or values of one unit that only the secret determines.
 type order struct {
 	mac    hash.Hash
 	ranked []ranked
@@ -23,7 +23,7 @@ type order struct {
 	digest []byte
 }
 
-// A ranked is a thing in the order, by the HMAC-SHA-256 of a message and then by the message.
+// A ranked is a thing in the order. Things are ordered by the HMAC-SHA-256 of a message, and then by the message.
 type ranked struct {
 	digest  [sha256.Size]byte
 	message span
@@ -53,7 +53,7 @@ func (o *order) drop() {
 	o.ranked = o.ranked[:0]
 }
 
-// add adds a thing, of which a message tells.
+// add adds a thing, which the message identifies.
 func (o *order) add(tag byte, thing uint32, message []byte) {
 	o.mac.Reset()
 	o.text = append(append(o.text[:0], tag), message...)

@@ -13,7 +13,7 @@ func (w *finisher) add(e entry) {
 	}
 }
 
-// merge makes one entry of those with one group and value: one of different values is there once.
+// merge makes one entry of all entries with one group and value. If values are counted as different, the entry keeps one row.
 func (w *finisher) merge() {
 	slices.SortFunc(w.own, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
 	to := 0
@@ -30,10 +30,11 @@ func (w *finisher) merge() {
 	w.own, w.merged = w.own[:to], to
 }
 
-// checkedEvery is after how many units a finisher looks whether it is to end.
+// checkedEvery is after how many units a finisher checks whether it must end.
 const checkedEvery = 1 << 10
 
-// finishAll finishes the units of all rows. There are so many buckets that it would be more work than it saves to have two of each.
+// finishAll finishes the units of all rows. Buckets have one finisher: they are so many that two sets of them would cost more than they
+// save.
 func (f *Fold) finishAll(ctx context.Context) error {
 	parts := finishers
 	if f.spec.Buckets != nil {
@@ -41,7 +42,7 @@ func (f *Fold) finishAll(ctx context.Context) error {
 	}
 	sorted, ends := f.byUnits()
 	defer clear(sorted)
-	before := func(part int) int { // units of parts before
+	before := func(part int) int { // units of all earlier parts
 		n, _ := slices.BinarySearch(ends, uint32(len(sorted)/parts*part))
 		return n
 	}
@@ -68,9 +69,9 @@ func (f *Fold) finishAll(ctx context.Context) error {
 	})
 }
 
-// byUnits brings the rows of each unit together, and returns where each one ends.
+// byUnits brings the rows of each unit together, and returns where the rows of each unit end.
 func (f *Fold) byUnits() (sorted []uint64, ends []uint32) {
-	ends = make([]uint32, f.units.size()+1) // of each unit, one place further: where the one before it ends
+	ends = make([]uint32, f.units.size()+1) // an element more: the end of the unit before
 	for i := range f.rows.size {
 		ends[f.rows.at(i).unit+1]++
 	}
@@ -86,7 +87,7 @@ func (f *Fold) byUnits() (sorted []uint64, ends []uint32) {
 	return sorted, ends[:f.units.size()]
 }
 
-// finishOwn adds the unit whose rows came, where they come unit by unit.
+// finishOwn adds the unit whose rows have come, if rows come unit by unit.
 func (f *Fold) finishOwn() {
 	f.finishers[0].finishOwn(f.lastUnit)
 	f.weighResults()
@@ -110,12 +111,12 @@ func (w *finisher) finishOwn(name []byte) {
 		w.levels[level]++
 	}
 	clear(w.own)
-	if w.own, w.merged = w.own[:0], 0; cap(w.own) > keptEntries { // those of one unit are not kept for the others
+	if w.own, w.merged = w.own[:0], 0; cap(w.own) > keptEntries { // much memory is not kept for the next unit
 		w.own = nil
 	}
 }
 
-// cut leaves the groups of the unit that count.
+// cut keeps the groups of the unit that count.
 func (w *finisher) cut() {
 	w.picked = w.picked[:0]
 	for i, e := range w.own {

@@ -2,8 +2,8 @@ package fold
 
 import "context"
 
-// addRow adds a row of the last unit and group; again says that the row before was of the same unit. Where rows do not
-// come unit by unit all of them are kept, or none.
+// addRow adds a row of the last unit and group; again says that the row before was of the same unit. If rows do not come unit by unit, all
+// rows are kept or none.
 func (f *Fold) addRow(values [][]byte, again bool) error {
 	err := f.adds.take(f.lastUnit, again, f.groupNumber, values)
 	if err == nil && !f.byUnit && f.adds.had.room()+f.groups.bytes() > f.most {
@@ -12,7 +12,7 @@ func (f *Fold) addRow(values [][]byte, again bool) error {
 	return err
 }
 
-// addUnit adds a row that is all of its unit.
+// addUnit adds a row that has all sums of its unit.
 func (f *Fold) addUnit(values [][]byte) error {
 	if err := f.adds.ofUnit(values); err != nil {
 		return err
@@ -42,13 +42,13 @@ func (f *Fold) finishShares(ctx context.Context) error {
 	})
 }
 
-// finishLast adds the unit whose rows came last, where they come unit by unit.
+// finishLast adds the last unit, if rows come unit by unit.
 func (f *Fold) finishLast() {
 	f.adds.own.finish(f.finishers[0].finishUnit)
 	f.weighResults()
 }
 
-// finishUnit adds a unit with its sums in groups.
+// finishUnit adds a unit, given its groups and its sums in each of them.
 func (w *finisher) finishUnit(name []byte, groups []uint32, sums []amount) {
 	f, a := w.of, w.sums
 	a.own.begin(len(f.spec.Sums.Summands))

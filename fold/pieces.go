@@ -1,9 +1,9 @@
 package fold
 
-// pieceSize is how many elements a piece has, but for the first one, which begins with firstPiece.
+// pieceSize is how many elements a piece has. The first piece begins with firstPiece elements.
 const firstPiece, pieceSize = 1 << 6, 1 << 12
 
-// pieces are a list that grows by pieces of one size, so that no element but those of the first piece is ever moved.
+// pieces are a list that grows by pieces of one size. Only elements of the first piece are ever moved.
 type pieces[T any] struct {
 	list [][]T
 	size int
@@ -21,7 +21,7 @@ func (p *pieces[T]) add(x T) {
 	p.size++
 }
 
-// firstOf is how many elements a piece has at first: few if it is the first one.
+// firstOf is how many elements a piece has at first: few if it is the first piece.
 func firstOf(piece, few, all int) int {
 	if piece == 0 {
 		return few
@@ -56,17 +56,17 @@ func (p *pieces[T]) empty() {
 	p.list, p.size = p.list[:min(1, len(p.list))], 0
 }
 
-// arenaSize is how many bytes a piece of an arena has, unless one text is longer.
+// arenaSize is how many bytes a piece of an arena has, unless a byte string is longer.
 const arenaSize = 1 << 14
 
 // An arena keeps short byte strings.
 type arena struct {
 	list [][]byte
-	used int // of the last one
-	size int // of all
+	used int // of the last piece
+	size int // of all pieces
 }
 
-// A span is where a byte string is.
+// A span is the place of a byte string.
 type span struct{ piece, from, size uint32 }
 
 func (a *arena) add(b []byte) span {

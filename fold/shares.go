@@ -5,24 +5,24 @@ import (
 	"hash/maphash"
 )
 
-// shares have what units add up in groups. Each share has a part of the units, by a hash that nobody can choose for, and
-// writes rows down as they come; from time to time, at a size that is drawn for it, it brings them together: unit by unit,
-// and group by group. So rows of all units in any order are work in little memory at a time, and nothing grows as a whole.
+// shares has the sums of units in groups. Each share has some of the units, by a hash for which nobody can choose units. It writes rows
+// down as they come. At sizes that are drawn for it, it brings the rows together, unit by unit and group by group. So rows that come in any
+// order need little memory at a time, and nothing grows as a whole.
 type shares struct {
 	each  int // sums
-	least int // bytes of rows that are not yet brought together
+	least int // bytes of rows at which a share brings them together
 	seed  maphash.Seed
 	parts []share
-	last  int // the part of the last row
-	// desks are those of parts of the shares, which can be finished beside each other.
+	last  int // the share of the last row
+	// Each desk serves a part of the shares, which can be finished at the same time as the other part.
 	desks [finishers]desk
 }
 
-// A share is a part of the units.
+// A share has some of the units.
 type share struct {
 	units names
-	// rows have those that are not yet brought together: the identity of the unit behind its length, which is 0 where it is
-	// that of the row before; the group; and the numbers that are added up.
+	// rows has the rows that are not yet brought together. A row is the unit's identity after its length, which is 0 if the row before had
+	// the same unit; then the group; then the numbers that are added up.
 	rows [][]byte
 	used int // bytes in rows
 	most int
@@ -33,12 +33,12 @@ type share struct {
 const (
 	// leastRows is how many bytes of rows a share brings together, unless there is little memory.
 	leastRows = 1 << 16
-	// The first piece of rows has as many bytes as firstRows, and each further one as those before it together, but no more than rowsSize,
-	// unless a unit has a longer name.
+	// The first piece of rows has firstRows bytes. Each further piece has as many bytes as all pieces before it, but at most rowsSize,
+	// unless a row is longer.
 	firstRows, rowsSize = 1 << 8, 1 << 12
 )
 
-// newShares returns those of so many parts, of which all together are to take about most bytes.
+// newShares returns so many parts, which together take at most about most bytes.
 func newShares(each, parts, most int) *shares {
 	s := &shares{each: each, least: min(leastRows, most/(4*parts)), seed: maphash.MakeSeed(), parts: make([]share, parts)}
 	for i := range s.desks {
@@ -47,7 +47,7 @@ func newShares(each, parts, most int) *shares {
 	return s
 }
 
-// deskOf returns the number of the desk of a share.
+// deskOf returns the number of the desk that serves a share.
 func (s *shares) deskOf(at int) int { return at * finishers / len(s.parts) }
 
 // size is how many bytes all shares take.
@@ -58,7 +58,7 @@ func (s *shares) size() (n int) {
 	return n
 }
 
-// room is how many bytes all shares take, and the desks beside them: as much as the largest share twice.
+// room is how many bytes the shares and the desks take. The desks take about twice as much as the largest share.
 func (s *shares) room() (n int) {
 	for i := range s.desks {
 		n += s.desks[i].room()
@@ -66,7 +66,7 @@ func (s *shares) room() (n int) {
 	return n
 }
 
-// add adds a row of a unit; again says that the row before was one of it.
+// add adds a row of a unit; again says that the row before was of the same unit.
 func (s *shares) add(unit []byte, again bool, group uint32, x []int64) {
 	if !again {
 		s.last = int(maphash.Bytes(s.seed, unit)>>32) & (len(s.parts) - 1)
@@ -106,7 +106,7 @@ func (s *shares) gather(at int) {
 	d.size += p.bytes()
 }
 
-// bring makes pairs of the rows of a share, which has a number, and the pairs that it has.
+// bring makes pairs of the rows and the pairs of the share with the number at.
 func (d *desk) bring(p *share, at int) {
 	if p.units.size() == 0 {
 		p.units, d.spare = d.spare, p.units
@@ -126,7 +126,7 @@ func (p *share) bytes() (n int) {
 	return n + p.units.bytes() + p.of.bytes()
 }
 
-// read reads the rows of a share, behind its pairs.
+// read reads the pairs of a share, and then its rows.
 func (d *desk) read(p *share, at int) {
 	c := &d.came
 	c.units, c.groups, c.sums = c.units[:0], append(c.groups[:0], p.of.groups...), append(c.sums[:0], p.of.sums...)
@@ -153,7 +153,7 @@ func (d *desk) read(p *share, at int) {
 	}
 }
 
-// finish brings the rows of a share together, and calls unit for each of its units, in some order. It has nothing left.
+// finish brings the rows of a share together, and calls unit for each of its units, in some order. The share is empty afterwards.
 func (s *shares) finish(at int, unit func(name []byte, groups []uint32, sums []amount)) {
 	p, d, from := &s.parts[at], &s.desks[s.deskOf(at)], uint32(0)
 	d.size -= p.bytes()
@@ -168,14 +168,14 @@ func (s *shares) finish(at int, unit func(name []byte, groups []uint32, sums []a
 	d.size += p.bytes()
 }
 
-// drop forgets what the share has, and keeps a piece for other rows.
+// drop forgets the share's units and rows, and keeps one piece for other rows.
 func (p *share) drop() {
 	p.units.drop()
 	p.of.clear()
 	*p = share{units: p.units, rows: emptied(p.rows), most: p.most}
 }
 
-// emptied clears pieces of rows, and leaves one.
+// emptied clears the pieces of rows, and leaves one piece.
 func emptied(rows [][]byte) [][]byte {
 	if len(rows) == 0 {
 		return rows
@@ -189,7 +189,7 @@ func emptied(rows [][]byte) [][]byte {
 	return rows[:1]
 }
 
-// drop forgets all.
+// drop forgets all shares' units and rows.
 func (s *shares) drop() {
 	for i := range s.parts {
 		s.parts[i].drop()

@@ -2,22 +2,22 @@ package fold
 
 import "hash/maphash"
 
-// A single has what one unit adds up in groups, where rows come unit by unit: as a share does, without a table of units.
+// A single has the sums of one unit in groups, if rows come unit by unit. It works as a share does, but has no table of units.
 type single struct {
 	desk
 
 	unit []byte
-	most int // rows that are brought together
+	most int // the number of rows at which they are brought together
 }
 
-// singleRows is how many rows of a unit are brought together at first, and how many it leaves room for.
+// singleRows is how many rows of a unit are brought together at first, and for how many rows memory is kept.
 const singleRows = 1 << 11
 
 func newSingle(each int) *single {
 	return &single{desk: desk{each: each, seed: maphash.MakeSeed()}, most: singleRows}
 }
 
-// add adds a row of a unit; again says that the row before was one of it.
+// add adds a row of a unit; again says that the row before was of the same unit.
 func (s *single) add(unit []byte, again bool, group uint32, x []int64) {
 	if !again {
 		s.unit = append(s.unit[:0], unit...)
@@ -32,7 +32,7 @@ func (s *single) add(unit []byte, again bool, group uint32, x []int64) {
 	}
 }
 
-// gather brings the rows of the unit together. The next time comes at a size that is drawn.
+// gather brings the rows of the unit together. The size at which it does so next is drawn.
 func (s *single) gather() {
 	s.bringOne()
 	c := &s.came
@@ -52,7 +52,7 @@ func (s *single) bringOne() {
 	s.join(1)
 }
 
-// finish calls of with the unit, if a row of it came. It leaves nothing of it.
+// finish calls of with the unit, if the unit has a row, and then forgets it.
 func (s *single) finish(of func(name []byte, groups []uint32, sums []amount)) {
 	if len(s.came.groups) == 0 {
 		return
@@ -62,7 +62,7 @@ func (s *single) finish(of func(name []byte, groups []uint32, sums []amount)) {
 	s.drop()
 }
 
-// drop forgets the unit, and keeps the room of a few rows.
+// drop forgets the unit, and keeps room for a few rows.
 func (s *single) drop() {
 	clear(s.unit)
 	s.joined.clear()

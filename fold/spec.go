@@ -6,48 +6,48 @@ import (
 	"strings"
 )
 
-// A Spec says what the columns of a row are, and how the rows of a unit are added up. It is plain values, all of them public.
+// A Spec says what the columns of a row are, and how the rows of a unit are added up. It consists of plain, public values.
 type Spec struct {
 	Unit Column
 	Keys []Key
-	// Lists are those whose values have numbers.
+	// Lists are the lists that give values their numbers.
 	Lists []List
 	// ByUnit says that the rows come unit by unit.
 	ByUnit bool
-	// Groups is how many groups of a unit count: those that come first in an order that only the secret knows. 0: all.
+	// Groups is how many groups of a unit count: the first ones in an order that only the secret determines. If it is 0, all count.
 	Groups int
 	Norm   Norm
-	// Buckets are those that rows are counted in; where they are nil, different values of the column Value are counted, unless there
-	// are Sums, which have norms of their own.
+	// Buckets are the buckets in which rows are counted. If Buckets is nil, the different values of the column Value are counted, unless
+	// there are Sums, which have their own norms.
 	Buckets *Buckets
 	Value   Column
 	Sums    *Sums
 }
 
-// A Column is one of values that only have to be told apart.
+// A Column is a column whose values are only compared for equality.
 type Column struct {
 	Kind Kind
-	// Hashed says that in an order of the secret a text stands as its SHA-256: so it does where it can be long.
+	// Hashed says that an order of the secret uses a text's SHA-256 in its place. It is set if texts can be long.
 	Hashed bool
 }
 
-// A Kind is when two values are equal, in their binary form.
+// A Kind says when two values are equal, given their binary form.
 type Kind uint8
 
 const (
-	// Plain values are equal where their bytes are: whole numbers, dates, times, uuid, bool.
+	// Plain values are equal if their bytes are: whole numbers, dates, times, uuid, bool.
 	Plain Kind = iota + 1
-	// Text is one with a deterministic collation, or the label of an enum.
+	// Text is a text with a deterministic collation, or the label of an enum.
 	Text
-	// Padded is a char(n): blanks at its end are none of it.
+	// Padded is a char(n): blanks at its end do not count.
 	Padded
-	// Numeric values are equal with any scale.
+	// Numeric values are equal whatever their scale.
 	Numeric
-	// Float values are equal as numbers, and NaN is.
+	// Float values are equal as numbers, and all NaNs are equal.
 	Float
-	// Interval values are equal where they are as long, a month of 30 days and a day of 24 hours.
+	// Interval values are equal if they are equally long. A month has 30 days and a day 24 hours.
 	Interval
-	// Written values are bytes that DATA has written, the same of values that are equal.
+	// Written values are bytes that DATA writes. It writes the same bytes for values that are equal.
 	Written
 )
 
@@ -56,10 +56,10 @@ var kindNames = map[Kind]string{
 	Float: "as a number", Interval: "by its length", Written: "as the database compares it",
 }
 
-// String says how values are told apart.
+// String says how values are compared.
 func (k Kind) String() string { return kindNames[k] }
 
-// String says how values are told apart, and how they stand in an order.
+// String says how values are compared, and which bytes an order uses.
 func (c Column) String() string {
 	if c.Hashed {
 		return c.Kind.String() + ", in orders as SHA-256"
@@ -75,11 +75,11 @@ type Key struct {
 	List int
 }
 
-// A List has the values that a column can have, which are given before the rows ([Fold.List]), each with a number, from 1 on. A row with
-// another value does not count.
+// A List is the values that a column can have. They are given before the rows ([Fold.List]), and have numbers from 1 on. A row with another
+// value does not count.
 type List struct {
 	Column
-	// Null says that NULL is one of them, which has the number 0.
+	// Null says that NULL is in the list. It has the number 0.
 	Null bool
 }
 
@@ -101,31 +101,31 @@ const (
 	Numbered
 )
 
-// A Norm is that of the rows, or values, that a unit has in all of its groups: their number, or the root of the sum of the squares of
-// their numbers in each group.
+// A Norm measures the rows, or values, that a unit has in all of its groups. It is their number or, if Squared, the root of the sum of the
+// squares of their numbers in each group.
 type Norm struct {
 	Squared bool
-	// Limits are ascending; of a squared norm their squares. The level of a unit is the number of those that it is above.
+	// Limits are ascending; a squared norm has the squares of its limits. The level of a unit is the number of limits it is above.
 	Limits []*big.Int
 }
 
-// maxEqual is the number of a unit's rows in one bucket from which on all count as so many.
+// maxEqual is the largest number of rows that count for a unit in one bucket.
 const maxEqual = 1_000_000
 
 // Buckets are parts of a range of numbers, in which rows are counted.
 type Buckets struct {
 	Number Number
 	Grid   Grid
-	// Divisors are how many buckets each node joins, for each level of a tree above the buckets.
+	// Divisors has, for each level of a tree above the buckets, how many buckets a node joins.
 	Divisors []int64
-	// Fraction is the bits behind the point of a direction.
+	// Fraction is the number of fraction bits of a direction.
 	Fraction uint
 }
 
 // A Number is a column whose values are clamped, and rounded to steps.
 type Number struct {
 	Kind NumberKind
-	// Low and High are in steps, of 10^−Decimals or, of a FloatNumber, 2^−Bits.
+	// Low and High are in steps of 10^−Decimals or, for a FloatNumber, of 2^−Bits.
 	Low, High int64
 	Decimals  int
 	Bits      uint
@@ -135,27 +135,27 @@ type Number struct {
 type NumberKind uint8
 
 const (
-	// Whole is one as it is.
+	// Whole is a whole number as it is.
 	Whole NumberKind = iota + 1
-	// DecimalNumber is a numeric, rounded half away from zero. NaN is above all others.
+	// DecimalNumber is a numeric, rounded half away from zero. NaN is above all other numbers.
 	DecimalNumber
-	// FloatNumber is a float, rounded half to even. NaN is above all others.
+	// FloatNumber is a float, rounded half to even. NaN is above all other numbers.
 	FloatNumber
 	// Days is a date, in days since 2000.
 	Days
 	// Moments is a timestamp, in microseconds since 2000.
 	Moments
-	// Truth is 1 where a condition holds.
+	// Truth is 1 if a condition holds.
 	Truth
-	// Position is where a value is in the last list, from 0 on.
+	// Position is the place of a value in the last list, from 0 on.
 	Position
 )
 
-// A Grid numbers whole numbers from 0 on: (x − Low)/Width of x, or, where Width is 0,
+// A Grid maps whole numbers to numbers from 0 on. If Width is not 0, it maps x to (x − Low)/Width, and otherwise to
 //
 //	Each·k + ⌊(x − Low)/2^|k|⌋ − First
 //
-// k being how many of the Cuts x − Low reaches, less Below.
+// with k the number of Cuts that x − Low reaches, less Below.
 type Grid struct {
 	Low, Width  int64
 	Cuts        []int64
@@ -163,7 +163,7 @@ type Grid struct {
 	Each, First int64
 }
 
-// number returns that of x.
+// number returns the number of x.
 func (g *Grid) number(x int64) int64 {
 	x -= g.Low
 	if g.Width > 0 {
@@ -181,7 +181,7 @@ func (g *Grid) number(x int64) int64 {
 	return g.Each*int64(k) + x>>max(k, -k) - g.First
 }
 
-// Lines says all of it in words.
+// Lines describes the Spec in words.
 func (s *Spec) Lines() []string {
 	if s.Sums != nil && s.Sums.Summed != nil {
 		return append([]string{"each row is of another unit"}, s.Sums.lines(1)...)
@@ -219,7 +219,7 @@ func (s *Spec) Lines() []string {
 	return append(lines, s.Norm.lines(s)...)
 }
 
-// listed says what is counted of values in a list.
+// listed says what counts of the values in a list.
 func (s *Spec) listed(list int) string {
 	out := fmt.Sprintf("list %d", list+1)
 	if s.Lists[list].Null {

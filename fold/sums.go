@@ -5,29 +5,29 @@ import (
 	"slices"
 )
 
-// A tuple are numbers of a row; where absent is true the column is NULL.
+// A tuple has the numbers of a row. If absent is true, the column is NULL.
 type tuple struct {
 	of     []int64
 	absent []bool
 }
 
-// summing adds the rows of units up.
+// summing adds up the rows of units.
 type summing struct {
 	spec *Sums
-	// additions are the different ones of the Spec, and summands those of the Spec, which name these.
+	// additions are the different additions of the Spec; summands are the Spec's, with additions' places in this list.
 	additions []Addition
 	summands  []Summand
 	each      int      // sums of a unit in a group
-	most      []amount // of summands
-	// places has how many places there are in a group before those of each vector.
+	most      []amount // of each summand
+	// places has, for each vector, how many places of a group come before its own.
 	places []uint64
 
 	row tuple
 	// added are the parts of the row in the additions.
 	added []int64
-	// sums are those of a row that is all of its unit.
+	// sums are the sums of a row that has all sums of its unit.
 	sums []amount
-	// had has what units have in groups, nil where rows come unit by unit: then own has what the unit has.
+	// had has the sums of all units in groups. It is nil if rows come unit by unit: then own has the sums of the unit.
 	had *shares
 	own *single
 }
@@ -43,7 +43,7 @@ func newSumming(spec *Sums) *summing {
 	return s
 }
 
-// nameAdditions lists those that differ: each is added up once, whoever asks for it.
+// nameAdditions lists the different additions. Each is added up once, even if several summands use it.
 func (s *summing) nameAdditions() {
 	s.summands = s.spec.Summands
 	if s.spec.Summed != nil {
@@ -66,7 +66,7 @@ func (a Addition) equal(b Addition) bool {
 	return a.Filter == b.Filter && a.Unit == b.Unit && a.Offset == b.Offset && slices.Equal(a.Factors, b.Factors)
 }
 
-// begin prepares for rows, which are to take about most bytes.
+// begin prepares for rows, which take at most about most bytes.
 func (s *summing) begin(byUnit bool, most int) {
 	s.had, s.own = nil, nil
 	if byUnit {
@@ -76,7 +76,7 @@ func (s *summing) begin(byUnit bool, most int) {
 	}
 }
 
-// take adds a row of a unit; again says that the row before was one of it.
+// take adds a row of a unit; again says that the row before was of the same unit.
 func (s *summing) take(unit []byte, again bool, group uint32, values [][]byte) (err error) {
 	for i, v := range values {
 		if s.row.absent[i] = v == nil; v == nil {
@@ -97,7 +97,7 @@ func (s *summing) take(unit []byte, again bool, group uint32, values [][]byte) (
 	return nil
 }
 
-// ofUnit reads the sums of a unit, of which NULL is 0.
+// ofUnit reads the sums of a unit. NULL is 0.
 func (s *summing) ofUnit(values [][]byte) error {
 	if len(values) != s.each {
 		return errRow
@@ -113,7 +113,7 @@ func (s *summing) ofUnit(values [][]byte) error {
 	return nil
 }
 
-// of returns the part of a row.
+// of returns the part of a row in the addition.
 func (a *Addition) of(row tuple) (x int64, counts bool) {
 	if a.Filter >= 0 && (row.absent[a.Filter] || row.of[a.Filter] == 0) {
 		return 0, false
@@ -135,7 +135,7 @@ func (a *Addition) of(row tuple) (x int64, counts bool) {
 	return x - a.Offset, true
 }
 
-// dividedProduct returns x·y/by, rounded toward zero, of two numbers whose product is by 2^62 times at most.
+// dividedProduct returns x·y/by, rounded toward zero, and at most 2^62 in size.
 func dividedProduct(x, y int64, by uint64) int64 {
 	high, low := bits.Mul64(size(x), size(y))
 	q := int64(beyond)

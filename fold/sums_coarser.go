@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// coarser are groups by some of the keys.
+// coarser has the groups by some of the keys.
 type coarser struct {
 	of *Coarser
-	// numbers are those of coarser groups, and part has that of each group.
+	// numbers has the numbers of coarser groups, and part has the number of the coarser group of each group.
 	numbers *table
 	part    pieces[uint32]
 	key     []byte
-	// joined are the parts of a unit.
+	// joined has the summands of a unit.
 	joined []joined
 }
 
@@ -31,7 +31,7 @@ func (c *coarser) forget() {
 	c.part.empty()
 }
 
-// number returns that of the coarser group that a group is a part of.
+// number returns the number of the coarser group that has a group as its part.
 func (c *coarser) number(group uint32, groups *grouping) uint32 {
 	for c.part.size <= int(group) {
 		c.key = groups.appendSome(c.key[:0], uint32(c.part.size), c.of.Keys)
@@ -40,7 +40,7 @@ func (c *coarser) number(group uint32, groups *grouping) uint32 {
 	return *c.part.at(int(group))
 }
 
-// square returns the square of the norm of a unit over coarser groups, divided, and rounded up.
+// square returns the square of the norm of a unit over coarser groups, divided by Square and rounded up.
 func (c *coarser) square(own *own, summand int, groups *grouping) (square wide) {
 	c.joined = c.joined[:0]
 	for g, group := range own.groups {

@@ -5,7 +5,7 @@ import (
 	"sort"
 )
 
-// own has the groups of the unit that is finished, and of each of them the summands.
+// own has the groups of the unit that is finished, and the summands of the unit in each of them.
 type own struct {
 	each   int
 	groups []uint32
@@ -16,24 +16,24 @@ func (o *own) begin(each int) { o.each, o.groups, o.all = each, o.groups[:0], o.
 
 func (o *own) at(group, summand int) amount { return o.all[group*o.each+summand] }
 
-// keptGroups is for how many groups there is room for other units.
+// keptGroups is the number of groups whose memory is kept for the next unit.
 const keptGroups = 1 << 12
 
 // drop forgets the unit.
 func (o *own) drop() {
 	clear(o.all)
 	clear(o.groups)
-	if cap(o.groups) > keptGroups { // that of one unit is not kept for the others
+	if cap(o.groups) > keptGroups { // much memory is not kept for the next unit
 		o.all, o.groups = nil, nil
 	}
 }
 
-// A bound is one with its limits as they are compared.
+// A bound is a [Bound] with its limits in a form that can be compared.
 type bound struct {
 	of      *Bound
 	norm    norm
 	coarser []coarser
-	divides bool // directions are found by it
+	divides bool // it divides summands to find directions
 	// level and length are those of the unit, or of one of its groups.
 	size   wide
 	level  int
@@ -54,7 +54,7 @@ func (b *bound) cuts() bool { return len(b.of.Limits) > 0 }
 // byGroup reports whether a unit has a level in each of its groups.
 func (b *bound) byGroup() bool { return b.cuts() && b.of.Kind == Largest }
 
-// measure finds the norm of the unit, where it is one of all groups.
+// measure finds the norm of the unit, unless each group has its own norm.
 func (b *bound) measure(of *own, groups *grouping) {
 	if b.level = b.of.Level; !b.cuts() || b.byGroup() {
 		return
@@ -75,7 +75,7 @@ func (b *bound) measure(of *own, groups *grouping) {
 	b.setLevel(len(of.groups))
 }
 
-// measureIn finds the norm of one group by itself.
+// measureIn finds the norm of one group, if each group has its own norm.
 func (b *bound) measureIn(of *own, group int) {
 	if b.byGroup() {
 		b.size = of.at(group, b.of.Summand).size()
@@ -83,7 +83,7 @@ func (b *bound) measureIn(of *own, group int) {
 	}
 }
 
-// setLevel finds level and length of a unit in so many groups.
+// setLevel finds the level and the length of a unit in so many groups.
 func (b *bound) setLevel(groups int) {
 	if b.level = b.norm.level(b.size); !b.divides {
 		return
@@ -93,9 +93,9 @@ func (b *bound) setLevel(groups int) {
 	}
 }
 
-// lengthOf returns the divisor of the summands of a unit: at least the norm, so that what a unit has is within the unit
-// ball. Of a root it is 2^rootBits times as much. Norms that are too large for that have the largest, by which nothing is divided:
-// such units have no directions.
+// lengthOf returns the divisor of the summands of a unit. It is at least the norm, so that the quotients are within the unit ball. If the
+// norm is a root, the divisor is 2^rootBits times as large. Norms that are too large for that have the largest divisor, by which nothing is
+// divided: such units have no directions.
 func (b *bound) lengthOf() uint64 {
 	if b.of.Kind == Root && !b.of.Counted {
 		if root, ok := b.size.fineRoot(); ok && root < largest {
@@ -110,9 +110,8 @@ func (b *bound) lengthOf() uint64 {
 	return b.norm.length(size.low)
 }
 
-// withRoom lengthens the length that directions of both signs are divided by. Each is rounded toward zero, so that a sum of k of
-// them is off by k at most, of 2^f: divided by 2^f/(2^f−k) times the length, sums of directions are within the ball of coarser
-// groups too.
+// withRoom lengthens the divisor of directions of both signs. Each direction is rounded toward zero, so that a sum of k directions is off
+// by at most k, of 2^f. If the length is multiplied by 2^f/(2^f−k), sums of directions are within the ball of coarser groups too.
 func withRoom(length uint64, groups int) uint64 {
 	const ball = 1 << roomBits
 	if groups >= ball {
@@ -125,10 +124,10 @@ func withRoom(length uint64, groups int) uint64 {
 	return long.low + 1
 }
 
-// placeBits are those of the place of a cell in a group: numbers of a vector and of its levels together.
+// placeBits is the number of bits of a cell's place in a group, which numbers a vector and its levels together.
 const placeBits = 32
 
-// places has, of each vector, how many places there are before its own.
+// places has, for each vector, how many places come before its own.
 func places(spec *Sums) []uint64 {
 	before := make([]uint64, len(spec.Vectors)+1)
 	for v, vector := range spec.Vectors {
@@ -166,5 +165,5 @@ func (s *summing) levelsAt(at uint64) (vector int, levels []int) {
 	return vector, levels
 }
 
-// maxNorms is how many norms a vector has, at most.
+// maxNorms is the largest number of norms of a vector.
 const maxNorms = 3

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// lines says all of the sums in words; their first column is the one with number at.
+// lines describes the sums in words. Their first column has the number at.
 func (s *Sums) lines(at int) []string {
 	var lines []string
 	for i, kind := range s.Summed {
@@ -147,7 +147,7 @@ func listed(limits []*big.Int) string {
 	return strings.Join(texts, ", ")
 }
 
-// describe says which sums are read of a vector.
+// describe says which sums of a vector are read.
 func (v *Vector) describe() string {
 	var norms, sums []string
 	for _, n := range v.Norms {

@@ -2,12 +2,12 @@ package fold
 
 import "math/big"
 
-// Sums are numbers of rows and sums of numbers, of which each unit counts with one weight for each vector.
+// Sums are numbers of rows and sums of numbers. A unit counts with one weight in each vector.
 type Sums struct {
-	// Summed are the kinds of the sums that a row has where it is all of one unit, in one group: whole numbers, or numerics without
-	// decimals. They are in the places of additions, and rows have no other column. Nil where rows are added up.
+	// Summed has the kinds of the sums in a row that has all sums of one unit, in one group: whole numbers, or numerics without decimals.
+	// The sums take the places of the additions, and rows have no other column. Summed is nil if rows are added up.
 	Summed []NumberKind
-	// Columns are those behind the keys.
+	// Columns are the columns after the keys.
 	Columns   []Number
 	Additions []Addition
 	Summands  []Summand
@@ -16,8 +16,8 @@ type Sums struct {
 	Weights   Weights
 }
 
-// An Addition is added up of the rows of a unit and group: of each for which the column Filter is true, if there is one, and no factor is
-// NULL, the product of the factors, divided by Unit toward zero, less Offset. Without factors it is 1.
+// An Addition is the sum over the rows of a unit and group of the product of the factors, divided by Unit toward zero, less Offset. Only
+// rows count for which the column Filter is true, if there is a Filter, and no factor is NULL. Without factors each row adds 1.
 type Addition struct {
 	Filter  int // −1 if there is none
 	Factors []Factor
@@ -25,52 +25,52 @@ type Addition struct {
 	Offset  int64
 }
 
-// A Factor is so many times a column, less a number.
+// A Factor is a multiple of a column, less a number.
 type Factor struct {
 	Column      int
 	Times, Less int64
 }
 
-// A Summand is the part of a unit in the sum of a group: that of an [Addition] over all its rows there, within bounds that are applied
-// once, at the end, so that the order of rows does not matter.
+// A Summand is what a unit adds to the sum of a group: its [Addition] over all its rows there, within bounds. They are applied once, at the
+// end, so that the order of rows does not matter.
 type Summand struct {
 	Addition int
-	// Most bounds it, in size.
+	// Most bounds its size.
 	Most *big.Int
-	// Each bounds it, in size, by so many times the sum of the Addition Count, Rows at most; 0 does not.
+	// Each bounds its size by Each times the sum of the Addition Count, of which at most Rows count. If Each is 0, it is no bound.
 	Each, Rows int64
-	// About says that it is twice the sum, less Centre times the sum of the Addition Count, before it is bounded by Most. Both are
-	// bounded before, by Reach and Rows, unless these are 0.
+	// About says that the summand is twice the sum, less Centre times the sum of the Addition Count, before it is bounded by Most. The sum
+	// is first bounded by Reach, and the count by Rows, unless Reach is 0.
 	About         bool
 	Centre, Reach int64
 	Count         int
-	// Norm is that by which its direction is found; −1 if none is.
+	// Norm is the norm by which its direction is found; −1 if it has no direction.
 	Norm int
-	// Fraction is the bits behind the point of the direction.
+	// Fraction is the number of fraction bits of the direction.
 	Fraction uint
 }
 
-// A Bound is a norm of the summand of a unit in all of its groups, by which units have levels.
+// A Bound is a norm of a unit's summand over all of its groups. It gives units their levels.
 type Bound struct {
 	Summand int
 	Kind    BoundKind
-	// Limits are ascending; of squares their squares. The level of a unit is the number of those that it is above.
+	// Limits are ascending; a root has the squares of its limits. The level of a unit is the number of limits it is above.
 	Limits []*big.Int
-	// Level is that of all units where there are no limits.
+	// Level is the level of all units if there are no limits.
 	Level int
-	// Counted says that the root of a square is that of the nearest double.
+	// Counted says that the root of a square is the nearest double's.
 	Counted bool
-	// Signed says that directions have both signs, so that the length has room for their roundings in all sums of them.
+	// Signed says that directions have both signs, so that the length leaves room for rounding in all sums of them.
 	Signed bool
-	// Coarser are further norms. The largest counts.
+	// Coarser are further norms. The largest norm counts.
 	Coarser []Coarser
 }
 
-// A BoundKind tells norms apart.
+// A BoundKind is the form of a norm.
 type BoundKind uint8
 
 const (
-	// Largest is the largest summand, in size: each group has a level of its own, and the unit that of the largest.
+	// Largest is the size of the largest summand. Each group has its own level, and the unit has the level of the largest group.
 	Largest BoundKind = iota + 1
 	// Absolute is the sum of the sizes of summands.
 	Absolute
@@ -78,7 +78,7 @@ const (
 	Root
 )
 
-// roomBits are those of a sum's direction, of which a unit is in fewer groups.
+// roomBits is the number of fraction bits of a direction in sums. A unit with directions is in fewer than 2^roomBits groups.
 const roomBits = 14
 
 // Coarser is the norm over groups of some of the keys, divided by √Square, rounded up.
@@ -87,13 +87,13 @@ type Coarser struct {
 	Keys   []int
 }
 
-// A Vector is some of the summands, with the norms by which units have levels in it: up to three, the last of which is its own.
+// A Vector has some of the summands, and up to three norms by which units have levels in it. The last norm is the vector's own.
 type Vector struct{ Norms, Summands []int }
 
-// Weights are those by which groups of private keys are selected.
+// Weights are the weights by which groups of private keys are selected.
 type Weights struct {
 	Kind WeightKind
-	// Nobody is how the text begins of a unit that has no weight, if there are such.
+	// Nobody begins the text of units that have no weight. A NULL unit then has no weight either. It is empty if all units weigh.
 	Nobody string
 }
 
@@ -105,20 +105,20 @@ const (
 	Weightless WeightKind = iota
 	// Single units are in one group, and weigh 1.
 	Single
-	// Spread ones weigh 2^20 divided by the root of the number of their groups, rounded down.
+	// Spread units weigh 2^20 divided by the root of the number of their groups, rounded down.
 	Spread
 )
 
-// A Total is a part of the result: the integers of units of the same levels in one group, or the number of such units, or the
+// A Total is a part of the result: the sums of all units of the same levels in one group, the number of units of the same levels, or the
 // weight of a group.
 type Total struct {
 	Keys   [][]byte
 	Vector int
 	Levels []int
-	// Units is the number of units; nil where it is of a group.
+	// Units is the number of units; nil if the part is a group's.
 	Units *int64
-	// Weight is that of the group, of whatever levels; nil where it has sums.
+	// Weight is the weight of the group, over all levels; nil if the part has sums.
 	Weight *int64
-	// Sums are those of the summands of the vector, Directions those of the parts that they are of the norm.
+	// Sums are the sums of the vector's summands, and Directions the sums of their directions.
 	Sums, Directions []*big.Int
 }

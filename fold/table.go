@@ -7,9 +7,8 @@ import (
 
 // A table numbers byte strings in the order in which they first come.
 //
-// To double a table of a million entries takes 30 ms where a row takes 50 ns: the row of one unit that is there or not would be seen.
-// So there are 256 parts, by a hash that nobody can choose for, each of which grows by itself, at a size that was drawn
-// for it.
+// Doubling a table of a million entries takes 30 ms, and a row takes 50 ns: one row of one unit could be seen by the time. So a table has
+// 256 parts, by a hash for which nobody can choose keys. Each part grows by itself, at a size that is drawn for it.
 type table struct {
 	seed  maphash.Seed
 	parts []part
@@ -18,7 +17,7 @@ type table struct {
 	slots int // of all parts
 }
 
-// A part is a hash table with open addressing: a slot has half of a hash, and behind it a number, from 1 on; 0 is free.
+// A part is a hash table with open addressing: a slot has half of a hash and then a number, from 1 on; 0 is free.
 type part struct {
 	slots      []uint64
 	used, most int
@@ -29,7 +28,7 @@ const (
 	firstSlots = 16
 )
 
-// newTable returns an empty one of so many parts, a power of two: one for a single unit, else manyParts.
+// newTable returns an empty table of so many parts, a power of two: 1 for a single unit, else manyParts.
 func newTable(parts int) *table { return &table{seed: maphash.MakeSeed(), parts: make([]part, parts)} }
 
 func (t *table) size() int { return t.spans.size }
@@ -40,7 +39,7 @@ func (t *table) key(number uint32) []byte { return t.keys.at(*t.spans.at(int(num
 // bytes is about how much memory the table takes.
 func (t *table) bytes() int { return t.keys.size + 12*pieceSize*len(t.spans.list) + 8*t.slots }
 
-// number returns that of a byte string, which it gets at its first appearance.
+// number returns the number of a byte string. A byte string gets a number when it first appears.
 func (t *table) number(key []byte) uint32 {
 	h := maphash.Bytes(t.seed, key)
 	at := int(h>>32) & (len(t.parts) - 1)
@@ -65,7 +64,7 @@ func (t *table) number(key []byte) uint32 {
 	}
 }
 
-// find returns the number of a byte string that has one.
+// find returns the number of a byte string, if it has a number.
 func (t *table) find(key []byte) (number uint32, found bool) {
 	h := maphash.Bytes(t.seed, key)
 	p := &t.parts[int(h>>32)&(len(t.parts)-1)]
@@ -81,7 +80,7 @@ func (t *table) find(key []byte) (number uint32, found bool) {
 	return 0, false
 }
 
-// drawn is how many of so many slots a part uses before it grows, half of them to three quarters: nobody knows the seed.
+// drawn is how many slots of a part are used before it grows: half to three quarters, by a seed that nobody knows.
 func drawn(seed maphash.Seed, part, slots int) int {
 	return slots/2 + int(maphash.Comparable(seed, [2]int{part, slots})%uint64(slots/4))
 }
@@ -115,7 +114,7 @@ func (t *table) drop() {
 	t.slots = 0
 }
 
-// empty forgets the byte strings, and keeps the room of a few for others: it is work for those that there were alone.
+// empty forgets the byte strings, and keeps room for a few others. It takes time for what the table has, not for what it had before.
 func (t *table) empty() {
 	for i := range t.parts {
 		p := &t.parts[i]

@@ -1,10 +1,10 @@
 package fold
 
-// A tally is the sum of all units of a level in a bucket, or in a node above it. Of fewer than 2^32 rows, each of a direction below 2^30,
-// both fit.
+// A tally is the sum of all units of a level in a bucket, or in a node above it. There are fewer than 2^32 rows, each with a direction
+// below 2^30, so that both sums fit.
 type tally struct{ rows, directions int64 }
 
-// A place is where a tally is: a group, a level and a node, of which there are fewer than 2^32, 2^8 and 2^18.
+// A place is a group, a level and a node. There are fewer than 2^32 groups, 2^8 levels and 2^18 nodes.
 type place uint64
 
 func placeOf(group uint32, level int, node uint32) place {
@@ -15,7 +15,7 @@ func (p place) group() uint32 { return uint32(p >> 26) }
 func (p place) level() int    { return int(p >> 18 & (1<<8 - 1)) }
 func (p place) node() uint32  { return uint32(p & (1<<18 - 1)) }
 
-// tallies are found by their places.
+// tallies has the tallies by their places.
 type tallies struct {
 	places *index
 	of     pieces[tally]
@@ -34,7 +34,7 @@ func (t *tallies) add(at place, what tally) {
 	sum.directions += what.directions
 }
 
-// each calls give with all of them.
+// each calls give with all tallies.
 func (t *tallies) each(give func(place, tally) error) error {
 	for i := range t.places.size() {
 		if err := give(place(t.places.key(i)), *t.of.at(i)); err != nil {

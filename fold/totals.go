@@ -5,10 +5,10 @@ import (
 	"errors"
 )
 
-// ErrSkipped is what give returns of the weight of a group of which it wants no sums.
+// ErrSkipped is what give returns for the weight of a group whose sums it does not want.
 var ErrSkipped = errors.New("fold: nothing else of the group is wanted")
 
-// Totals is [Fold.Finish] of a Fold of Sums. The weights of groups come before their sums.
+// Totals is [Fold.Finish] of a Fold of Sums. It gives the weights of groups before their sums.
 func (f *Fold) Totals(ctx context.Context, give func(Total) error) (again bool, err error) {
 	defer guard(&err)
 	defer f.Drop()
@@ -47,7 +47,7 @@ func (f *Fold) giveUnits(give func(Total) error) error {
 	return nil
 }
 
-// giveWeights gives those of groups, and returns which groups are skipped.
+// giveWeights gives the weights of groups, and returns which groups are skipped.
 func (f *Fold) giveWeights(keys groupKeys, give func(Total) error) (skipped []bool, err error) {
 	groups := 0
 	for _, w := range f.finishers {

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// A wide is a whole number below 2^128. Sums and products beyond are the largest.
+// A wide is a whole number below 2^128. Larger sums and products become the largest wide.
 type wide struct{ high, low uint64 }
 
 func product(a, b uint64) wide {
@@ -35,7 +35,7 @@ func (a wide) squared() wide {
 
 func (a wide) less(b wide) bool { return a.high < b.high || a.high == b.high && a.low < b.low }
 
-// times multiplies, up to the largest number.
+// times multiplies. A larger product becomes the largest wide.
 func (a wide) times(b uint64) wide {
 	over, high := bits.Mul64(a.high, b)
 	carried, low := bits.Mul64(a.low, b)
@@ -46,7 +46,7 @@ func (a wide) times(b uint64) wide {
 	return wide{high, low}
 }
 
-// wideOf returns a number, or the largest one in place of one that is larger.
+// wideOf returns n, or the largest wide if n is larger.
 func wideOf(n *big.Int) wide {
 	if n.BitLen() > 128 {
 		return widest
