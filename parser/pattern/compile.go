@@ -7,8 +7,8 @@ import (
 
 // A compiler writes the tests of one sequence.
 type compiler struct {
-	rest  Text     // the part of the text that is left
-	items sequence // of which it must consist
+	rest  Text     // the part of the text that is not yet tested
+	items sequence // what rest must consist of
 	tests []Test
 }
 
@@ -26,7 +26,7 @@ func (c *compiler) compile() error {
 		}
 	}
 	err := c.finish()
-	if len(c.tests) > 1 { // a pattern that all texts are like says nothing
+	if len(c.tests) > 1 { // a pattern that all texts match tests nothing
 		c.tests = slices.DeleteFunc(c.tests, func(t Test) bool { return t.Operator == "~~" && slices.Equal(t.Values, []string{"%"}) })
 	}
 	return err
@@ -47,12 +47,12 @@ func (c *compiler) finish() error {
 	return c.split()
 }
 
-// open reports whether all items from first to last whose length varies are .*.
+// open reports whether all items of variable length from first to last are .*.
 func (s sequence) open(first, last int) bool {
 	return !slices.ContainsFunc(s[first:last+1], func(x item) bool { return !x.fixed() && !x.open() })
 }
 
-// alike reports whether the items from first to last whose length varies are of one set, and all others of characters in it.
+// alike reports whether all items of variable length from first to last have one set, and all other items have characters of that set.
 func (s sequence) alike(first, last int) bool {
 	of := s[first].set
 	return !of.any() && !slices.ContainsFunc(s[first:last+1], func(x item) bool {
@@ -60,7 +60,7 @@ func (s sequence) alike(first, last int) bool {
 	})
 }
 
-// cutFront cuts off all up to the end of the first item whose length varies, if its end is known and another one varies.
+// cutFront cuts off everything up to the end of the first item of variable length, if its end is known and another item varies.
 func (c *compiler) cutFront() (bool, error) {
 	s := c.items
 	i := s.variable(0)
@@ -103,10 +103,10 @@ func (c *compiler) cutBack() (bool, error) {
 	return true, nil
 }
 
-// dots is any characters, as many as the item has.
+// dots returns an item of any characters, at least as many as i has.
 func (i item) dots() item { return item{set: anything, min: i.min, max: unlimited} }
 
-// between writes the rest of a sequence: its items of variable length match all that is left between the others.
+// between writes the rest of a sequence. Its items of variable length match everything between the other items.
 func (c *compiler) between(first, last int) error {
 	s := c.items
 	front, middle, back := s[:first], slices.Clone(s[first:last+1]), s[last+1:]
@@ -129,13 +129,13 @@ func (c *compiler) between(first, last int) error {
 	return c.short()
 }
 
-// somewhere reports whether the items from first to last are .*[^...].*, one character that is not listed.
+// somewhere reports whether the items from first to last are .*[^...].*, with one character that is not listed.
 func (s sequence) somewhere(first, last int) bool {
 	return last == first+2 && s[first].open() && s[last].open() && s[first].min+s[last].min == 0 &&
 		s[first+1].set.not && s[first+1].min == 1
 }
 
-// contains writes that such a character is there.
+// contains tests whether such a character is there.
 func (c *compiler) contains(first, last int) error {
 	s := c.items
 	front, back := s[:first], s[last+1:]
@@ -146,7 +146,7 @@ func (c *compiler) contains(first, last int) error {
 	return c.short()
 }
 
-// split tries a character that stands at fixed items alone: then it parts the text into fields.
+// split looks for a character that is in fixed items only. Such a character divides the text into fields.
 func (c *compiler) split() error {
 	for _, x := range c.items {
 		if x.fixed() && !x.set.not && len(x.set.chars) == 1 {
@@ -158,7 +158,7 @@ func (c *compiler) split() error {
 	return errUnknown
 }
 
-// fields are the sequences between the items of a set, of whose characters no other item has one.
+// fields returns the sequences between the items of a set, if no other item has a character of the set.
 func (s sequence) fields(of set) (all []sequence, ok bool) {
 	all = []sequence{nil}
 	for _, x := range s {

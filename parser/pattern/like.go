@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The limits of a test: those of the planner.
+// The limits of a test are the planner's.
 const (
 	maxBytes     = 256
 	maxWildcards = 8
@@ -17,7 +17,7 @@ func (s set) letterSet() bool {
 	return !s.not && (len(s.chars) == 1 || len(s.chars) == 2 && letter(s.chars[0]) && s.chars[0]^0x20 == s.chars[1])
 }
 
-// like writes a test by LIKE: of which characters front and back consist comes beside it, where it is more than a letter.
+// like writes a test by LIKE. If an item of front or back is neither a letter nor a dot, further tests check its characters.
 func (c *compiler) like(front, middle, back sequence) error {
 	all := slices.Concat(front, middle, back)
 	var sets []set
@@ -50,7 +50,7 @@ func (c *compiler) like(front, middle, back sequence) error {
 	return c.short()
 }
 
-// places tests the characters at known places that the pattern does not tell.
+// places tests the characters at known places that the pattern does not test.
 func (c *compiler) places(front, back sequence, told func(item) bool) {
 	n := 0
 	for _, x := range front {
@@ -67,7 +67,7 @@ func (c *compiler) places(front, back sequence, told func(item) bool) {
 	}
 }
 
-// A translation replaces characters by others that no set of an expression tells from them.
+// A translation replaces characters by others that are in the same sets of an expression.
 type translation struct {
 	from, to string
 	stands   map[rune]rune
@@ -157,7 +157,7 @@ func (c *compiler) add(of Text, operator, value string) {
 	c.tests = append(c.tests, Test{Of: of, Operator: operator, Values: []string{value}})
 }
 
-// consists tests whether a part of so many characters has those of a set alone.
+// consists tests whether a part of n characters has characters of a set only.
 func (c *compiler) consists(of Text, s set, n int) {
 	chars := string(s.chars)
 	switch {
@@ -172,7 +172,7 @@ func (c *compiler) consists(of Text, s set, n int) {
 	}
 }
 
-// short refuses tests that look for more than the planner allows.
+// short refuses tests whose constants are longer than the planner allows.
 func (c *compiler) short() error {
 	for _, t := range c.tests {
 		for _, call := range t.Of {
@@ -191,7 +191,7 @@ func (c *compiler) short() error {
 	return nil
 }
 
-// part is n characters behind the first ones.
+// part is the n characters after the first ones.
 func part(t Text, first, n int) Text {
 	if first == 0 {
 		return t.then("left", n)
@@ -199,7 +199,7 @@ func part(t Text, first, n int) Text {
 	return t.then("substr", first+1, n)
 }
 
-// ending is n characters before the last ones.
+// ending is the n characters before the last ones.
 func ending(t Text, last, n int) Text {
 	if last == 0 {
 		return t.then("right", n)
@@ -207,7 +207,7 @@ func ending(t Text, last, n int) Text {
 	return t.then("right", last+n).then("left", n)
 }
 
-// from is all behind the first n characters.
+// from is everything after the first n characters.
 func from(t Text, n int) Text {
 	if n == 0 {
 		return t
@@ -215,7 +215,7 @@ func from(t Text, n int) Text {
 	return t.then("substr", n+1)
 }
 
-// until is all before the last n characters.
+// until is everything before the last n characters.
 func until(t Text, n int) Text {
 	if n == 0 {
 		return t

@@ -11,7 +11,7 @@ const (
 	repeaters  = `*+?{`
 )
 
-// A parser reads an advanced regular expression of Postgres, and refuses all that it does not know.
+// A parser reads an advanced regular expression of Postgres, and refuses everything that it does not know.
 type parser struct {
 	rest   string
 	folded bool
@@ -68,14 +68,14 @@ func (p *parser) branch() ([]sequence, error) {
 	return all, nil
 }
 
-// quantified reads an atom, and how often it stands there.
+// quantified reads an atom and its quantifier.
 func (p *parser) quantified() ([]sequence, error) {
 	atoms, err := p.atom()
 	if err != nil || p.rest == "" || !strings.ContainsAny(p.rest[:1], repeaters) {
 		return atoms, err
 	}
 	least, most, ok := p.quantifier()
-	p.take("?") // as few as can be: the same texts match
+	p.take("?") // it asks for as few as possible: the same texts match
 	if !ok || p.rest != "" && strings.ContainsAny(p.rest[:1], repeaters) {
 		return nil, errUnknown
 	}
@@ -91,7 +91,7 @@ func (p *parser) quantified() ([]sequence, error) {
 	return repeated(atoms, least, most)
 }
 
-// repeated is a group that stands there between least and most times.
+// repeated returns a group repeated between least and most times.
 func repeated(atoms []sequence, least, most int) (all []sequence, err error) {
 	times := []sequence{nil}
 	for n := 0; n <= most; n++ {
@@ -108,7 +108,7 @@ func repeated(atoms []sequence, least, most int) (all []sequence, err error) {
 	return all, nil
 }
 
-// setOfAll is the set of alternatives that are one character each.
+// setOfAll returns the set of alternatives that are one character each.
 func setOfAll(atoms []sequence) (set, bool) {
 	var all set
 	for i, s := range atoms {
@@ -152,7 +152,7 @@ func (p *parser) number() (n int, ok bool) {
 	return n, ok && n <= maxRepeats
 }
 
-// atom reads a character, a set of them, an anchor or a group.
+// atom reads a character, a set of characters, an anchor or a group.
 func (p *parser) atom() ([]sequence, error) {
 	switch {
 	case p.take("("):
@@ -200,7 +200,7 @@ func (p *parser) group() ([]sequence, error) {
 	return all, err
 }
 
-// escaped reads the character behind a backslash.
+// escaped reads the character after a backslash.
 func (p *parser) escaped() (rune, error) {
 	c, err := p.next()
 	switch {
@@ -221,14 +221,14 @@ func (p *parser) escaped() (rune, error) {
 	return 0, errUnknown
 }
 
-// spelled are sets of characters as they are where the locale has none beyond ASCII.
+// spelled has sets of characters as they are in a locale that has none beyond ASCII.
 var spelled = map[rune]string{
 	'd': "[0-9]", 'D': "[^0-9]", 's': `[ \t\n\v\f\r]`, 'S': `[^ \t\n\v\f\r]`, 'w': "[A-Za-z0-9_]", 'W': "[^A-Za-z0-9_]",
 }
 
 var controls = map[rune]rune{'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v'}
 
-// hexadecimal reads the four digits behind \u.
+// hexadecimal reads the four digits after \u.
 func (p *parser) hexadecimal() (c rune, err error) {
 	for range 4 {
 		d, err := p.next()
@@ -247,7 +247,7 @@ func (p *parser) hexadecimal() (c rune, err error) {
 	return c, nil
 }
 
-// bracket reads a set behind its [.
+// bracket reads a set after its [.
 func (p *parser) bracket() (set, error) {
 	not := p.take("^")
 	var chars []rune
@@ -280,7 +280,7 @@ func (p *parser) bracket() (set, error) {
 	return s, nil
 }
 
-// member reads a character of a set: a - only where it can be no range.
+// member reads a character of a set. It reads a - only if the - cannot make a range.
 func (p *parser) member(dash bool) (rune, error) {
 	if name := p.class(); name != "" {
 		return 0, refuse("a regular expression with [:"+name+":]", "What it matches hangs on the locale. Write "+classes[name]+".")
@@ -295,7 +295,7 @@ func (p *parser) member(dash bool) (rune, error) {
 	return p.next()
 }
 
-// class is the name of a class of characters that stands next.
+// class returns the name of the class of characters that comes next.
 func (p *parser) class() string {
 	name, _, found := strings.Cut(strings.TrimPrefix(p.rest, "[:"), ":]")
 	if _, known := classes[name]; known && found && strings.HasPrefix(p.rest, "[:") {

@@ -5,12 +5,12 @@ import "strings"
 // A Kind is the operator that an expression is for.
 type Kind struct {
 	Folded  bool // case does not matter: ~*
-	Similar bool // of SIMILAR TO
+	Similar bool // SIMILAR TO
 }
 
 const longest = 256 // bytes of an expression
 
-// Compile returns tests of which a text that matches meets all, in one of the lists, and no other does.
+// Compile returns lists of tests. A text matches the expression if and only if it meets all tests of one list.
 func Compile(expression string, k Kind) ([][]Test, error) {
 	if len(expression) > longest {
 		return nil, refuse("a regular expression of more than 256 bytes", "Write several that OR joins.")
@@ -53,8 +53,8 @@ func Compile(expression string, k Kind) ([][]Test, error) {
 	return out, nil
 }
 
-// advanced turns a pattern of SIMILAR TO into the expression that Postgres makes of it. Versions of Postgres differ in where some
-// sets end.
+// advanced turns a pattern of SIMILAR TO into the expression that Postgres makes of it. It refuses sets that end in different places in
+// different versions of Postgres.
 func advanced(similar string) (string, error) {
 	var out strings.Builder
 	inSet := false

@@ -1,6 +1,6 @@
 package pattern
 
-// A RefusedError names a part of an expression that plain SQL does not say, and another way to write it.
+// A RefusedError names a part of an expression that plain SQL cannot express, and says how to write it otherwise.
 type RefusedError struct{ What, Hint string }
 
 // Error implements error.

@@ -7,11 +7,11 @@ import (
 
 const (
 	maxItems    = 256 // of a sequence
-	maxBranches = 32  // sequences that an expression stands for
+	maxBranches = 32  // sequences of an expression
 	unlimited   = math.MaxInt
 )
 
-// An item is so many characters of a set, or an anchor.
+// An item is a number of characters of a set, or an anchor.
 type item struct {
 	set      set
 	min, max int
@@ -26,7 +26,7 @@ func (i item) open() bool { return i.set.any() && i.max == unlimited }
 // A sequence is items one after the other.
 type sequence []item
 
-// product puts each of some sequences behind each of others.
+// product appends each of the atoms to each of the sequences.
 func product(all, atoms []sequence) ([]sequence, error) {
 	var longer []sequence
 	for _, before := range all {
@@ -51,7 +51,7 @@ func anchored(atoms []sequence) bool {
 	return false
 }
 
-// ends puts .* where an anchor is missing.
+// ends puts .* in the place of a missing anchor.
 func (s sequence) ends() (sequence, error) {
 	first, last := 0, len(s)
 	for first < last && s[first].anchor == '^' {
@@ -73,7 +73,7 @@ func (s sequence) ends() (sequence, error) {
 	return out.simple(), nil
 }
 
-// simple joins items of one set, and makes those beside .* as short as they can be: .* matches the rest.
+// simple joins items of one set, and makes items next to .* as short as they can be: .* matches the rest.
 func (s sequence) simple() sequence {
 	for {
 		joined := s.joined()
@@ -113,7 +113,7 @@ func sum(a, b int) int {
 	return a + b
 }
 
-// lengths writes out the items that stand there between m and n times, but for one that is alone in varying.
+// lengths writes out the items that are repeated between m and n times, unless only one item varies.
 func (s sequence) lengths() ([]sequence, error) {
 	variable, ranged := 0, -1
 	for i, x := range s {
@@ -142,7 +142,7 @@ func (s sequence) lengths() ([]sequence, error) {
 	return all, nil
 }
 
-// length is that of items of a known one.
+// length returns the length of items whose lengths are known.
 func (s sequence) length() (n int) {
 	for _, x := range s {
 		n += x.min
@@ -150,7 +150,7 @@ func (s sequence) length() (n int) {
 	return n
 }
 
-// variable returns the first item from i on whose length is not known, len(s) if there is none.
+// variable returns the first item of variable length from i on, len(s) if there is none.
 func (s sequence) variable(i int) int {
 	for i < len(s) && s[i].fixed() {
 		i++
@@ -158,7 +158,7 @@ func (s sequence) variable(i int) int {
 	return i
 }
 
-// backward returns the last item before i whose length is not known, -1 if there is none.
+// backward returns the last item of variable length before i, -1 if there is none.
 func (s sequence) backward(i int) int {
 	for i--; i >= 0 && s[i].fixed(); i-- {
 	}

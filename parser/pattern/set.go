@@ -2,7 +2,7 @@ package pattern
 
 import "slices"
 
-// A set is a set of characters: those that are listed, or all others.
+// A set is a set of characters: the listed ones or, if not is true, all others.
 type set struct {
 	chars []rune // in order, each once
 	not   bool
@@ -35,7 +35,7 @@ func (s set) within(o set) bool {
 	case o.not:
 		return !slices.ContainsFunc(o.chars, s.has)
 	}
-	return false // more characters than any list has
+	return false // o lacks more characters than any list has
 }
 
 // apart reports whether no character is in both.
@@ -54,7 +54,7 @@ func (s set) union(o set) set {
 	return set{chars: slices.DeleteFunc(slices.Clone(s.chars), o.has), not: true}
 }
 
-// folded adds the other case of each letter of ASCII that is listed.
+// folded adds the other case of each listed letter of ASCII.
 func (s set) folded() set {
 	all := slices.Clone(s.chars)
 	for _, c := range s.chars {

@@ -1,13 +1,13 @@
 package pattern
 
-// A Call makes a text of another, its first argument: texts are the next, and then numbers.
+// A Call makes a text from its arguments: first another text, then Texts, and then Numbers.
 type Call struct {
 	Name    string
 	Texts   []string
 	Numbers []int
 }
 
-// A Text is the text that is searched, after some calls.
+// A Text is the searched text, after some calls.
 type Text []Call
 
 func (t Text) then(name string, numbers ...int) Text {
@@ -18,10 +18,10 @@ func (t Text) with(name string, texts ...string) Text {
 	return append(append(Text(nil), t...), Call{Name: name, Texts: texts})
 }
 
-// A Test compares a text with a constant, or with another of the same searched one.
+// A Test compares a text with constants, or with another text made from the same searched text.
 type Test struct {
 	Of       Text
 	Operator string   // ~~, !~~, = or <>
-	Values   []string // of which one must be so
-	With     Text     // if not nil, instead of them
+	Values   []string // the test holds if it holds for any of them
+	With     Text     // if not nil, it replaces Values
 }

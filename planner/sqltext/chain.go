@@ -2,22 +2,20 @@ package sqltext
 
 import "slices"
 
-// A chain joins the relations of a query one after the other, each by outer joins to those before, and
-// begins with a relation of one row. Every result on the way has that row at least. So a hash join
-// reads both of its sides: the one whose rows stay is never empty, and the rows of the other are not
-// needed for it to be read. A look-up by an index is work for one row. Conditions on one relation are
-// written where it is joined, and leave out its rows there. A row without a match for a relation has
-// NULL in a column that is not NULL in the rows that are meant, and is left out in the end.
+// A chain joins the relations of a query one after the other. It begins with a relation of one row, and joins each relation to the
+// relations before by an outer join. So every intermediate result has at least the first row, and a hash join reads both of its sides: the
+// side whose rows stay is never empty, and the other side is read even if it has no rows. A look-up by an index is work for one row.
+// Conditions on one relation are part of its join, and leave out its rows there. A row without a match in a relation has NULL in a column
+// that is not NULL in the rows of the statement. Such rows are left out at the end.
 //
-// Postgres must join in this order: of A and (B and C), where B has no row, C would not be read. A merge
-// join ends with the side whose rows stay. A nested loop reads the other side for each row, unless an
-// index finds its rows.
+// Postgres must join in this order. If it joined A with (B and C), and B had no row, it would not read C. A merge join ends with the side
+// whose rows stay. A nested loop reads the other side for each row, unless an index finds its rows.
 type chain struct {
 	links  []Link
 	units  []Link // equalities of units that follow from others
 	leaves []*leaf
-	outer  []*Join  // those below others first
-	conds  []string // conditions on rows of inner joins, but for links
+	outer  []*Join  // a join comes after the joins below it
+	conds  []string // conditions on rows of inner joins, without links
 }
 
 // A leaf is a relation of a chain.
@@ -25,7 +23,7 @@ type leaf struct {
 	item      Item
 	name      string
 	own       []string // conditions on its rows
-	most, few bool     // which leave most of them, or few
+	most, few bool     // these conditions leave most rows, or few
 	protected bool
 }
 
@@ -42,7 +40,7 @@ func (c *chain) add(it Item) {
 		c.leaves = append(c.leaves, &leaf{item: it, name: it.As, own: it.Own, most: it.Most, few: it.Few, protected: it.Protected})
 	case *Query:
 		c.leaves = append(c.leaves, &leaf{item: it, name: it.As, own: it.Own, most: it.Most, protected: protects(it)})
-	case *Listed: // is alone
+	case *Listed: // is the only relation
 		c.leaves = append(c.leaves, &leaf{item: it, protected: protects(it)})
 	case *Join:
 		c.add(it.Left)
@@ -75,8 +73,9 @@ func protects(it Item) bool {
 
 func (c *chain) joins() bool { return len(c.leaves)+len(c.outer) > 1 }
 
-// leavesOut reports whether an inner join may leave out rows that others would follow. None does where foreign keys lead from
-// one relation to each of the others, and nothing else links them: whichever are joined first, the rows of one of them stay.
+// leavesOut reports whether an inner join may leave out rows that other relations would be joined to. No inner join does if foreign keys
+// lead from one relation to each of the others, and nothing else links them: whichever relations are joined first, the rows of one of them
+// stay.
 func (c *chain) leavesOut() bool {
 	if len(c.leaves) < 2 || len(c.leaves)+len(c.outer) == 2 {
 		return false
@@ -105,7 +104,7 @@ func (l *leaf) filtered() bool {
 	return len(l.own) > 0 && !l.most || query && l.protected
 }
 
-// A link joins a relation to those before.
+// A link joins a relation to the relations before it.
 type link struct {
 	leaf    *leaf // or
 	outer   *Join
@@ -113,7 +112,7 @@ type link struct {
 	indexed bool // an index finds its rows
 }
 
-// order returns how the relations follow one of them, as far as equalities link them.
+// order returns how the relations follow the first one, as far as equalities link them.
 func (c *chain) order(first *leaf) []link {
 	have := map[string]bool{first.name: true}
 	leaves := slices.DeleteFunc(slices.Clone(c.leaves), func(l *leaf) bool { return l == first })
@@ -142,8 +141,8 @@ func (c *chain) order(first *leaf) []link {
 	return list
 }
 
-// next returns a leaf that is linked to relations before: if possible one of which each row before has rows of its own unit alone, so
-// that there are no more than a unit may have, and of these one that an index finds.
+// next returns a leaf that is linked to relations before. It prefers a leaf in which each row before finds only rows of its own unit, so
+// that there are no more rows than a unit may have. Among these, it prefers a leaf whose rows an index finds.
 func (c *chain) next(leaves []*leaf, have map[string]bool) (best link, ok bool) {
 	tied, shared := false, c.protectedAmong(have)
 	for _, l := range leaves {
@@ -163,7 +162,7 @@ func (c *chain) next(leaves []*leaf, have map[string]bool) (best link, ok bool) 
 	return best, ok
 }
 
-// linked are those of the links that link the leaf to relations before.
+// linked returns the links between the leaf and relations before.
 func (l *leaf) linked(links []Link, have map[string]bool) (list []Link) {
 	for _, k := range links {
 		if k.Left.Of == l.name && have[k.Right.Of] || k.Right.Of == l.name && have[k.Left.Of] {
@@ -173,7 +172,7 @@ func (l *leaf) linked(links []Link, have map[string]bool) (list []Link) {
 	return list
 }
 
-// tied reports whether rows of the leaf that have the same in one of the links are of one unit.
+// tied reports whether rows of the leaf that are equal in the column of a link belong to one unit.
 func (l *leaf) tied(links []Link) bool {
 	return slices.ContainsFunc(links, func(k Link) bool {
 		return k.Left.Of == l.name && !k.Left.Many || k.Right.Of == l.name && !k.Right.Many
@@ -185,9 +184,9 @@ func (c *chain) protectedAmong(have map[string]bool) bool {
 	return slices.ContainsFunc(c.leaves, func(l *leaf) bool { return l.protected && have[l.name] })
 }
 
-// finds reports whether an index finds the rows of an item by one of the links. Where protected rows ask for them, they are those of
-// one unit, or public ones: if an index might find them by a column that rows of many units share, none is to be used, since how many
-// these are would show in the time, and whether a row asks for them.
+// finds reports whether an index finds the rows of an item by one of the links. If protected rows ask for them, the rows must be of one
+// unit, or public. If an index might find them by a column that rows of many units share, no index may be used: the time would show how
+// many rows there are, and whether any row asks for them.
 func finds(it Item, links []Link, name string, asked bool) bool {
 	_, found := it.(*Table)
 	indexed := false
@@ -201,7 +200,7 @@ func finds(it Item, links []Link, name string, asked bool) bool {
 	return found && indexed
 }
 
-// names are those of the relations of an item.
+// names returns the names of an item's relations.
 func names(it Item) (list []string) {
 	switch it := it.(type) {
 	case *Table:
@@ -220,9 +219,9 @@ func holdsAll(have map[string]bool, names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !have[name] })
 }
 
-// start returns the relation that the others follow: the first that has conditions, and from which
-// indexes find all others, if there is one; otherwise a protected one from which all others follow, if possible
-// with conditions. gains says that rows are left out before others are joined.
+// start returns the relation that the others follow. It is the first relation with conditions from which indexes find all others. If there
+// is none, it is a protected relation that all others follow, if possible with conditions. gains says that rows are left out before other
+// relations are joined.
 func (c *chain) start() (first *leaf, gains bool) {
 	var filtered, protected *leaf
 	for _, l := range c.leaves {
@@ -245,10 +244,10 @@ func (c *chain) start() (first *leaf, gains bool) {
 	return protected, gains
 }
 
-// complete reports whether all relations follow one.
+// complete reports whether all other relations are in the order.
 func (c *chain) complete(order []link) bool { return len(order)+1 == len(c.leaves)+len(c.outer) }
 
-// null reports whether one of the columns can be NULL: for the join such a row is none.
+// null reports whether one of the columns can be NULL. Such a row joins nothing.
 func (k Link) null() bool { return k.Left.Null || k.Right.Null }
 
 // chain writes the joins, and the conditions on their rows.
@@ -271,7 +270,7 @@ func (r *region) chain(c *chain, where []string) (Item, []string) {
 	}
 	r.joins.Ordered = true
 	r.residual = without(c.conds, met)
-	for _, l := range c.links { // those to a relation that is joined later
+	for _, l := range c.links { // links to a relation that is joined later
 		if !slices.Contains(slices.Concat(met, where, r.residual), l.SQL) {
 			r.residual = append(r.residual, l.SQL)
 		}
@@ -295,7 +294,7 @@ func (r *region) next(to *Join, k link, looked bool) {
 	}
 }
 
-// conditions are those on the join of a relation.
+// conditions returns the conditions of the join.
 func (k link) conditions() (list []string) {
 	for _, l := range k.links {
 		list = append(list, l.SQL)
@@ -303,8 +302,8 @@ func (k link) conditions() (list []string) {
 	return append(list, k.leaf.own...)
 }
 
-// looked reports whether an index is to find the row that each row before refers to. A relation with conditions may have so
-// few rows that a hash table of them is quicker.
+// looked reports whether an index should find the row that each row before refers to. A relation with conditions may have so few rows that
+// a hash table of them is quicker.
 func (k link) looked() bool {
 	return len(k.leaf.own) == 0 && !slices.ContainsFunc(k.links, func(l Link) bool { return l.Looked == "" || l.Right.Of != k.leaf.name })
 }

@@ -3,7 +3,7 @@ package sqltext
 // MaxColumns is how many columns a SELECT of Postgres can have.
 const MaxColumns = 1664
 
-// Widest returns the most columns that one SELECT of the query has: one for each that is written.
+// Widest returns the largest number of columns that a SELECT of the query writes.
 func (q *Select) Widest() int {
 	if q == nil {
 		return 0

@@ -2,12 +2,11 @@ package sqltext
 
 import "slices"
 
-// A judgement tells how the joins of a statement can be read.
+// A judgement says how the joins of a statement can be read.
 type judgement struct {
-	// gains from chaining: rows are left out before they are joined, or sides that no row joins are read.
+	// gains says that a chain saves work: conditions leave out rows before they are joined, or sides are read that no row joins.
 	gains bool
-	// loose says that some relations are not linked by equalities, or that nothing tells the rows of a chain
-	// from that which it begins with.
+	// loose says that equalities do not link all relations, or that nothing distinguishes the rows of a chain from the row it begins with.
 	loose bool
 }
 
@@ -43,7 +42,7 @@ func (s *judgement) from(it Item) {
 	s.loose = s.loose || start == nil || slices.ContainsFunc(c.outer, untold)
 }
 
-// below looks at a relation.
+// below judges a relation.
 func (s *judgement) below(it Item) {
 	switch it := it.(type) {
 	case *Query:
@@ -54,7 +53,7 @@ func (s *judgement) below(it Item) {
 	}
 }
 
-// right looks at the inner side of an outer join, which is joined as it is written.
+// right judges the inner side of an outer join, which is joined as it is written.
 func (s *judgement) right(it Item) {
 	if j, ok := it.(*Join); ok {
 		s.loose = s.loose || unlinked(j)

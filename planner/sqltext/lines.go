@@ -5,16 +5,15 @@ import (
 	"strings"
 )
 
-// Lines breaks a statement that is printed in one line into several, for people: before clauses,
-// joins and conditions and after commas, where it is too long. Quoted text stays as it
-// is.
+// Lines breaks a statement that is printed in one line into several lines for people. A line that is too long breaks before clauses, joins
+// and conditions and after commas. Quoted text stays as it is.
 func Lines(sql string) string {
 	l := &liner{sql: sql}
 	l.scan()
 	return l.print()
 }
 
-// lineWidth is how long a line may be where it can be broken.
+// lineWidth is how long a line may be if it can be broken.
 const lineWidth = 105
 
 // A group is text that is broken at all of its places, if it is too long for a line.
@@ -25,19 +24,19 @@ const (
 	query                 // likewise, of a SELECT
 	cases                 // between CASE and END
 	from                  // a FROM clause
-	clause                // another one, or a branch of CASE
+	clause                // another clause, or a branch of CASE
 	element               // between commas, or the condition of a join
 	term                  // between AND, OR and THEN
 )
 
-// A place is where a group begins or ends, or where a line may end.
+// A place is a point of the text at which a group begins or ends, or a line may end.
 type place struct {
 	at   int // in the text
 	kind placeKind
-	// Of a group that begins:
+	// For the beginning of a group:
 	group  group
-	breaks bool // it has places where a line may end
-	end    int  // the place where it ends
+	breaks bool // the group has places at which a line may end
+	end    int  // the index of the place at which it ends
 }
 
 type placeKind uint8
@@ -46,14 +45,14 @@ const (
 	begins placeKind = iota
 	ends
 	breaks  // at a blank
-	returns // likewise, and the next line stands where the group around began
+	returns // likewise, and the next line is indented as the group around is
 )
 
 // A liner breaks one statement.
 type liner struct {
 	sql    string
 	places []place
-	around []int  // the places where groups begin that have not ended
+	around []int  // the places of the beginnings of groups that have not ended
 	last   string // the keyword before
 }
 
@@ -63,7 +62,7 @@ func (l *liner) scan() {
 	l.element(0)
 	for i := 0; i < len(l.sql); i++ {
 		switch c := l.sql[i]; {
-		case c == '\'' || c == '"': // where quotes are doubled, one text follows the other
+		case c == '\'' || c == '"': // a doubled quote ends one text and begins the next
 			i += 1 + strings.IndexByte(l.sql[i+1:], c)
 		case c == '(':
 			l.begin(i+1, brackets)
@@ -126,7 +125,7 @@ func (l *liner) end(at int) {
 // inside returns the innermost group.
 func (l *liner) inside() *place { return &l.places[l.around[len(l.around)-1]] }
 
-// leave ends the groups of a kind, or of one that stands inside it.
+// leave ends the groups of a kind, and the groups inside them.
 func (l *liner) leave(at int, g group) {
 	for l.inside().group >= g {
 		l.end(at)
@@ -141,7 +140,7 @@ func (l *liner) mayBreak(at int, kind placeKind) {
 	}
 }
 
-// word knows the keywords at which there are places.
+// word marks places at keywords.
 func (l *liner) word(w string, at int) {
 	before, behind := at-1, at+len(w)
 	switch w {
@@ -219,7 +218,7 @@ type pen struct {
 type level struct {
 	indent int
 	broken bool
-	// framed says that its first and last lines stand by themselves.
+	// framed says that its first and last lines are lines of their own.
 	framed bool
 }
 

@@ -2,7 +2,7 @@ package sqltext
 
 import "strconv"
 
-// The relations of a statement are named by a letter. t0, t1, ... are those of the block's FROM.
+// The name of a relation is a letter. The relations of the block's FROM are t0, t1, ...
 const (
 	Rows       = "r" // rows of the block
 	UnitGroups = "g" // statistics of each partition
@@ -13,14 +13,13 @@ const (
 	Single     = "z" // one row, with which a chain of joins begins
 )
 
-// Their columns are named by a letter as well, and those of which there are several by a letter
-// and a number, from 1.
+// The name of a column is a letter as well. If there are several columns of a kind, a number from 1 follows the letter.
 const (
 	Unit    = "u"    // the privacy unit
 	Count   = "n"    // how many rows
 	Order   = "o"    // place in an order; with [List], the number of a public value
-	Value   = "b"    // the rows of a statistic that is read on its own are grouped by it as well
-	One     = "one"  // a column where there is no other
+	Value   = "b"    // the rows of a statistic that is read separately are grouped by it as well
+	One     = "one"  // a column if there is no other
 	Element = "x"    // a value of a [List]
 	Away    = "away" // the distance of a value from the pivot of a histogram's buckets
 )
@@ -28,7 +27,7 @@ const (
 // Key names the i-th grouping key.
 func Key(i int) string { return numbered("k", i) }
 
-// Text names the text of the i-th grouping key, where it is read as bytes.
+// Text names the text of the i-th grouping key, if the key is read as bytes.
 func Text(i int) string { return numbered("s", i) }
 
 // Argument names the i-th argument of the statistics.
@@ -49,7 +48,7 @@ func List(i int) string { return numbered("d", i) }
 // SubSelect names the relation of the i-th sub-select of conditions that is joined.
 func SubSelect(i int) string { return numbered("j", i) }
 
-// Nulls ends the name of the relation that says whether there is a NULL among the values of such a sub-select.
+// Nulls ends the name of the relation that says whether such a sub-select has a NULL among its values.
 const Nulls = "n"
 
 // numbered counts from 1 in names, and from 0 elsewhere.

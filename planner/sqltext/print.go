@@ -31,7 +31,7 @@ func (p *printer) list(texts []string, between string) {
 
 func (p *printer) query(q *Select) { p.queries(q, len(q.UnionAll) > 0) }
 
-// queries prints a query and those that are united with it. The fence of one of several is not that of all.
+// queries prints a query and the queries united with it. A fence or an order of one of several queries needs parentheses.
 func (p *printer) queries(q *Select, several bool) {
 	for i, w := range q.With {
 		if i == 0 {
@@ -115,9 +115,9 @@ func (p *printer) conditions(conds []string) {
 	p.list(conds, and)
 }
 
-// SQL prints the sub-select. Its other conditions mention the key, so that no other index can find rows. The fence keeps it
-// by itself: Postgres looks rows up, and does not join. That the key lies between the other side and itself has Postgres expect few
-// rows, whatever it knows of the table: where it expects many it reads the table, in the hope that a row comes soon.
+// SQL prints the sub-select. Its other conditions mention the key, so that no other index can find rows. Because of the fence, Postgres
+// looks rows up and does not join. The key is also compared with the other side by >= and <=, so that Postgres expects few rows, whatever
+// it knows of the table. If Postgres expected many rows, it would read the table, in the hope that a row comes soon.
 func (l *Look) SQL() string {
 	p := &printer{}
 	p.write("EXISTS (SELECT 1 FROM ")

@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// Unread proves of a statement as it runs, which [Even] has written, that Postgres reads each of its relations whatever rows the
-// others have. It looks at the statement and its settings alone, not at how these came about. It returns the first thing that it cannot
-// prove, for which the statement is to be refused, or "". The rules:
+// Unread proves that Postgres reads each relation of a statement, whatever rows the other relations have. The statement is the one that
+// runs, as [Even] has written it. Unread considers the statement and its settings alone, not how they came about. It returns "", or the
+// first thing that it cannot prove: then the statement must be refused. The rules:
 //
-//   - A query in an expression is read for the first row that asks for it. So there is none, but look-ups ([Look]), which find rows of
-//     one unit by an index, and comparisons with a named query.
-//   - The right side of an outer join is read if the left one is sure to have a row: the one that a chain begins with, or all
-//     rows of a table. Both sides of a full join are. Sides of an inner join are if both are all rows of tables, of which a
-//     foreign key says that they have matches.
-//   - An outer join that links rows of another's right side, of which conditions may leave none, stays behind that: the joins are in
-//     the order in which they are written.
+//   - A query in an expression is read when the first row asks for it. So expressions have no queries but look-ups ([Look]), which find
+//     rows of one unit by an index.
+//   - The right side of an outer join is read if the left side surely has a row: the row that a chain begins with, or all rows of a
+//     table. Both sides of a full join are read. Both sides of an inner join are read if both are all rows of tables, or joins of such
+//     tables by foreign keys, which say that each row has a match.
+//   - An outer join may link rows of another outer join's right side, of which conditions may leave none. Then it stays after that join:
+//     Postgres joins in the order in which the joins are written.
 //   - A public relation that no equality links is read for each row: its size is part of what a row may cost.
-//   - Where public rows alone say whether a side has rows, its emptiness tells of nobody.
-//   - A condition on rows of joins stands in a CASE that mentions all of them: else Postgres applies it to one relation
-//     first, which has no rows then. For the same reason no condition from around a query with joins gets into it.
+//   - If public rows alone decide whether a side has rows, an empty side reveals nothing about anybody.
+//   - A condition on rows of joins is in a CASE that mentions all joined relations. Otherwise Postgres would apply the condition to one
+//     relation first, which might have no rows then. For the same reason no condition from around a query with joins gets into it.
 func Unread(q *Select, joins Joins) string {
 	r := &reach{named: map[string]bool{}, ordered: joins.Ordered}
 	r.query(q, true)
 	return r.unread
 }
 
-// A reach is a proof of one statement.
+// A reach is the proof of one statement.
 type reach struct {
 	named   map[string]bool // queries of WITH
-	ordered bool            // joins are as they are written
+	ordered bool            // joins run in the order in which they are written
 	unread  string
 }
 
@@ -40,14 +40,14 @@ func (r *reach) deny(what string) {
 	}
 }
 
-// held is what is proved of an item.
+// A held is what is proved of an item.
 type held struct {
 	// surely says that it has a row, or all rows of a table.
 	surely    bool
 	protected bool
 }
 
-// query proves a query; alone says that no other stands around it.
+// query proves a query; alone says that there is no query around it.
 func (r *reach) query(q *Select, alone bool) (protected bool) {
 	for _, w := range q.With {
 		r.query(w.Query, true)
@@ -67,7 +67,7 @@ func (r *reach) query(q *Select, alone bool) (protected bool) {
 	return of.protected
 }
 
-// conditions proves that those on rows of joins come after these.
+// conditions proves that conditions on rows of joins come after the joins.
 func (r *reach) conditions(q *Select) {
 	if q.Having != "" && !strings.HasPrefix(q.Having, afterGroups) {
 		r.deny("a condition on groups of joined rows")
@@ -91,14 +91,14 @@ func (r *reach) after(conds []string, it Item) {
 	}
 }
 
-// besidePublic reports whether an item joins one relation with public ones alone that no equality links.
+// besidePublic reports whether an item joins one relation with public relations alone, and by no equality.
 func besidePublic(it Item) bool {
 	j, ok := it.(*Join)
 	return !ok || len(j.Links) == 0 && (!protects(j.Left) || !protects(j.Right)) && besidePublic(j.Left) && besidePublic(j.Right)
 }
 
-// linked names the relations of joins that equalities link, but for those on the inner side of an outer join, and of full joins: no
-// condition passes below one, and a CASE turns none into another join.
+// linked names the relations that equalities link, except in full joins and on the inner side of outer joins: no condition passes below
+// such a join, and a CASE turns no such join into another one.
 func linked(it Item) (list []string) {
 	j, ok := it.(*Join)
 	if !ok {
@@ -115,7 +115,7 @@ func linked(it Item) (list []string) {
 	return append(list, linked(j.Left)...)
 }
 
-// expressions proves that there are no queries in them.
+// expressions proves that the expressions have no queries.
 func (r *reach) expressions(q *Select) {
 	list := slices.Concat(q.First, q.Where, q.GroupBy, []string{q.Having}, q.OrderBy, on(q.From))
 	for _, c := range q.Columns {
@@ -190,7 +190,7 @@ func (r *reach) join(j *Join) held {
 // leads reports whether each row of one side has a match.
 func (k Link) leads() bool { return k.Left.Foreign || k.Right.Foreign }
 
-// hasWord reports whether a text has a word in capitals, outside of quotes.
+// hasWord reports whether a text has a word, in any case, outside of quotes.
 func hasWord(text, word string) bool {
 	for w := range words(text) {
 		if strings.EqualFold(w, word) {
@@ -210,7 +210,7 @@ func mentions(text, relation string) bool {
 	return false
 }
 
-// words are the words and the qualified names of a text, outside of quotes.
+// words yields the words and the qualified names of a text, outside of quotes.
 func words(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := 0; i < len(text); i++ {

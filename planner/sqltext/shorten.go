@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// shownConstants is how many constants of a long list are shown to people, besides the last one; longList is from how many
-// characters on a list is long.
+// shownConstants is how many constants of a long list are shown to people, and the last one besides. A list of longList characters or more
+// is long.
 const (
 	shownConstants = 5
 	longList       = 60
 )
 
-// lists are lists of constants: numbers of an array, of which the first and the last are told, and parameters.
+// lists matches lists of constants: the numbers of an array, or parameters.
 var lists = regexp.MustCompile(fmt.Sprintf(`'\{(?:-?[0-9.]+,){%d,}-?[0-9.]+\}'|\((?:CAST\(\$[0-9]+ AS [a-z0-9_.]+\), ){%[1]d,}`+
 	`CAST\(\$[0-9]+ AS [a-z0-9_.]+\)\)`, shownConstants+1))
 
-// Shorten tells the first and the last constants of long lists, and how many stand between: for people, since it is no SQL any more.
+// Shorten shows the first constants of a long list, how many are left out, and the last one. The text is for people: it is no SQL any more.
 func Shorten(sql string) string {
 	return lists.ReplaceAllStringFunc(sql, func(list string) string {
 		if len(list) < longList {

@@ -5,41 +5,38 @@ import (
 	"strings"
 )
 
-// The time of a statement may follow how many rows meet a condition, as one row of a table is work
-// for one row. It must not hang on a single one: one attribute of one person is a condition. Postgres
-// leaves out work that turns out needless, a whole table's at once: of an inner join it does not read
-// one side if no row of the other is left. So the joins of a query over protected rows are
+// The time of a statement may depend on how many rows meet a condition, since one row of a table is work for one row. It must not hang on a
+// single row otherwise: a condition can be one attribute of one person. Postgres skips work that is not needed, even a whole table: it does
+// not read one side of an inner join if the other side has no row left. So the joins of a query over protected rows are
 //
-//   - chained, where a relation has conditions of its own, or is a query (chain.go): outer joins that
-//     begin with a relation of one row, so that no join has no row on the left;
-//   - read whole elsewhere: conditions come after the joins. An outer join has its own, which leave out rows of its right side: where
-//     another one follows these, Postgres is to join in the order in which they are written, as it does a chain.
+//   - chained, if a relation has conditions of its own, or is a query (chain.go): outer joins begin with a relation of one row, so that the
+//     left side of a join always has a row;
+//   - read whole otherwise: conditions come after the joins. An outer join keeps its own conditions, which leave out rows of its right
+//     side. If another outer join follows these rows, Postgres must join in the order in which the joins are written, as in a chain.
 //
-// In both forms conditions after the joins stand in a CASE that Postgres cannot split, and which
-// mentions a column of each relation, so that it cannot come before. Conditions of the query around it
-// are kept out as well. Rows of some units are found by an outer join with
-// the units, which reads all rows also where there is no such unit.
+// In both forms, conditions after the joins are in a CASE that Postgres cannot split. The CASE mentions a column of each relation, so that
+// it cannot come before the joins. Conditions of the query around are kept out as well. Rows of some units are found by an outer join with
+// the units, which reads all rows even if there is no such unit.
 //
-// Sub-selects of conditions are sides of these joins, but for look-ups ([Look]). [Unread] proves all that of the statement
-// as it runs. docs/decisions/0016-joins-begin-with-one-row.md has measurements, and says which differences are
-// left.
+// Sub-selects of conditions are sides of these joins, except for look-ups ([Look]). [Unread] proves all this of the statement as it runs.
+// docs/decisions/0016-joins-begin-with-one-row.md has measurements, and says which differences remain.
 
-// Joins says how Postgres is to join the relations of a statement, for its time to be even.
+// Joins says how Postgres must join the relations of a statement, so that its time is even.
 type Joins struct {
-	// Ordered says that they are joined in the order in which they are written.
+	// Ordered says that the joins run in the order in which they are written.
 	Ordered bool
-	// Scanned says that no index finds the rows of some: they are not to be looked up, or computed, for each row.
+	// Scanned says that no index finds the rows of some relation: Postgres must not look rows up, or compute them, for each row.
 	Scanned bool
 }
 
-// Even returns a statement that has the same rows as q and is read as above. One without
-// protected rows stays as it is.
+// Even returns a statement that has the same rows as q and is read as described above. A statement without protected rows is returned as it
+// is.
 func Even(q *Select) (*Select, Joins) {
 	s := &judgement{}
 	s.query(q)
 	p := &pass{chains: s.gains && !s.loose, looks: true}
 	even, protected := p.query(q)
-	if p.looked && p.joins.Scanned { // there are no look-ups in a statement without nested loops
+	if p.looked && p.joins.Scanned { // in a statement without nested loops there are no look-ups
 		p = &pass{chains: p.chains}
 		even, protected = p.query(q)
 	}
@@ -53,26 +50,26 @@ func Even(q *Select) (*Select, Joins) {
 type pass struct {
 	chains bool // all joins of protected rows are chained; otherwise they are read whole
 	looks  bool // chains may have rows looked up
-	looked bool // one has
+	looked bool // a chain has
 	joins  Joins
 }
 
-// A region is where conditions hold on the rows of joins: a query, or the inner side of an outer
-// join.
+// A region is a query, or the inner side of an outer join: its conditions hold on the rows of its joins.
 type region struct {
 	*pass
-	// residual are conditions on rows of the joins that are meant.
+	// residual are conditions on the rows of the joins that the statement means.
 	residual []string
-	// notNull are columns that are not NULL in these rows; touch are others of their tables.
+	// notNull are columns that are NULL in none of these rows; touch are other columns of their tables.
 	notNull, touch []string
-	// several says that there are more than two relations, leaves that an inner join of them may leave out rows.
+	// several says that there are more than two relations, and leaves that an inner join of them may leave out rows.
 	several, leaves bool
 }
 
-// A read tells a join about an item.
+// A read is what a join must know about an item.
 type read struct {
 	protected bool
-	// unfiltered says that it has all rows of a table, whatever conditions there are. The residual of a full join leaves out some.
+	// unfiltered says that the item has all rows of a table, whatever conditions there are. It is false for a full join, whose residual
+	// leaves rows out.
 	unfiltered bool
 }
 
@@ -85,7 +82,7 @@ func (p *pass) query(q *Select) (_ *Select, protected bool) {
 	}
 	of := p.from(&even)
 	protected = protected || of
-	if even.Having != "" && of && joins(q.From) { // one on keys alone would be moved to the rows
+	if even.Having != "" && of && joins(q.From) { // Postgres would apply a condition on keys alone to the rows
 		even.Having = afterGroups + even.Having + " ELSE FALSE END"
 	}
 	even.UnionAll = slices.Clone(q.UnionAll)
@@ -110,7 +107,7 @@ func (p *pass) from(q *Select) (protected bool) {
 	return of.protected
 }
 
-// fence has the query's joins computed by themselves, in each of the queries that are united.
+// fence makes Postgres compute the joins separately, in the query and in each query united with it.
 func (q *Select) fence() {
 	q.Fence = q.Fence || joins(q.From)
 	for _, u := range q.UnionAll {
@@ -165,11 +162,11 @@ func (r *region) join(j *Join) (Item, read) {
 		r.joins.Scanned = r.joins.Scanned || of.protected && other.protected && j.shares()
 		r.linkInner(even, j, of.unfiltered && other.unfiltered)
 	case r.several && j.Kind == Inner && (of.protected || other.protected):
-		// Which rows it leaves would say whether others are read: all come first.
+		// The rows that its conditions leave would decide whether other relations are read, so the conditions come last.
 		own := public(j)
 		even.On = own
 		r.residual = append(r.residual, without(j.On, own)...)
-	default: // to find the rows of a join without an equality, Postgres has to know the others
+	default: // without an equality, Postgres needs the other conditions to find the rows of the join
 		even.On = append(slices.Clip(j.On), j.Beyond...)
 		if len(j.Links) == 0 {
 			even.On = append(even.On, without(public(j), even.On)...)
@@ -179,8 +176,8 @@ func (r *region) join(j *Join) (Item, read) {
 	return even, read{of.protected || other.protected, unfiltered}
 }
 
-// public lists the conditions on rows of public relations of a join: those alone say which rows each row is joined with
-// where no equality does.
+// public lists the conditions on rows of the join's public relations. If no equality does, these conditions alone say which rows each row
+// is joined with.
 func public(j *Join) (conds []string) {
 	for _, l := range newChain(j).leaves {
 		if !l.protected {
@@ -190,7 +187,7 @@ func public(j *Join) (conds []string) {
 	return conds
 }
 
-// linkInner joins by the links alone. Of a full join rows without a match have NULL in one of the columns; an inner one has none.
+// linkInner joins by the links alone. In a full join, rows without a match have NULL in one of the columns; an inner join has no such rows.
 func (r *region) linkInner(even, j *Join, unfiltered bool) {
 	links, rest := j.conditions()
 	even.On, r.residual = links, append(r.residual, rest...)
@@ -206,8 +203,8 @@ func (r *region) linkInner(even, j *Join, unfiltered bool) {
 	r.touch = append(r.touch, ends...)
 }
 
-// linkOuter joins by the links first. below are the conditions on its right side. Where the left
-// side has no protected row of its own, public rows alone say whether it is empty.
+// linkOuter joins by the links first. below has the conditions on the right side. If the left side has no protected row of its own, public
+// rows alone decide whether it is empty.
 func (r *region) linkOuter(even, j *Join, left read, below *region) {
 	links, rest := j.conditions()
 	even.On = slices.Concat(links, below.where(rest))
@@ -227,7 +224,7 @@ func (j *Join) shares() bool {
 	return slices.ContainsFunc(j.Links, func(l Link) bool { return l.Left.Indexed && l.Left.Many || l.Right.Indexed && l.Right.Many })
 }
 
-// conditions tells the links from other conditions of the join.
+// conditions separates the links of the join from its other conditions.
 func (j *Join) conditions() (links, rest []string) {
 	for _, l := range j.Links {
 		links = append(links, l.SQL)
@@ -235,14 +232,14 @@ func (j *Join) conditions() (links, rest []string) {
 	return links, without(j.On, links)
 }
 
-// follows reports whether an outer join links rows that conditions of one on its left leave out: of A, B and C, Postgres may join B, of
-// which none may be left, with C first.
+// follows reports whether an outer join links rows that conditions of an outer join on its left leave out. Of A, B and C, Postgres may join
+// B with C first, and B may have no row left.
 func (j *Join) follows() bool {
 	left := thinned(j.Left)
 	return slices.ContainsFunc(j.Links, func(k Link) bool { return slices.Contains(left, k.Left.Of) || slices.Contains(left, k.Right.Of) })
 }
 
-// thinned names the relations on the right of outer joins that have conditions there, or are no tables.
+// thinned names the relations on the right of outer joins that have conditions there, or are not tables.
 func thinned(it Item) []string {
 	j, ok := it.(*Join)
 	if !ok {
@@ -256,7 +253,7 @@ func thinned(it Item) []string {
 	return list
 }
 
-// without returns the conditions that are none of others.
+// without returns the conditions that others lacks.
 func without(conds, others []string) (rest []string) {
 	for _, c := range conds {
 		if !slices.Contains(others, c) {
@@ -266,8 +263,8 @@ func without(conds, others []string) (rest []string) {
 	return rest
 }
 
-// where returns conditions on rows of the joins that are meant: after the joins, of which they
-// mention every table. There are none where all rows are meant.
+// where returns the conditions that leave the rows which the statement means. They come after the joins, since they mention every table. If
+// the statement means all rows, there are none.
 func (r *region) where(conds []string) []string {
 	if len(r.residual) > 0 {
 		conds = append(slices.Clip(r.residual), conds...)
@@ -289,12 +286,12 @@ func (r *region) where(conds []string) []string {
 	return []string{afterJoins + strings.TrimPrefix(strings.Join(absent, " OR "), numNulls) + " THEN FALSE ELSE " + met + " END"}
 }
 
-// Conditions that Postgres cannot split, on rows of joins and on groups of these, begin with these words.
+// Conditions on rows of joins, or on groups of these rows, begin with these words if Postgres must not split them.
 const (
 	numNulls    = "pg_catalog.num_nulls("
 	afterJoins  = "CASE WHEN " + numNulls
 	afterGroups = "CASE WHEN pg_catalog.count(*) OPERATOR(pg_catalog.>) 0 THEN "
 )
 
-// sorted returns different columns in an order.
+// sorted returns the different columns in an order.
 func sorted(columns []string) []string { return slices.Compact(slices.Sorted(slices.Values(columns))) }

@@ -1,16 +1,15 @@
 package sqltext
 
-// A Select is a query, with those that are united with it.
+// A Select is a query, together with the queries that are united with it.
 type Select struct {
 	With     []Named
 	Distinct bool
 	First    []string // of DISTINCT ON
 	Columns  []Column
 	From     Item
-	// Where are conditions on the rows of From, which must all hold: nil has no WHERE, an empty
-	// one is TRUE.
+	// Where are conditions on the rows of From, all of which must hold. If it is nil there is no WHERE; if it is empty, WHERE is TRUE.
 	Where []string
-	// Looks are the sub-selects in its expressions. There are no others.
+	// Looks are all sub-selects in its expressions.
 	Looks   []*Look
 	GroupBy []string
 	Having  string // "" for none
@@ -18,16 +17,17 @@ type Select struct {
 	// UnionAll are further queries, whose rows follow.
 	UnionAll []*Select
 	Limit    int // 0 for none
-	// Fence has Postgres compute the query by itself (OFFSET 0), not as part of one around it.
+	// Fence makes Postgres compute the query separately (OFFSET 0), and not as part of a query around it.
 	Fence bool
 }
 
-// A Look is a sub-select in a condition whose rows an index finds for each row that asks. Its SQL is part of an expression.
+// A Look is a sub-select in a condition. For each row of the query around it, an index finds the rows of the sub-select. Its SQL is part of
+// an expression.
 type Look struct {
 	Table *Table
-	// By is the equality with the row around it by which they are found, Key the column of the table in it.
+	// By is an equality with the row around, by which the index finds rows; Key is the column of the table in it.
 	By, Key string
-	// Other is the other side of that equality.
+	// Other is the other side of the equality.
 	Other string
 	Where []string // further conditions
 }
@@ -38,7 +38,7 @@ type Named struct {
 	Query *Select
 }
 
-// A Column is an expression of a SELECT list, with the name that it gets; "" for none.
+// A Column is an expression of a SELECT list, with its name; "" for none.
 type Column struct{ SQL, As string }
 
 // An Item is read by a query: a [Table], a [Query], a [Join] or a [Listed].
@@ -52,10 +52,10 @@ type Table struct {
 	As  string // "" for its own name
 	// Protected says that its rows belong to privacy units.
 	Protected bool
-	// Own are those conditions of the query around it, or of its join, that are on its rows alone: for
-	// [Even].
+	// Own are the conditions on its rows alone that the query around it or its join has. [Even] uses them.
 	Own []string
-	// Most says that they leave most of its rows, Few that they leave few, as far as can be told without reading any.
+	// Most says that these conditions leave most of its rows, and Few that they leave few, as far as the planner knows without reading
+	// rows.
 	Most, Few bool
 }
 
@@ -73,51 +73,50 @@ type Join struct {
 	Left, Right Item
 	On          []string // nil for a cross join
 
-	// The rest is said for [Even].
+	// The remaining fields are for [Even].
 
-	// Links are the equalities between columns of both sides that hold on every row of the
-	// join, be it by On or by a condition of the query around it.
+	// Links are the equalities between columns of both sides that hold on every row of the join, because of On or of a condition of the
+	// query around it.
 	Links []Link
-	// Units are equalities of the units of both sides, of an inner join, that follow from others.
+	// Units are equalities between the units of both sides of an inner join. They follow from other equalities.
 	Units []Link
-	// Beyond are conditions of the query around it on columns of both sides and no others.
+	// Beyond are conditions of the query around it on columns of both sides alone.
 	Beyond []string
-	// LeftUnit is a column that is NULL only where the left side has no row; "" if no protected
-	// row is in each of its rows.
+	// LeftUnit is a column that is NULL only if the left side has no row; "" if no protected relation has a row in each of its rows.
 	LeftUnit string
 }
 
-// A Kind is which rows without a match a join keeps.
+// A Kind says which rows without a match a join keeps.
 type Kind uint8
 
 // The kinds of joins.
 const (
 	Inner Kind = iota
 	Left
-	full // is no part of the meaning of a statement
+	full // never part of the meaning of a statement
 )
 
 // A Link is an equality between columns of two sides.
 type Link struct {
 	SQL         string
 	Left, Right End
-	// Looked is the same as SQL, "" for none, for Postgres to look the right end up by an index for each row: of an
-	// equality it may make a hash table of all rows.
+	// Looked means the same as SQL, but makes Postgres look the right end up by an index for each row; "" for none. For an equality,
+	// Postgres may make a hash table of all rows.
 	Looked string
 }
 
 // An End is a column in a link.
 type End struct {
-	Of      string // names the relation
-	Present string // SQL that is NULL where the column is
+	Of      string // the name of the relation
+	Present string // SQL that is NULL if the column is
 	Indexed bool   // an index of the relation's table begins with it
 	Many    bool   // rows that are equal in it can be of many units
-	Null    bool   // it can be NULL in a row of somebody: for a join such a row is none
+	Null    bool   // it can be NULL in a row of somebody: such a row joins nothing
 	Foreign bool   // it is never NULL, and a foreign key of it alone refers to the other end: each row has a match
 }
 
-// Listed are the rows of an item beside elements of a public list of constants: beside the one that On finds, or NULL, or, if On
-// is empty, beside each. The list is there whatever rows there are, so that such a join is read as it is.
+// Listed joins the rows of an item with a public list of constants: each row with the element that On finds, or with NULL, or, if On is
+// empty, with every element. The list does not depend on any row, so that such a join is read as it is written.
 type Listed struct {
 	Item Item
 	List *Table
@@ -129,7 +128,7 @@ func (*Query) item()  {}
 func (*Join) item()   {}
 func (*Listed) item() {}
 
-// Columns names columns of a relation, or of the only one if it is "".
+// Columns names columns of a relation, or of the only relation if it is "".
 func Columns(relation string, names ...string) []Column {
 	list := make([]Column, len(names))
 	for i, n := range names {

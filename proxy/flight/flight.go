@@ -12,7 +12,7 @@ import (
 type Board struct {
 	mu      sync.Mutex
 	flights map[answers.Key]*Flight
-	// alone counts the flights whose clients have gone, by analyst.
+	// alone counts, by analyst, the flights whose clients have gone.
 	alone map[string]int
 
 	stopping context.Context //nolint:containedctx // it is the life of the flights whose clients have gone
@@ -26,7 +26,7 @@ func NewBoard() *Board {
 	return b
 }
 
-// A Flight is a read under way, by the keys under which its releases will be remembered.
+// A Flight is a read under way. Its releases will be remembered under its keys.
 type Flight struct {
 	board *Board
 	keys  []answers.Key
@@ -36,22 +36,22 @@ type Flight struct {
 	waiting int
 }
 
-// An Ending tells those who wait how a flight has ended: a word that other processes understand.
+// An Ending says how a flight has ended, in a word that other processes understand.
 type Ending string
 
-// The endings that there are. With all but the first, those who wait are refused as the flight was.
+// The endings of flights. With all but the first, the statements that wait are refused as the flight was.
 const (
-	// Landed: its releases are remembered, or nothing was paid for, or the read ended with its client. Whoever waits
-	// looks again, and one of them draws it if there is no answer.
+	// Landed: its releases are remembered, or nothing was paid for, or the read ended with its client. A waiting statement looks again. If
+	// there is no answer, one of the waiting statements draws it.
 	Landed      Ending = ""
 	Failed      Ending = "failed"      // the read failed
-	Interrupted Ending = "interrupted" // the read was interrupted, in which no row has a part
-	TooLong     Ending = "too long"    // the read was ended by the policy's limit
-	Unavailable Ending = "unavailable" // the protected database did not take it, and nothing was charged
+	Interrupted Ending = "interrupted" // the read was interrupted, for no reason in its rows
+	TooLong     Ending = "too long"    // the policy's limit ended the read
+	Unavailable Ending = "unavailable" // the protected database did not take the read, and nothing was charged
 	Unrecorded  Ending = "unrecorded"  // the ledger did not take a further round
 )
 
-// Find returns a flight that draws a release of one of the keys, nil if there is none.
+// Find returns a flight that draws a release under one of the keys, nil if there is none.
 func (b *Board) Find(keys []answers.Key) *Flight {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -67,7 +67,7 @@ func (b *Board) find(keys []answers.Key) *Flight {
 	return nil
 }
 
-// Begin begins the flight of some keys, unless there is another one, which it returns.
+// Begin begins a flight with some keys, unless another flight has one of the keys. Then it returns the other flight.
 func (b *Board) Begin(keys []answers.Key) (mine, other *Flight) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -81,7 +81,7 @@ func (b *Board) Begin(keys []answers.Key) (mine, other *Flight) {
 	return f, nil
 }
 
-// End ends a flight, once. Nil has ended.
+// End ends a flight. It must be called once. A nil flight has ended.
 func (f *Flight) End(how Ending) {
 	if f == nil {
 		return
@@ -113,7 +113,7 @@ func (f *Flight) waits(n int) {
 	f.waiting += n
 }
 
-// Waiting counts the flights, and those who wait for one.
+// Waiting counts the flights, and the statements that wait for them.
 func (b *Board) Waiting() (flights, waiting int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -127,7 +127,7 @@ func (b *Board) Waiting() (flights, waiting int) {
 	return len(seen), waiting
 }
 
-// Leave notes that the client of a flight has gone, and reports whether the flight goes on: of one analyst only so many do.
+// Leave notes that the client of a flight has gone, and reports whether the flight goes on: at most so many flights of one analyst do.
 func (b *Board) Leave(analyst string, most int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -138,7 +138,7 @@ func (b *Board) Leave(analyst string, most int) bool {
 	return true
 }
 
-// Return takes back a [Board.Leave] when the flight has ended.
+// Return undoes a [Board.Leave] when the flight has ended.
 func (b *Board) Return(analyst string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -147,8 +147,8 @@ func (b *Board) Return(analyst string) {
 	}
 }
 
-// Stopping ends when flights must end whose clients have gone.
+// Stopping returns a context that ends when flights without clients must end.
 func (b *Board) Stopping() context.Context { return b.stopping }
 
-// Stop ends all flights whose clients have gone, and those whose clients go.
+// Stop ends all flights whose clients have gone, and all flights whose clients go later.
 func (b *Board) Stop() { b.stop() }
