@@ -152,6 +152,9 @@ func (p *prepared) prepare(t testing.TB) {
 	p.catalog = catalog
 }
 
+// still are servers that take no locks of their own.
+var still = []string{"autovacuum=off"}
+
 // world starts servers for a world.
 func (p *prepared) world(t testing.TB) *world {
 	t.Helper()
@@ -160,8 +163,9 @@ func (p *prepared) world(t testing.TB) *world {
 		t.Fatal("what worlds begin with could not be made")
 	}
 	return &world{
-		data:   sitetest.StartServer(t, pgtemp.Options{From: p.data}),
-		mirror: sitetest.StartServer(t, pgtemp.Options{From: p.mirror, Mirror: true}), catalog: p.catalog, started: new(int),
+		data:    sitetest.StartServer(t, pgtemp.Options{From: p.data, Settings: still}),
+		mirror:  sitetest.StartServer(t, pgtemp.Options{From: p.mirror, Mirror: true, Settings: still}),
+		catalog: p.catalog, started: new(int),
 	}
 }
 

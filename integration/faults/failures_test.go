@@ -130,7 +130,7 @@ func readsFail(t *testing.T, s *sitetest.Site, meter *sitetest.Meter, ana, eve *
 // neither answer nor end.
 func TestProtectedDatabaseHangs(t *testing.T) {
 	t.Parallel()
-	s := limited(t, "statement_timeout: 1s").Gated(t)
+	s := limited(t, "statement_timeout: 3s").Gated(t)
 	r := s.Run(t)
 	ana := sitetest.Dial(t, r.URL("ana"))
 	sitetest.Exec(t, ana, sitetest.CountPatients)
@@ -162,7 +162,7 @@ func TestProtectedDatabaseHangs(t *testing.T) {
 	sitetest.Signal(t, syscall.SIGSTOP, reading)
 	defer sitetest.Signal(t, syscall.SIGCONT, reading)
 	unlock()
-	sitetest.Fails(t, <-failed, "57014", "the policy's limit of 1s")
+	sitetest.Fails(t, <-failed, "57014", "the policy's limit of 3s")
 	meter.Ticks("a read that hangs", 1)
 	sitetest.Exec(t, ana, "SELECT 1")
 	sitetest.Exec(t, ana, sitetest.CountPatients)

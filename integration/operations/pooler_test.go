@@ -116,29 +116,48 @@ func pooler(t *testing.T, server, settings string) string {
 	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	port, ini := sitetest.FreePort(t), filepath.Join(dir, "pgbouncer.ini")
-	text := fmt.Sprintf("[databases]\npostgres = %s\n[pgbouncer]\nlisten_addr=127.0.0.1\n"+
-		"listen_port=%s\nunix_socket_dir=\nauth_type=any\n%s\n", server, port, settings)
-	if err := os.WriteFile(ini, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	ini := filepath.Join(dir, "pgbouncer.ini")
 	args := []string{"-q", ini}
 	if os.Geteuid() == 0 {
 		args = append([]string{"-u", "postgres"}, args...)
 	}
-	cmd := exec.CommandContext(t.Context(), pgbouncer, args...)
+	for range 5 {
+		port := sitetest.FreePort(t)
+		text := fmt.Sprintf("[databases]\npostgres = %s\n[pgbouncer]\nlisten_addr=127.0.0.1\n"+
+			"listen_port=%s\nunix_socket_dir=\nauth_type=any\n%s\n", server, port, settings)
+		if err := os.WriteFile(ini, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		url := fmt.Sprintf("host=127.0.0.1 port=%s dbname=postgres user=%s sslmode=disable", port, pgtemp.Superuser)
+		if takesSessions(t, args, url) {
+			return url
+		}
+	}
+	t.Fatal("the pooler takes no sessions")
+	return ""
+}
+
+// takesSessions starts pgbouncer, and reports whether it takes sessions. It ends if its port was taken a moment ago.
+func takesSessions(t *testing.T, args []string, url string) (takes bool) {
+	t.Helper()
+	cmd, ended := exec.CommandContext(t.Context(), pgbouncer, args...), make(chan struct{})
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	url := fmt.Sprintf("host=127.0.0.1 port=%s dbname=postgres user=%s sslmode=disable", port, pgtemp.Superuser)
-	await.That(t, "the pooler takes sessions", func() bool {
+	go func() { cmd.Wait(); close(ended) }()
+	t.Cleanup(func() { cmd.Process.Kill(); <-ended })
+	await.That(t, "the pooler takes sessions, or has ended", func() bool {
+		select {
+		case <-ended:
+			return true
+		default:
+		}
 		conn, err := pgx.Connect(t.Context(), url)
-		if err == nil {
+		if takes = err == nil; takes {
 			conn.Close(t.Context())
 		}
-		return err == nil
+		return takes
 	})
-	return url
+	return takes
 }

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"dpproxy/internal/await"
 	"dpproxy/internal/sitetest"
 )
@@ -72,7 +74,14 @@ func TestStartWithAWrongPassword(t *testing.T) {
 	if err := os.WriteFile(hba, []byte("local all all scram-sha-256\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sitetest.Exec(t, down, "SELECT pg_reload_conf(), pg_sleep(0.2)")
+	sitetest.Exec(t, down, "SELECT pg_reload_conf()")
+	await.That(t, "the mirror asks for a password", func() bool {
+		conn, err := pgx.Connect(t.Context(), s.Mirror.URL("postgres", "postgres"))
+		if err == nil {
+			conn.Close(t.Context())
+		}
+		return err != nil
+	})
 	s.Refuses(t, "neither DPPROXY_MIRROR_PASSWORD nor mirror_password_file is set", "run", s.Policy)
 	t.Setenv("DPPROXY_MIRROR_PASSWORD", "wrong")
 	s.Refuses(t, "the password is that of DPPROXY_MIRROR_PASSWORD", "run", s.Policy)

@@ -125,15 +125,37 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		s.cleanup()
 		return nil, err
 	}
-	if err := s.launch(ctx, bin, attr, o); err != nil {
-		s.cleanup()
-		return nil, err
-	}
-	if err := s.waitReady(ctx); err != nil {
+	for {
+		if err := s.launch(ctx, bin, attr, o); err != nil {
+			s.cleanup()
+			return nil, err
+		}
+		err := s.waitReady(ctx)
+		if err == nil {
+			return s, nil
+		}
+		if o.Port < 0 && s.lostPort() {
+			continue
+		}
 		s.Stop()
 		return nil, fmt.Errorf("pgtemp: %w\n%s", err, s.output.String())
 	}
-	return s, nil
+}
+
+// lostPort reports whether the server has ended since another process has taken the port that was free a moment ago. It can be
+// launched again then.
+func (s *Server) lostPort() bool {
+	select {
+	case <-s.exited:
+	default:
+		return false
+	}
+	lost := bytes.Contains(s.output.Bytes(), []byte("Address already in use"))
+	if lost {
+		s.exited = make(chan struct{})
+		s.output.Reset()
+	}
+	return lost
 }
 
 // StartPair starts a server for the real database and one for its mirror, which are one

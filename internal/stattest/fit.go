@@ -14,8 +14,9 @@ const (
 	// bring it back: by six more.
 	MaxZ = 6
 
-	// Decisive is the [Evidence] from where on a law is told apart from another.
-	Decisive = 14
+	// Decisive is the [Evidence] from where on a law is told apart from another. Of E nats on average samples have E − 5·√(2E) but
+	// for one test in three million: a test draws so many that it is 65 or more.
+	Decisive = 7
 
 	// leastExpected is the least expectation of a bin, from where on the
 	// chi-square law describes it well enough.
@@ -76,7 +77,7 @@ func Fit(samples []int64, pmf func(int64) float64) float64 {
 
 // Evidence returns how much likelier independent samples are under the right law than under a wrong one, as the
 // logarithm of the ratio, in nats. Samples of the wrong law reach E with a probability of e^−E at most: [Decisive] of them
-// are less than one in a million. No test tells two given laws apart with fewer draws [Neyman-Pearson 1933].
+// are one in a thousand. No test tells two given laws apart with fewer draws [Neyman-Pearson 1933].
 func Evidence(samples []int64, right, wrong func(int64) float64) (nats float64) {
 	for _, x := range samples {
 		nats += math.Log(right(x) / wrong(x))
