@@ -13,36 +13,35 @@ import (
 	"dpproxy/planner"
 )
 
-// A Collector puts rows in their partitions. Rows that the SQL of the grouping set cannot have
-// produced are a failed read.
+// A Collector puts rows in their partitions. If the SQL of the grouping set cannot have produced a row, the read has failed.
 //
-// Selection is tried on a private partition as soon as its weights are there, which come before its integers, and in the first
-// read: of those that it does not keep, which can be as many as there are rows, nothing is held.
+// Selection is tried on a private partition as soon as its weights come: in the first read, before its integers. Nothing is kept of the
+// partitions that selection drops, which can be as many as there are rows.
 type Collector struct {
 	set *planner.GroupingSet
 	src mechanisms.Source
 	of  *Exact
-	// byKey has the partitions of the keys that were read, of private ones those that are kept; nil of public ones that are not so
-	// together.
+	// byKey has the partitions by the keys that were read. Private partitions are in it if selection keeps them. It has nil for public keys
+	// that form no partition.
 	byKey   map[string]*Partition
 	units   map[place]*big.Int
-	sources map[source]int // the read of the units of each vector
-	// row, key, sum and directions are used for each row anew.
+	sources map[source]int // the read that has the units of a vector
+	// row, key, sum and directions are reused for each row.
 	row             planner.Row
 	key             []byte
 	sum, directions big.Int
 }
 
-// A source is a vector of a measure, −1 if it is of none. Its units are counted once, in one read.
+// A source is a vector of a measure, −1 if there is no measure. Its units are counted once, in one read.
 type source struct{ measure, vector int16 }
 
-// A place is where units are that share a row: on which levels of the norms of a vector.
+// A place is a vector of a measure, with the levels of units by its norms.
 type place struct {
 	source
 	levels [contribution.MaxNorms]int16
 }
 
-// NewCollector returns that of a grouping set, which has no rows yet. A partition without rows has zeros.
+// NewCollector returns the Collector of a grouping set. It has no rows yet. A partition without rows has zeros.
 func NewCollector(set *planner.GroupingSet, src mechanisms.Source) *Collector {
 	c := &Collector{
 		set: set, src: src, of: &Exact{set: set}, byKey: map[string]*Partition{},
@@ -67,7 +66,7 @@ func (c *Collector) parse(read int, row [][]byte) error {
 	return nil
 }
 
-// placeOf returns that of a row.
+// placeOf returns the place of a row's units.
 func placeOf(r planner.Row) place {
 	p := place{source: source{int16(r.Measure), int16(r.Vector)}}
 	for i, l := range r.Levels {
@@ -76,8 +75,8 @@ func placeOf(r planner.Row) place {
 	return p
 }
 
-// possible reports whether a row is of its measure: with levels of its norms, which beyond the last
-// limit of a single one counts by its directions.
+// possible reports whether the grouping set can have a row: its measure has the vector, and its norms have the levels. A level may be
+// beyond the last limit, for units that count by their directions.
 func (c *Collector) possible(r planner.Row) bool {
 	if r.Measure < 0 {
 		return r.Measure == -1 && len(r.Levels) == 0 && r.Units == nil
@@ -97,8 +96,8 @@ func (c *Collector) possible(r planner.Row) bool {
 	return true
 }
 
-// Take adds a row of a read. Its error says that no SQL of the grouping set can have produced it, or, [fold.ErrSkipped], that selection
-// does not keep the partition, of which no more is needed.
+// Take adds a row of a read. Its error says that no SQL of the grouping set can have produced the row. The error [fold.ErrSkipped] says
+// that selection drops the partition, so that its further rows are not needed.
 func (c *Collector) Take(read int, r planner.Row) error {
 	if !c.possible(r) {
 		return errRead
@@ -124,8 +123,8 @@ func (c *Collector) Take(read int, r planner.Row) error {
 	return nil
 }
 
-// addUnits adds the units of a row to those of their levels: also of a row whose partition is not
-// shown, since the norm of a unit is of all of them.
+// addUnits adds the units of a row to the units of the same levels. It does so even if the row's partition is not shown, since the norm of
+// a unit is over all partitions.
 func (c *Collector) addUnits(read int, at place, text []byte) error {
 	from, known := c.sources[at.source]
 	if !natural(&c.sum, text) || known && from != read {
@@ -141,7 +140,7 @@ func (c *Collector) addUnits(read int, at place, text []byte) error {
 	return nil
 }
 
-// selects tries selection on the weights of a partition, which are all of the first read.
+// selects tries selection on the weights of a partition. All weights come in the first read.
 func (c *Collector) selects(read int, r planner.Row) (kept bool, err error) {
 	if read != 0 || r.Measure >= 0 || !natural(&c.sum, r.Weights) {
 		return false, errRead
@@ -172,7 +171,7 @@ func (c *Collector) addCell(to *Partition, at place, levels []int, cell planner.
 	return nil
 }
 
-// least returns the least level that the limit can have.
+// least returns the lowest level that the limit can have.
 func least(n planner.Norm) int {
 	if n.Choice == nil {
 		return n.Fixed
@@ -180,7 +179,7 @@ func least(n planner.Norm) int {
 	return 0
 }
 
-// integer sets to to an integer as Postgres writes it; short ones are read without its arithmetic.
+// integer sets to to an integer as Postgres writes it. A short integer is read without the arithmetic of big.Int.
 func integer(to *big.Int, text []byte) bool {
 	const surely = 18 // digits of int8
 	if len(text) == 0 || len(text) > surely {
@@ -204,8 +203,8 @@ func integer(to *big.Int, text []byte) bool {
 
 func natural(to *big.Int, text []byte) bool { return integer(to, text) && to.Sign() >= 0 }
 
-// partition finds that of a row, or nil where nothing is held of it: of public keys that are not so together, and of private
-// ones that selection does not keep.
+// partition finds the partition of a row. It is nil if nothing is kept of the partition: public keys may form none, and selection may drop
+// a private one.
 func (c *Collector) partition(read int, r planner.Row) (*Partition, error) {
 	c.key = c.key[:0]
 	for _, key := range r.Keys {
@@ -236,7 +235,7 @@ func (c *Collector) partition(read int, r planner.Row) (*Partition, error) {
 	return to, nil
 }
 
-// private returns the partition of a row with private keys, which is known, or begins with its weights.
+// private returns the partition of a row with private keys. It is known, or begins with its weights.
 func (c *Collector) private(read int, r planner.Row, known *Partition) (*Partition, error) {
 	if r.Weights == nil {
 		return known, nil
@@ -267,7 +266,7 @@ func textsOf(keys [][]byte) []*string {
 	return texts
 }
 
-// Exact returns what was collected. Its error says that an integer was read twice of the same units.
+// Exact returns the collected integers. Its error says that an integer was read twice for the same units.
 func (c *Collector) Exact() (*Exact, error) {
 	if c.set.Private() {
 		slices.SortFunc(c.of.partitions, func(a, b *Partition) int { return slices.CompareFunc(a.keys, b.keys, compareKeys) })

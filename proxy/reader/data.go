@@ -21,24 +21,23 @@ import (
 	"dpproxy/planner/policy"
 )
 
-// Data reads exact aggregates from the protected database. Only SQL of the
-// planner runs there, read-only, each statement in one snapshot, in which the
-// schema is checked to be the one that the policy was checked against.
+// Data reads exact aggregates from the protected database. Only SQL of the planner runs there, read-only. Each statement runs in one
+// snapshot, in which the schema is checked to be the one that the policy was checked against.
 type Data struct {
 	pool     *pgxpool.Pool
-	sessions int // the most statements that can read at a time
+	sessions int // how many statements can read at a time, at most
 	catalog  *policy.Model
 	secret   []byte
 	pads     [2][]byte // of the secret
 
 	mu  sync.Mutex
 	off map[catalog.Name]string // tables whose schema changed, with the reason as far as analysts may know it
-	// checks are those of the relations of plans, by their names.
+	// checks has the checks of the relations of plans, by the relations' names.
 	checks map[string]*checks
 }
 
-// sessionSettings are the settings that every session on the protected database
-// starts with and is checked to have, as pg_settings writes them: times in milliseconds.
+// sessionSettings are the settings with which every session on the protected database starts. Each session is checked to have them, as
+// pg_settings writes them: times in milliseconds.
 var sessionSettings = map[string]string{
 	"default_transaction_read_only":       "on",
 	"default_transaction_isolation":       "repeatable read",
@@ -53,38 +52,37 @@ var sessionSettings = map[string]string{
 	"bytea_output":                        "hex",
 	"row_security":                        "off", // raise rather than leave rows out
 	"lock_timeout":                        "2000",
-	"idle_in_transaction_session_timeout": "60000", // a transaction waits for a charge alone
+	"idle_in_transaction_session_timeout": "60000", // a transaction waits only for a charge
 	"transform_null_equals":               "off",
 	"array_nulls":                         "on",
 }
 
-// PlanSettings are those of them that decide how a read is planned and executed.
+// PlanSettings are the settings of sessions that decide how a read is planned and executed.
 var PlanSettings = map[string]string{
 	"jit": "off",
-	// A read aggregates per unit first: many groups, which parallel workers are worth.
+	// A read aggregates per unit first: the groups are so many that parallel workers pay.
 	"parallel_tuple_cost": "0.01",
-	// A merge join ends where the shorter of its sides does: one row decides how much of the other is read.
+	// A merge join ends when its shorter side ends: one row decides how much of the other side is read.
 	"enable_mergejoin": "off",
-	// A nested loop goes through the rows of a small side, kept in memory, for each row of the other: one row more of the
-	// small one is as many steps more as the other has rows.
+	// A nested loop goes through the rows of a small side, kept in memory, for each row of the other side. So one more row of the small
+	// side adds as many steps as the other side has rows.
 	"enable_material": "off",
-	// Of the bitmaps of two indexes the second is not read where the first is empty.
+	// Postgres combines the bitmaps of two indexes. It does not read the second index if the first bitmap is empty.
 	"enable_bitmapscan": "off",
 }
 
-// pingTimeout is how long an idle session may take to say anything before it is given up.
+// pingTimeout is how long an idle session may be silent before it is abandoned.
 const pingTimeout = 2 * time.Second
 
-// dropTimeout is how long the end of a session may take that is given up.
+// dropTimeout is how long the end of an abandoned session may take.
 const dropTimeout = 5 * time.Second
 
-// Open connects to the protected database. Secret is the key of the random
-// choices of contribution bounding (32 bytes or more).
+// Open connects to the protected database. Secret is the key of the random choices of contribution bounding (32 bytes or more).
 func Open(ctx context.Context, cfg *pgxpool.Config, cat *policy.Model, secret []byte) (*Data, error) {
 	maps.Copy(cfg.ConnConfig.RuntimeParams, sessionSettings)
 	maps.Copy(cfg.ConnConfig.RuntimeParams, PlanSettings)
 	cfg.ConnConfig.RuntimeParams["application_name"] = "dpproxy"
-	// A session that died or hangs is found out by the first exchange of a reading, before the charge.
+	// The first exchange of a reading, before the charge, notices a session that died or hangs.
 	cfg.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		return checkSession(ctx, conn, cfg.ConnConfig.RuntimeParams)
@@ -100,24 +98,22 @@ func Open(ctx context.Context, cfg *pgxpool.Config, cat *policy.Model, secret []
 	return d, nil
 }
 
-// With is the same database, by the same sessions, as another catalogue has it. No relation is turned off.
+// With returns the same database with the same sessions, and with another catalogue. No relation is turned off.
 func (d *Data) With(cat *policy.Model) *Data {
 	return &Data{pool: d.pool, sessions: d.sessions, catalog: cat, secret: d.secret, pads: d.pads, off: map[catalog.Name]string{}}
 }
 
-// Close ends all connections, those of [Data.With] too.
+// Close ends all connections, including the connections of [Data.With].
 func (d *Data) Close() { d.pool.Close() }
 
-// Ping reports whether the protected database can be reached and its sessions
-// are as they must be.
+// Ping reports whether the protected database can be reached, and its sessions are as they must be.
 func (d *Data) Ping(ctx context.Context) error { return d.pool.Ping(ctx) }
 
 // settingsSQL asks for settings as the session has them.
 const settingsSQL = "SELECT name, setting FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) ANY($1)"
 
-// checkSession checks the settings of a new session: a pooler between dpproxy and the
-// database may have lost them. In a database of another encoding, texts that cannot be
-// written in UTF-8 would make the rows that hold them fail.
+// checkSession checks the settings of a new session: a pooler between dpproxy and the database may have lost them. It also checks the
+// encoding: in a database of another encoding, a text that cannot be written in UTF-8 would make its row fail.
 func checkSession(ctx context.Context, conn *pgx.Conn, want map[string]string) error {
 	if got := conn.PgConn().ParameterStatus("server_encoding"); got != "UTF8" {
 		return fmt.Errorf("the protected database has the encoding %s: dpproxy needs UTF8", got)
@@ -159,12 +155,12 @@ func pads(secret []byte) (inner, outer []byte) {
 	return inner, outer
 }
 
-// connection is one session on the protected database, taken for one statement.
+// A connection is one session on the protected database, taken for one statement.
 type connection struct {
 	data   *Data
-	conn   *pgxpool.Conn // nil when it was given up
+	conn   *pgxpool.Conn // nil after it was abandoned
 	checks *checks
-	leave  func() // the queue
+	leave  func() // leaves the queue
 	// spoiled says that the session is in an unknown state, or busy with work that nobody waits for.
 	spoiled bool
 }
@@ -184,14 +180,14 @@ func (d *Data) connect(ctx context.Context, plan *planner.Plan, leave func()) (*
 		}
 	}()
 	c := &connection{data: d, conn: conn, checks: d.checking(plan), leave: leave}
-	if err := context.Cause(ctx); err != nil { // a session that came all the same says nothing of it
+	if err := context.Cause(ctx); err != nil { // a session may have come all the same
 		return nil, err
 	}
 	ready = true
 	return c, nil
 }
 
-// checks are the statements around the planning of reads by which check and read see one catalogue (package steady): all
+// checks are the statements before and after the planning of reads. Because of them check and read see one catalogue (package steady). They
 // depend on the relations alone.
 type checks struct {
 	lock, unchanged, settled string
@@ -220,7 +216,7 @@ func (d *Data) checking(plan *planner.Plan) *checks {
 	return c
 }
 
-// fingerprints are those of relations when the policy was checked against them, by their OIDs.
+// fingerprints returns, by OID, the fingerprints of relations when the policy was checked against them.
 func (d *Data) fingerprints(relations []catalog.Name) map[uint32]string {
 	want := map[uint32]string{}
 	for _, n := range relations {
@@ -230,7 +226,7 @@ func (d *Data) fingerprints(relations []catalog.Name) map[uint32]string {
 	return want
 }
 
-// mark is the session's state when the check last ended well, or nil.
+// mark returns the session's state when the check last ended well, or nil.
 func (c *connection) mark() []byte {
 	mark, _ := c.conn.Conn().PgConn().CustomData()[c.checks.unchanged].([]byte)
 	return mark
@@ -240,16 +236,16 @@ func (c *connection) setMark(mark []byte) {
 	c.conn.Conn().PgConn().CustomData()[c.checks.unchanged] = mark
 }
 
-// A hush is the alarm of a session, and what it does for the statement that has it.
+// A hush is the alarm of a session, and the function that it calls for the statement that has the session.
 type hush struct {
 	alarm *frugal.Alarm
 	ring  func()
 }
 
-// hushKey is the place of a session's own.
+// hushKey is the key of a session's hush.
 const hushKey = "hush"
 
-// silent returns the session's alarm, which is set: it rings unless the session says something in time.
+// silent sets the session's alarm, and returns it. The alarm calls ring unless the session says something in time.
 func (c *connection) silent(ring func()) *frugal.Alarm {
 	data := c.conn.Conn().PgConn().CustomData()
 	h, ok := data[hushKey].(*hush)
@@ -263,8 +259,8 @@ func (c *connection) silent(ring func()) *frugal.Alarm {
 	return h.alarm
 }
 
-// release gives the session back to the pool, and its place to the next statement. Both are
-// noticed by who waits for them, or opens a session for want of one.
+// release gives the session back to the pool, and its place to the next statement. Statements notice both if they wait for them, or if they
+// open a new session because none is free.
 func (c *connection) release() {
 	defer c.leave()
 	if c.conn == nil {
@@ -277,13 +273,12 @@ func (c *connection) release() {
 	if c.conn.Conn().PgConn().TxStatus() != 'I' {
 		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 		defer cancel()
-		_, _ = c.conn.Exec(ctx, "ROLLBACK") // the pool closes sessions that are in a transaction still
+		_, _ = c.conn.Exec(ctx, "ROLLBACK") // the pool closes sessions that are still in a transaction
 	}
 	c.conn.Release()
 }
 
-// drop ends the session, and its work. Nobody waits for that: how long it takes is a
-// matter of the rows that it looks at.
+// drop ends the session and its work. Nobody waits for the end: how long it takes depends on the rows that the work looks at.
 func (c *connection) drop() {
 	conn := c.conn.Hijack()
 	c.conn = nil

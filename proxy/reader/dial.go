@@ -11,11 +11,11 @@ import (
 	"dpproxy/internal/frugal"
 )
 
-// Gone is how long a machine may be without a word until its sessions end. It is less than the limit of a read, behind which
-// the read would count as one that failed.
+// Gone is how long a machine may be silent before its sessions end. It is less than the limit of a read: after the limit, the read would
+// count as failed.
 const Gone = 15 * time.Second
 
-// dialing lets the connections that are dialed disturb the scheduler little, and notice that the other machine is gone.
+// dialing makes dialed connections disturb the scheduler little, and notice that the other machine is gone.
 func dialing(dial pgconn.DialFunc) pgconn.DialFunc {
 	dial = frugal.Dialing(dial, Gone, frugal.Watch)
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -27,8 +27,8 @@ func dialing(dial pgconn.DialFunc) pgconn.DialFunc {
 	}
 }
 
-// ofRole returns the check of a session's server that target_session_attrs asks for. Sessions of a [Data] write nothing, so
-// that by whether they can write no server is told from another: it is told by its role.
+// ofRole returns the check of a session's server that target_session_attrs asks for. Sessions of a [Data] write nothing, so they cannot
+// distinguish servers by whether they can write. They distinguish servers by their roles.
 func ofRole(check pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
 	is := func(other pgconn.ValidateConnectFunc) bool {
 		return reflect.ValueOf(check).Pointer() == reflect.ValueOf(other).Pointer()

@@ -10,33 +10,31 @@ import (
 	"dpproxy/planner"
 )
 
-// Exact holds the exact aggregates of one grouping set of a block, by partition, and the numbers of
-// units by what they contribute. No code but the mechanisms sees its values; its private partitions are those that
-// selection has kept.
+// Exact has the exact aggregates of one grouping set of a block, by partition, and the numbers of units by their contributions. Only the
+// mechanisms see its values. Its private partitions are the partitions that selection has kept.
 type Exact struct {
 	set *planner.GroupingSet
-	// partitions are all of public keys, in order, or the ones of private keys that are shown, in theirs.
+	// partitions has all partitions of public keys, in order, or the shown partitions of private keys, in the order of their keys.
 	partitions []*Partition
 	units      [][]*contribution.Cells // by measure and vector
 }
 
-// A Partition is one group with its exact integers. Integers that were not read are zero: of a
-// histogram these are most.
+// A Partition is one group with its exact integers. An integer that was not read is zero, as most integers of a histogram are.
 type Partition struct {
-	keys []*string // private ones
-	// Row has the integers of sets in which a proof leaves each unit one row.
+	keys []*string // private keys
+	// Row has the integers of a set in which a proof leaves each unit one row.
 	Row map[int]mechanisms.Private
-	// few has the first ones of measures, cells the others.
+	// few has the cells of the first sums of measures, and cells those of the others.
 	few   []sumsOf
 	cells map[sum]*contribution.Cells
-	// parts are the partitions of the finest set that add up to this one; none where it is read by itself.
+	// parts are the partitions of the finest set that add up to this partition. There are none if it is read by itself.
 	parts []*Partition
 }
 
-// A sum is an integer of a partition, of one of the vectors of its measure.
+// A sum is an integer of a partition, for one of the vectors of its measure.
 type sum struct{ integer, vector int }
 
-// setRow sets an integer, which is read once.
+// setRow sets an integer, which must be read only once.
 func (p *Partition) setRow(i int, n *big.Int) error {
 	if _, ok := p.Row[i]; ok {
 		return errRead
@@ -48,16 +46,16 @@ func (p *Partition) setRow(i int, n *big.Int) error {
 	return nil
 }
 
-// sumsOf are the cells of a sum.
+// A sumsOf has the cells of a sum.
 type sumsOf struct {
 	sum
 	cells contribution.Cells
 }
 
-// fewSums is how many a partition has without a map.
+// fewSums is how many sums a partition has without a map.
 const fewSums = 8
 
-// cellsOf returns those of a sum, or nil.
+// cellsOf returns the cells of a sum, or nil.
 func (p *Partition) cellsOf(s sum) *contribution.Cells {
 	for i := range p.few {
 		if p.few[i].sum == s {
@@ -67,7 +65,7 @@ func (p *Partition) cellsOf(s sum) *contribution.Cells {
 	return p.cells[s]
 }
 
-// newCellsOf is cellsOf, with new ones instead of nil. They are valid until the next are made.
+// newCellsOf returns the cells of a sum, and makes them if there are none. They are valid until the next cells are made.
 func (p *Partition) newCellsOf(s sum) *contribution.Cells {
 	if cells := p.cellsOf(s); cells != nil {
 		return cells
@@ -83,7 +81,7 @@ func (p *Partition) newCellsOf(s sum) *contribution.Cells {
 	return p.cells[s]
 }
 
-// distinct reports whether no integer was read twice of the same units.
+// distinct reports whether no integer was read twice for the same units.
 func (p *Partition) distinct() bool {
 	for i := range p.few {
 		if !p.few[i].cells.Distinct() {
@@ -103,7 +101,7 @@ var zero = mechanisms.Protect(new(big.Int))
 // Units returns the numbers of units by their levels in a vector of a measure.
 func (e *Exact) Units(measure, vector int) *contribution.Cells { return e.units[measure][vector] }
 
-// addUp gives the partitions of a set those of the finest one that they are sums of.
+// addUp gives each partition the partitions of the finest set that add up to it.
 func (e *Exact) addUp(finest *Exact) {
 	for part, to := range e.set.Totals().Partition {
 		e.partitions[to].parts = append(e.partitions[to].parts, finest.partitions[part])
@@ -132,9 +130,8 @@ func (p *Partition) At(set *planner.GroupingSet, i int, clips []planner.Clip) me
 	return zero
 }
 
-// Release is where exact aggregates become released ones: partitions of private keys that
-// selection keeps, in the order of their keys, and all of public keys, each integer within the
-// limits and with its noise, and each choice. Its error is a defect.
+// Release turns exact aggregates into released ones: each integer within the limits and with its noise, and each choice. It releases the
+// partitions of private keys that selection keeps, in the order of their keys, or all partitions of public keys. Its error is a defect.
 func (e *Exact) Release(src mechanisms.Source, clips []planner.Clip) (*planner.Released, error) {
 	keys, partitions, err := e.chosen(src, clips)
 	if err != nil {
@@ -163,8 +160,8 @@ func (e *Exact) Release(src mechanisms.Source, clips []planner.Clip) (*planner.R
 	return out, nil
 }
 
-// chosen returns the partitions that are released, with their keys where they are not all of public ones: those that
-// selection keeps, or that are chosen as the top, in the order of the keys.
+// chosen returns the partitions that are released: the ones that selection keeps or, if there is a top, the chosen ones, in the order of
+// the keys. It returns their keys too, unless they are all partitions of public keys.
 func (e *Exact) chosen(src mechanisms.Source, clips []planner.Clip) ([][]*string, []*Partition, error) {
 	if e.set.Top == nil {
 		keys, partitions := e.Shown()
@@ -186,7 +183,7 @@ func (e *Exact) chosen(src mechanisms.Source, clips []planner.Clip) ([][]*string
 	return keys, partitions, nil
 }
 
-// choose draws the number of rows that choices are among, and the choices.
+// choose draws the number of rows from which choices are made, and then the choices.
 func (p *Partition) choose(set *planner.GroupingSet, to []*big.Int, c planner.Choices, clips []planner.Clip, src mechanisms.Source) error {
 	weights, rows := make([]mechanisms.Private, c.Nodes), make([]mechanisms.Weighted, 0, c.Nodes)
 	for i := range weights {
@@ -204,8 +201,8 @@ func (p *Partition) choose(set *planner.GroupingSet, to []*big.Int, c planner.Ch
 	return nil
 }
 
-// Shown returns the partitions that are shown: of private keys the ones that selection has kept,
-// with their keys and in their order, and all of public keys.
+// Shown returns the partitions that are shown: the partitions of private keys that selection has kept, with their keys and in their order,
+// or all partitions of public keys.
 func (e *Exact) Shown() ([][]*string, []*Partition) {
 	if !e.set.Private() {
 		return nil, e.partitions

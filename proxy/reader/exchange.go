@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// requests are messages to the protected database that go in one piece. A pipeline of pgconn
-// cannot bind a portal without executing it.
+// requests are messages to the protected database that are sent in one piece. A pipeline of pgconn cannot bind a portal without executing
+// it.
 type requests []pgproto3.FrontendMessage
 
 // runPrepared adds a prepared statement, with parameters as text.
@@ -18,19 +18,19 @@ func (r *requests) runPrepared(name string, params ...[]byte) {
 	*r = append(*r, &pgproto3.Bind{PreparedStatement: name, Parameters: params}, &pgproto3.Execute{})
 }
 
-// prepare adds the preparation of a statement, in place of one of that name.
+// prepare adds the preparation of a statement, which replaces a statement of the same name.
 func (r *requests) prepare(name, sql string) {
 	*r = append(*r, &pgproto3.Close{ObjectType: 'S', Name: name}, &pgproto3.Parse{Name: name, Query: sql})
 }
 
-// bind adds a prepared statement that is planned and bound to a portal, and not executed. Without formats its results are texts.
+// bind adds a prepared statement that is planned and bound to a portal, but not executed. Without formats its results are texts.
 func (r *requests) bind(portal, name string, params [][]byte, formats, results []int16) {
 	*r = append(*r, &pgproto3.Bind{
 		DestinationPortal: portal, PreparedStatement: name, Parameters: params, ParameterFormatCodes: formats, ResultFormatCodes: results,
 	})
 }
 
-// flush asks for the replies to what was added so far, before the rest is done.
+// flush asks for the replies to the messages so far before the rest is done.
 func (r *requests) flush() { *r = append(*r, &pgproto3.Flush{}) }
 
 // executions counts the statements that are executed so far.
@@ -53,16 +53,15 @@ func (r *requests) closePortal(portal string) {
 
 // A taker takes the rows of one execution.
 type taker struct {
-	// take takes a row, which is valid until the next one comes; nil where rows are returned.
+	// take takes a row, which is valid until the next row comes. If take is nil, the rows are returned.
 	take func(row [][]byte) error
-	// end comes behind the last row; nil where nothing is to be done.
+	// end is called after the last row, unless it is nil.
 	end func() error
 }
 
-// exchange sends requests and returns the rows of each that was executed, in order; with an
-// error, of each before it. The rows of the first ones go where they are taken instead, as they come;
-// when one is not, the rest is read up to the end of the exchange. When ctx ends it returns at
-// once, and the session is out of step. It calls alive when a first result has come, unless that is nil.
+// exchange sends requests and returns the rows of each execution, in order. With an error, it returns the rows of the executions before.
+// Takers take the rows of the first executions instead, as they come. If a taker fails, the rest of the exchange is read and dropped. When
+// ctx ends, exchange returns at once, and the session is out of step. It calls alive when a first result has come, unless alive is nil.
 func (r *requests) exchange(ctx context.Context, conn *pgconn.PgConn, alive func(), takes ...taker) ([][][][]byte, error) {
 	watcher := ctxwatch.NewContextWatcher(&pgconn.DeadlineContextWatcherHandler{Conn: conn.Conn()})
 	watcher.Watch(ctx)
@@ -78,7 +77,7 @@ func (r *requests) exchange(ctx context.Context, conn *pgconn.PgConn, alive func
 	return replies(conn, alive, takes) //nolint:contextcheck // the watcher ends its reads with ctx
 }
 
-// lastWords is the error of a session that takes no more requests: the one that it was ended with, if it said so.
+// lastWords returns the error of a session that takes no more requests: the error with which the server ended it, if the server sent one.
 func lastWords(conn *pgconn.PgConn, broken error) error {
 	var said *pgconn.PgError
 	if _, err := replies(conn, nil, nil); errors.As(err, &said) {
@@ -87,8 +86,7 @@ func lastWords(conn *pgconn.PgConn, broken error) error {
 	return lost(broken)
 }
 
-// replies reads up to the end of an exchange, or of the session. Of a session that the server ends at once it says
-// why in a warning.
+// replies reads up to the end of an exchange, or of the session. If the server ends the session at once, it says why in a warning.
 func replies(conn *pgconn.PgConn, alive func(), takes []taker) (results [][][][]byte, failed error) {
 	var rows [][][]byte
 	var warning *pgconn.PgError
@@ -142,7 +140,7 @@ func nth(takes []taker, n int) taker {
 	return taker{}
 }
 
-// copied returns the values of a row, whose memory is the next message's.
+// copied copies the values of a row, whose memory the next message uses.
 func copied(values [][]byte) [][]byte {
 	size := 0
 	for _, v := range values {

@@ -8,9 +8,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// A FailedError says that a read failed, and may have done so by what is in a row.
+// A FailedError says that a read failed, perhaps because of a value in a row.
 type FailedError struct {
-	// Class is the class of the SQLSTATE, or "defect" of a reply that is none to the requests.
+	// Class is the class of the SQLSTATE, or "defect" if the reply does not fit the requests.
 	Class string
 }
 
@@ -19,10 +19,10 @@ func (e *FailedError) Error() string { return "reader: the read failed: " + e.Cl
 
 // An InterruptedError says that a read was interrupted, and gave nothing.
 type InterruptedError struct {
-	// Class is that of the SQLSTATE, or all of it where others of its class are failures.
+	// Class is the class of the SQLSTATE, or the whole SQLSTATE if other SQLSTATEs of its class are failures.
 	Class string
-	// Suspect says that the read itself may be why: a server that crashed says so to all of its sessions, and
-	// does not say which it was.
+	// Suspect says that the read itself may be the cause. A server that crashed ends all of its sessions, and does not say which one was
+	// the cause.
 	Suspect bool
 }
 
@@ -35,7 +35,7 @@ type lostError struct{ error }
 // Unwrap returns the error of the connection.
 func (e *lostError) Unwrap() error { return e.error }
 
-// lost marks the errors of a connection that was cut. That of the server's last words stays.
+// lost marks the errors of a connection that was cut. An error that the server sent stays as it is.
 func lost(err error) error {
 	var said *pgconn.PgError
 	var broken *net.OpError
@@ -57,8 +57,8 @@ func ended(sqlstate string) bool {
 	return false
 }
 
-// failure classifies the error of a read. Only the causes listed here are none: a server ends
-// sessions for them whatever they read.
+// failure classifies the error of a read. Only the causes listed here are interruptions: for them a server ends sessions whatever they
+// read.
 func failure(err error) error {
 	var said *pgconn.PgError
 	var gone *lostError
@@ -71,10 +71,10 @@ func failure(err error) error {
 	class := said.Code[:2]
 	switch {
 	case said.Code == "57P02":
-		// Another process of the server has crashed: one of this read's own, perhaps.
+		// Another process of the server has crashed, perhaps one that this read uses.
 		return &InterruptedError{Class: said.Code, Suspect: true}
 	case class == "58":
-		// A page that cannot be read is one of the pages that the read needs.
+		// A page cannot be read, and the read needs it.
 		return &InterruptedError{Class: class, Suspect: true}
 	case ended(said.Code), said.Code == "25006":
 		return &InterruptedError{Class: said.Code}

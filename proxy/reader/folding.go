@@ -12,15 +12,15 @@ import (
 type folding struct {
 	*fold.Fold
 	read *planner.Read
-	to   func(planner.Row) error // its sums
-	// again says that the rows are to be read once more, unit by unit.
+	to   func(planner.Row) error // takes its sums
+	// again says that the rows must be read once more, unit by unit.
 	again bool
 }
 
-// newFolding returns that of a read. Rows take three quarters or more of the memory that there is for one, at random, before
-// they are read unit by unit: one row more does not tell by the time whether it is there.
+// newFolding returns the folding of a read. Before its rows are read unit by unit, they may take a random part of the memory of a read,
+// three quarters or more. So the time does not reveal whether one more row is there.
 func newFolding(read *planner.Read, secret []byte, memory int, to func(planner.Row) error) *folding {
-	most := memory - int(maphash.Bytes(maphash.MakeSeed(), nil)%uint64(memory/4)) // a seed is drawn, and nobody knows it
+	most := memory - int(maphash.Bytes(maphash.MakeSeed(), nil)%uint64(memory/4)) // the seed is drawn, and nobody knows it
 	return &folding{Fold: fold.New(read.Fold, secret, most), read: read, to: to}
 }
 

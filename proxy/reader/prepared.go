@@ -8,22 +8,21 @@ import (
 	"dpproxy/planner"
 )
 
-// keptStatements bounds the statements that a session has prepared: each takes memory of the
-// protected database's.
+// keptStatements bounds how many statements a session has prepared: each takes memory of the protected database.
 const keptStatements = 100
 
-// prepared are the names of the statements that a session has prepared.
+// prepared has the names of the statements that a session has prepared.
 type prepared struct {
 	names map[planned]string
-	// shared says that it is the session's own, which an exchange changes if it ends well.
+	// shared says that names is the session's own map, which changes only if an exchange ends well.
 	shared bool
 }
 
-// planned is a statement with the settings under which it is planned: one without parameters is planned once.
+// A planned is a statement with the settings under which it is planned: a statement without parameters is planned once.
 type planned struct{ sql, settings string }
 
-// forNext returns what an exchange begins with. Where there are many it is nothing: the names
-// begin anew, and a statement takes the place of the one that has its name.
+// forNext returns the names with which an exchange begins. If they are too many, it returns none. Then numbering begins anew, and a
+// statement replaces the statement that has its name.
 func (p *prepared) forNext() *prepared {
 	if p == nil || len(p.names) >= keptStatements {
 		return &prepared{names: map[planned]string{}}
@@ -31,7 +30,7 @@ func (p *prepared) forNext() *prepared {
 	return &prepared{names: p.names, shared: true}
 }
 
-// name returns the name of a statement, and has it prepared unless it is.
+// name returns the name of a statement, and adds its preparation unless it is prepared.
 func (p *prepared) name(q *requests, st planned) string {
 	if name, had := p.names[st]; had {
 		return name
@@ -45,7 +44,7 @@ func (p *prepared) name(q *requests, st planned) string {
 	return name
 }
 
-// preparedKey is the place of a session's own.
+// preparedKey is the key of a session's prepared.
 const preparedKey = "prepared"
 
 func (c *connection) prepared() *prepared {
@@ -55,7 +54,7 @@ func (c *connection) prepared() *prepared {
 
 func (c *connection) setPrepared(p *prepared) { c.conn.Conn().PgConn().CustomData()[preparedKey] = p }
 
-// replace gives the session up and takes another.
+// replace abandons the session and takes another one.
 func (c *connection) replace(ctx context.Context, plan *planner.Plan) error {
 	c.drop() //nolint:contextcheck // the end of a session outlives the statement
 	other, err := c.data.connect(ctx, plan, c.leave)

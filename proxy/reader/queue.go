@@ -6,13 +6,12 @@ import (
 	"sync"
 )
 
-// Sharing says how the statements of analysts share the sessions on the protected
-// database. A zero is replaced by the default.
+// Sharing says how the statements of analysts share the sessions on the protected database. The default replaces a zero.
 type Sharing struct {
-	AnalystSessions int // that one analyst has at a time; default all
-	Waiting         int // statements that wait for one; default no limit
-	AnalystWaiting  int // of these, of one analyst; default as Waiting
-	Memory          int // bytes that rows of all reads may take in dpproxy; default DefaultMemory
+	AnalystSessions int // sessions of one analyst at a time; default all
+	Waiting         int // statements that wait for a session; default no limit
+	AnalystWaiting  int // waiting statements of one analyst; default as Waiting
+	Memory          int // bytes that the rows of all reads may take in dpproxy; default DefaultMemory
 }
 
 // DefaultMemory is a gigabyte.
@@ -20,10 +19,9 @@ const DefaultMemory = 1 << 30
 
 var errQueueFull = errors.New("reader: too many statements wait for the protected database")
 
-// A queue lets as many statements through as there are sessions on the protected
-// database. One that becomes free goes to the analyst who has the fewest, and of several
-// to the one who was last served longest ago, in turn: so nobody's many statements keep the
-// few of another waiting.
+// A queue lets as many statements through as there are sessions on the protected database. A free session goes to the analyst who has the
+// fewest sessions, and among several to the analyst whose last turn is longest ago. So the many statements of one analyst do not keep the
+// few statements of another waiting.
 type queue struct {
 	sessions int
 	limits   Sharing
@@ -32,17 +30,17 @@ type queue struct {
 	running  int
 	waiting  int
 	clock    uint64                // counts turns and arrivals of analysts
-	analysts map[string]*allotment // by analyst; of analysts who have a session or wait for one
+	analysts map[string]*allotment // by analyst; only analysts who have a session or wait for one
 }
 
-// allotment is one analyst's share of the queue.
+// An allotment is one analyst's share of the queue.
 type allotment struct {
 	running int
 	served  uint64  // when the analyst was last served, or came
 	waiting []*turn // oldest first
 }
 
-// turn is the place of a statement that waits.
+// A turn is the place of a statement that waits.
 type turn struct {
 	come chan struct{} // closed when the statement has a session
 }
@@ -57,8 +55,8 @@ func newQueue(sessions int, limits Sharing) *queue {
 	return &queue{sessions: sessions, limits: limits, analysts: map[string]*allotment{}}
 }
 
-// enter waits for the turn of a statement; leave must follow unless it fails. It fails
-// with errQueueFull, or with the cause of the end of ctx.
+// enter waits for the turn of a statement; leave must follow unless enter fails. It fails with errQueueFull, or with the cause of the end
+// of ctx.
 func (q *queue) enter(ctx context.Context, analyst string) error {
 	t, err := q.arrive(analyst)
 	if err != nil {
@@ -79,9 +77,9 @@ func (q *queue) arrive(analyst string) (*turn, error) {
 	s := q.analysts[analyst]
 	if s == nil {
 		q.clock++
-		s = &allotment{served: q.clock} // behind who waits already
+		s = &allotment{served: q.clock} // after the analysts who wait already
 	}
-	// Whoever waits cannot have a session now, and their waiting stops nobody else.
+	// If a session is free for this analyst, no waiting statement can have it: so a full queue is no reason to refuse.
 	if !q.free(s) && q.full(s) {
 		return nil, errQueueFull
 	}
@@ -117,7 +115,7 @@ func (q *queue) dispatch() {
 	}
 }
 
-// next returns whose turn it is, or nil.
+// next returns the analyst whose turn it is, or nil.
 func (q *queue) next() *allotment {
 	var best *allotment
 	for _, s := range q.analysts {
@@ -131,7 +129,7 @@ func (q *queue) next() *allotment {
 	return best
 }
 
-// leave gives the session of a statement back.
+// leave gives back the session of a statement.
 func (q *queue) leave(analyst string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -142,7 +140,7 @@ func (q *queue) leave(analyst string) {
 	q.dispatch()
 }
 
-// abandon takes a statement out that does not wait any more.
+// abandon removes a statement that no longer waits.
 func (q *queue) abandon(analyst string, t *turn) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

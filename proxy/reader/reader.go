@@ -14,7 +14,7 @@ import (
 type Reader struct {
 	data  *Data
 	queue *queue
-	// memory is the most that the rows of one read may take.
+	// memory is how many bytes the rows of one read may take.
 	memory int
 }
 
@@ -24,20 +24,18 @@ func New(data *Data, sharing Sharing) *Reader {
 	return &Reader{data: data, queue: newQueue(data.sessions, sharing), memory: max(memory, leastMemory)}
 }
 
-// leastMemory is that of one read.
+// leastMemory is the smallest memory of one read.
 const leastMemory = 1 << 20
 
-// Next returns the Reader of data that has the same sessions: statements of both come in one turn.
+// Next returns a Reader of data, which has the same sessions. The statements of both Readers wait in one queue.
 func (r *Reader) Next(data *Data) *Reader {
 	return &Reader{data: data, queue: r.queue, memory: r.memory}
 }
 
-// Open waits for the turn of a statement and takes a session for it before the
-// charge, so that an unreachable database costs nothing. Nothing has been sent to it for
-// the statement.
+// Open waits for the turn of a statement, and takes a session for it before the charge, so that an unreachable database costs nothing. It
+// sends nothing to the database for the statement.
 //
-// It waits as long as the analyst's own timeout (0: none) allows, and tells by a *CutError that
-// this is over, or that ctx has ended.
+// It waits as long as the analyst's own timeout allows (0: no limit). If the timeout is over or ctx has ended, its error is a *CutError.
 func (r *Reader) Open(ctx context.Context, analyst string, plan *planner.Plan, timeout time.Duration) (*Reading, error) {
 	if t, off := r.data.TurnedOff(plan.Relations); off {
 		return nil, r.data.SchemaChanged(t, plan.Untold)
@@ -67,7 +65,7 @@ func (r *Reader) Open(ctx context.Context, analyst string, plan *planner.Plan, t
 
 const nothingCharged = "Nothing was charged. Try again later."
 
-// openError tells why a statement has no session.
+// openError says why a statement has no session.
 func openError(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	switch {

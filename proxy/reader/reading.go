@@ -19,18 +19,18 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// A Reading is one transaction on the protected database, in two exchanges, of the steps of package steady. The first locks
-// the tables against changes of their schema, compares it with the catalogue's in the snapshot
-// of the reads, plans the reads, and looks whether they were planned by the same schema: it executes none of them, and comes
-// before the charge. The second executes them.
+// A Reading is one transaction on the protected database, with the steps of package steady in two exchanges. The first exchange comes
+// before the charge. It locks the tables against changes of their schema, compares the schema with the catalogue's in the snapshot of the
+// reads, plans the reads, and checks that they were planned with the same schema. It executes no read. The second exchange executes the
+// reads.
 type Reading struct {
 	c    *connection
 	plan *planner.Plan
 	// settledAt is the place of the last check among the statements of the first exchange.
 	settledAt int
-	// commit is the name of the statement that ends it.
+	// commit is the name of the statement that ends the transaction.
 	commit string
-	// values are those of constants, memory the most that the rows of one read may take.
+	// values are the values of constants; memory is how many bytes the rows of one read may take.
 	values []scalar.Value
 	memory int
 }
@@ -41,8 +41,7 @@ func (r *Reading) Shape() string { return r.plan.Shape }
 // Close gives the session back, and its place to the next statement.
 func (r *Reading) Close() { r.c.release() }
 
-// SettingsOf lists the statements before and after a read is planned. They depend on the plan
-// alone.
+// SettingsOf lists the statements before and after the planning of a read. They depend on the plan alone.
 func SettingsOf(r *planner.Read) (before, after []string) {
 	set := func(name, value string) {
 		before, after = append(before, "SET LOCAL "+name+" = "+value), append(after, "SET LOCAL "+name+" TO DEFAULT")
@@ -74,7 +73,7 @@ func (r *Reading) reads() []*planner.Read {
 
 func portal(i int) string { return "r" + strconv.Itoa(i) }
 
-// listsPortal is that of the lists of a read.
+// listsPortal is the portal of the lists of a read.
 func listsPortal(i int) string { return "l" + strconv.Itoa(i) }
 
 func (r *Reading) params(st planner.Statement) (params [][]byte, formats []int16) {
@@ -97,14 +96,12 @@ func (r *Reading) params(st planner.Statement) (params [][]byte, formats []int16
 	return params, formats
 }
 
-// checkAt is the place of the check of the schema among the statements of the first exchange,
-// behind BEGIN and LOCK.
+// checkAt is the place of the check of the schema among the statements of the first exchange, after BEGIN and LOCK.
 const checkAt = 2
 
-// Bind is the first exchange. The policy's limit bounds its time; its error is the
-// client's.
+// Bind is the first exchange. The policy's limit bounds its time. Its error is for the client.
 //
-// A session that is found dead, or says nothing, is replaced by another: nothing was done yet.
+// A session that is found dead, or says nothing, is replaced by another session: nothing has been done yet.
 func (r *Reading) Bind(ctx context.Context, values []scalar.Value, policy time.Duration) error {
 	r.values = values
 	err := r.tryBind(ctx, policy)
@@ -169,17 +166,15 @@ func (r *Reading) tryBind(ctx context.Context, policy time.Duration) error {
 	return unavailable("the protected database does not take the statement now")
 }
 
-// insufficientPrivilege is the SQLSTATE of a right that is lacking, whatever the rows are.
+// insufficientPrivilege is the SQLSTATE of a missing right, whatever the rows are.
 const insufficientPrivilege = "42501"
 
-// someMemory gives the transaction three quarters or more of the role's work_mem, at random. A sort or a hash table that no
-// longer fits into it is written to disk at once: at a number of rows that nobody knows, so that one row more does not tell by
-// the time whether it is there.
+// someMemory gives the transaction a random part of the role's work_mem, three quarters or more. A sort or a hash table that no longer fits
+// is written to disk at once. Nobody knows at how many rows this happens, so the time does not reveal whether one more row is there.
 const someMemory = "SELECT pg_catalog.set_config('work_mem', CAST(GREATEST(64, CAST(pg_catalog.pg_size_bytes(" +
 	"pg_catalog.current_setting('work_mem')) / 1024 * (0.75 + pg_catalog.random() / 4) AS pg_catalog.int8)) AS pg_catalog.text), true)"
 
-// planning returns the requests of the first exchange, and the statements that the session has
-// prepared behind it.
+// planning returns the requests of the first exchange, and the statements that the session has prepared after it.
 func (r *Reading) planning() (*requests, *prepared) {
 	q, has := &requests{}, r.c.prepared().forNext()
 	run := func(sql string, params ...[]byte) { q.runPrepared(has.name(q, planned{sql: sql}), params...) }
@@ -187,7 +182,7 @@ func (r *Reading) planning() (*requests, *prepared) {
 	q.flush() // the session is alive, whatever it waits for from here on
 	run(r.c.checks.lock)
 	run(r.c.checks.unchanged, r.c.mark())
-	// The reads are planned for their constants each time, as if they were not prepared; the check is not.
+	// From here on, each statement is planned for its constants each time, as if it were not prepared. The check above is not.
 	run("SET LOCAL plan_cache_mode = force_custom_plan")
 	run(someMemory)
 	for i, read := range r.reads() {
@@ -202,7 +197,7 @@ func (r *Reading) planning() (*requests, *prepared) {
 	return q, has
 }
 
-// plans has a read planned, as a statement, and bound to a portal.
+// plans adds requests that plan a read, as a statement, and bind it to a portal.
 func (r *Reading) plans(q *requests, has *prepared, portal string, read *planner.Read, sql string) {
 	before, after := SettingsOf(read)
 	name := has.name(q, planned{sql, strings.Join(before, ";")})
@@ -215,7 +210,7 @@ func (r *Reading) plans(q *requests, has *prepared, portal string, read *planner
 	}
 }
 
-// binds has a prepared statement bound to a portal, whose results come in the form of package fold, or as texts.
+// binds adds a request that binds a prepared statement to a portal. Its results are in the form of package fold, or texts.
 func (r *Reading) binds(q *requests, portal, name string, st planner.Statement, folded bool) {
 	params, formats := r.params(st)
 	var results []int16
@@ -225,8 +220,8 @@ func (r *Reading) binds(q *requests, portal, name string, st planner.Statement, 
 	q.bind(portal, name, params, formats, results)
 }
 
-// passing reports whether an error is of the state of the database: it lacks something, a lock
-// is held, somebody intervened, or the system failed.
+// passing reports whether an error is due to the state of the database: it lacks something, a lock is held, somebody intervened, or the
+// system failed.
 func passing(sqlstate string) bool {
 	switch sqlstate[:2] {
 	case "08", "40", "53", "55", "57", "58":
@@ -247,18 +242,17 @@ type LimitError struct{ Limit time.Duration }
 // Error implements error.
 func (*LimitError) Error() string { return "reader: the limit of a read" }
 
-// CutError says that the statement was cut, at a point of the grid.
+// A CutError says that the statement was cut, at a point of the grid.
 type CutError struct{ By error }
 
 // Error implements error.
 func (e *CutError) Error() string { return e.By.Error() }
 
-// Read is the second exchange, behind the charge. It returns the exact aggregates of each grouping set
-// of each block, of private partitions those that selection keeps.
+// Read is the second exchange, after the charge. It returns the exact aggregates of each grouping set of each block, with the private
+// partitions that selection keeps.
 //
-// Its errors are three: that ctx ended is told, with its cause, as a *CutError; a read that was interrupted, as
-// an *InterruptedError; all else may depend on protected rows, and is a *FailedError, whose class is for the
-// administrator alone.
+// If ctx has ended, its error is a *CutError with the cause. If the read was interrupted, its error is an *InterruptedError. Any other
+// error may depend on protected rows, and is a *FailedError, whose class is for the administrator alone.
 func (r *Reading) Read(ctx context.Context, src mechanisms.Source) ([][]*Exact, error) {
 	r.c.spoiled = true // also in a panic
 	sets := r.collectors(src)
@@ -276,21 +270,21 @@ func (r *Reading) Read(ctx context.Context, src mechanisms.Source) ([][]*Exact, 
 	}
 	err = failure(err)
 	if broken, ok := errors.AsType[*InterruptedError](err); ok && broken.Suspect {
-		// The other sessions may end by the same event, a moment later: reads to come have new ones.
+		// The same event may end the other sessions a moment later, so later reads get new sessions.
 		r.c.data.pool.Reset()
 	}
 	return nil, err
 }
 
-// A batch are reads that are executed together.
+// A batch has reads that are executed together.
 type batch struct {
 	requests
 	takes []taker
 	folds []*folding
 }
 
-// batches returns the reads in the order of the portals. Selection decides which private partitions are held, by the first read
-// of a grouping set: others of that set come in a second batch.
+// batches returns the reads in the order of the portals. The first read of a grouping set decides by selection which private partitions are
+// kept. The set's other reads come in a second batch.
 func (r *Reading) batches(ctx context.Context, sets []*Collector) (all [2]batch) {
 	n := 0
 	for _, c := range sets {
@@ -316,14 +310,14 @@ func (r *Reading) batches(ctx context.Context, sets []*Collector) (all [2]batch)
 	return all
 }
 
-// drop gives up what is not finished.
+// drop abandons unfinished folds.
 func (b *batch) drop() {
 	for _, f := range b.folds {
 		f.Drop()
 	}
 }
 
-// collect has all reads executed, and ends the transaction.
+// collect executes all reads, and ends the transaction.
 func (r *Reading) collect(ctx context.Context, sets []*Collector) error {
 	all := r.batches(ctx, sets)
 	last := &all[1]
@@ -347,7 +341,7 @@ func (r *Reading) collect(ctx context.Context, sets []*Collector) error {
 	return r.execute(ctx, q, nil)
 }
 
-// executeBatch has reads executed, and rows read once more that have to be.
+// executeBatch executes reads, and reads rows once more if a fold asks for it.
 func (r *Reading) executeBatch(ctx context.Context, b *batch) error {
 	if len(b.requests) == 0 {
 		return nil
@@ -380,8 +374,8 @@ func (r *Reading) readByUnit(ctx context.Context, f *folding) error {
 
 const byUnitPortal = "u"
 
-// planningByUnit returns the requests that come before the rows of a read in the order of units. They are planned in its
-// transaction, and the schema is compared behind that, as it was behind the first planning: locks do not exclude a new partition.
+// planningByUnit returns the requests that come before the rows of a read in the order of units. The read is planned in its transaction,
+// and the schema is compared after the planning, as it was after the first planning: locks do not exclude a new partition.
 func (r *Reading) planningByUnit(read *planner.Read) (*requests, *prepared) {
 	q, has := &requests{}, r.c.prepared().forNext()
 	r.plans(q, has, byUnitPortal, read, read.ByUnit())
@@ -389,7 +383,7 @@ func (r *Reading) planningByUnit(read *planner.Read) (*requests, *prepared) {
 	return q, has
 }
 
-// execute has all requests executed.
+// execute executes all requests.
 func (r *Reading) execute(ctx context.Context, q *requests, takes []taker) error {
 	results, err := q.exchange(ctx, r.c.conn.Conn().PgConn(), nil, takes...)
 	if err == nil && len(results) < q.executions() {
@@ -398,7 +392,7 @@ func (r *Reading) execute(ctx context.Context, q *requests, takes []taker) error
 	return err
 }
 
-// collectors returns those of all grouping sets that are read, in order.
+// collectors returns the collectors of all grouping sets that are read, in order.
 func (r *Reading) collectors(src mechanisms.Source) (all []*Collector) {
 	for _, b := range r.plan.Blocks {
 		if b.Reads() {
@@ -410,7 +404,7 @@ func (r *Reading) collectors(src mechanisms.Source) (all []*Collector) {
 	return all
 }
 
-// exacts puts what was collected in its places.
+// exacts puts the collected aggregates in their places.
 func (r *Reading) exacts(collected []*Collector) ([][]*Exact, error) {
 	exacts := make([][]*Exact, len(r.plan.Blocks))
 	for i, b := range r.plan.Blocks {
@@ -429,7 +423,7 @@ func (r *Reading) exacts(collected []*Collector) ([][]*Exact, error) {
 	return exacts, nil
 }
 
-// AddUp gives those sets of a block that are sums of the finest one its partitions.
+// AddUp gives partitions to the sets of a block that are sums of the finest set.
 func AddUp(block []*Exact) {
 	for _, e := range block {
 		if totals := e.set.Totals(); totals != nil {

@@ -14,8 +14,7 @@ import (
 	"dpproxy/planner"
 )
 
-// TurnOff refuses a relation from now on, before anything is charged. Why names the change as far as
-// analysts may know it, or is empty.
+// TurnOff refuses a relation from now on, before anything is charged. Why names the change as far as analysts may know it, or is empty.
 func (d *Data) TurnOff(t catalog.Name, why string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -41,7 +40,7 @@ func (d *Data) Off() []catalog.Name {
 	return slices.SortedFunc(maps.Keys(d.off), catalog.Name.Compare)
 }
 
-// SchemaChanged refuses a statement about a relation whose schema is another one by now.
+// SchemaChanged refuses a statement about a relation whose schema has changed.
 func (d *Data) SchemaChanged(n catalog.Name, untold planner.Untold) error {
 	d.mu.Lock()
 	why := d.off[n]
@@ -55,11 +54,11 @@ func (d *Data) SchemaChanged(n catalog.Name, untold planner.Untold) error {
 		WithHint("Nothing was charged. The administrator must run dpproxy check, and then dpproxy sync.")
 }
 
-// Recheck compares the schema of every relation of the policy with the one that the policy
-// was checked against, and turns off the ones that changed. It returns the relations that it
-// turned off now. A read compares the schema of its relations too, in its own snapshot.
+// Recheck compares the schema of every relation of the policy with the schema that the policy was checked against. It turns off the
+// relations that changed, and returns the relations that it turned off now. A read compares the schema of its relations too, in its own
+// snapshot.
 //
-// It takes a connection of the caller's, so that no statement waits for it.
+// It uses a connection of the caller's, so that no statement waits for it.
 func (d *Data) Recheck(ctx context.Context, conn *pgx.Conn) ([]catalog.Name, error) {
 	all := d.catalog.Relations()
 	changed, err := d.compare(ctx, conn, all)
@@ -73,7 +72,7 @@ func (d *Data) Recheck(ctx context.Context, conn *pgx.Conn) ([]catalog.Name, err
 	return changed, nil
 }
 
-// compare returns the relations that are not as in the catalogue.
+// compare returns the relations that differ from the catalogue.
 func (d *Data) compare(ctx context.Context, conn *pgx.Conn, relations []catalog.Name) ([]catalog.Name, error) {
 	rows, err := conn.Query(ctx, introspect.FingerprintOf(d.fingerprints(relations)))
 	if err != nil {
@@ -92,12 +91,11 @@ func (d *Data) compare(ctx context.Context, conn *pgx.Conn, relations []catalog.
 	}), err
 }
 
-// explainChange turns off the relations that have changed, and returns the client's error. They stay
-// on if all is again as it was checked: the next statement checks it anew. Where the
-// schema cannot be compared any more, all that the statement reads is turned off.
+// explainChange turns off the relations that have changed, and returns the client's error. If all relations are again as they were checked,
+// they stay on: the next statement checks them anew. If the schema can no longer be compared, all relations of the statement are turned
+// off.
 //
-// The policy's limit bounds its time, not the statement's own: an analyst's timeout must not turn
-// tables off.
+// The policy's limit bounds its time, and not the statement's own timeout: an analyst's timeout must not turn tables off.
 func (r *Reading) explainChange(ctx context.Context, policy time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), policy)
 	defer cancel()
@@ -121,8 +119,8 @@ func (r *Reading) explainChange(ctx context.Context, policy time.Duration) error
 	return d.SchemaChanged(changed[0], r.plan.Untold)
 }
 
-// sources are the relations of a plan as the policy was checked against them. Views over protected rows are among them: their queries
-// are read in their places, and are the right ones as long as the views are as they were.
+// sources returns the relations of a plan as the policy was checked against them. They include views over protected rows: a view's query is
+// read in the place of the view, and is the right one as long as the view is as it was.
 func (d *Data) sources(plan *planner.Plan) []*catalog.Table {
 	sources := make([]*catalog.Table, len(plan.Relations))
 	for i, n := range plan.Relations {
