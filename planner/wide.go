@@ -9,8 +9,9 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// WideExtents reports values whose bounds arithmetic made out of those of columns, if they are so wide that an answer shows it: its
-// error is more than half of these bounds, or of the value. The text says which bounds to write; it is "" if there are no such values.
+// WideExtents reports computed values whose bounds arithmetic made out of those of columns, or the policy gives an expression, if they
+// are so wide that an answer shows it: its error is more than half of these bounds, or of the value. The text says which bounds to write;
+// it is "" if there are no such values.
 func WideExtents(p *Plan, released [][]*Released) string {
 	var said []string
 	for i, b := range p.Blocks {
@@ -31,7 +32,7 @@ func WideExtents(p *Plan, released [][]*Released) string {
 	if said == nil {
 		return ""
 	}
-	return "By the bounds of their columns values can be anywhere in " + strings.Join(said, " and ") +
+	return "By their bounds values can be anywhere in " + strings.Join(said, " and ") +
 		". Bounds nearer to them have a smaller error: for all statements those that the administrator gives an expression over the " +
 		"columns of one table (derived in docs/policy.md), for this one " + clampOf("x") + "."
 }
@@ -45,12 +46,13 @@ func wideOf(g *GroupingSet, released *Released) (said []string) {
 			continue
 		}
 		for _, t := range o.cutTerms() {
-			if t.values.technical || t.values.step == nil || !scalar.Arithmetic(t.arg) {
+			declared := t.declared()
+			if t.values.technical || t.values.step == nil || !scalar.Arithmetic(t.arg) && declared == "" {
 				continue
 			}
 			wide := func(row integers) bool { return !g.hides(o, row, len(rows)) && errsBeyond(o, g.observed(row), t) }
 			if slices.ContainsFunc(rows, wide) {
-				said = append(said, fmt.Sprintf("%s of %s", o.boundsOf(t), o.label))
+				said = append(said, fmt.Sprintf("%s of %s%s", o.boundsOf(t), o.label, declared))
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"dpproxy/parser/ast"
 	"dpproxy/planner"
+	"dpproxy/planner/policy"
 )
 
 // TestClampKeepsNull: the clamp that hints have is NULL where the value is, and is within its bounds elsewhere, as the planner knows.
@@ -29,9 +30,10 @@ func TestClampKeepsNull(t *testing.T) {
 	}
 }
 
-// TestWideExtents: an error that is large beside bounds which arithmetic made comes with the clamp to write, and none beside bounds
-// that the policy or the statement has.
+// TestWideExtents: an error that is large beside bounds which arithmetic made, or which the policy gives an expression, comes with the
+// clamp to write, and none beside bounds that the policy gives a column, or that the statement has.
 func TestWideExtents(t *testing.T) {
+	plain := clinic(t)
 	for sql, want := range map[string]string{
 		"SELECT sum(cost - tip) FROM visits":                                                  "[-99, 20001.5] of sum(...)",
 		"SELECT avg(day - timestamp '2020-01-01') FROM visits":                                "[0, 157766400] seconds of avg(...)",
@@ -45,27 +47,43 @@ func TestWideExtents(t *testing.T) {
 		"SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY cost - tip) FROM visits":          "",
 		"SELECT diagnosis, sum(cost - tip), sum(cost - tip), count(*) FROM visits GROUP BY 1": "[-99, 20001.5] of sum(...)",
 	} {
-		for _, value := range []int64{0, 1 << 50} { // within the noise, and far above it
-			p := planWith(t, connect(t), clinic(t), sql, func(s *planner.Settings) {
-				s.Mechanism, s.Contribution, s.ShowSmallGroups = "auto", planner.FixedContribution, true
-			})
-			set := p.Blocks[0].Sets[0]
-			released := &planner.Released{Clips: cut{tail: [4]int64{20_000, 900, 300, 24}}.clips(set)}
-			for range set.Size() {
-				row := make([]*big.Int, set.Integers())
-				for i := range row {
-					row[i] = big.NewInt(value)
-				}
-				released.Rows = append(released.Rows, row)
+		saysExtents(t, plain, sql, want)
+	}
+	bounded := boundedClinic(t)
+	for sql, want := range map[string]string{
+		"SELECT sum(cost - tip) FROM visits":           "[0, 50] of sum(...), by the policy's rest (cost - tip in [0, 50])",
+		"SELECT sum(2 * (cost - tip)) FROM visits":     "[0, 100] of sum(...), by the policy's rest (cost - tip in [0, 50])",
+		`SELECT sum("left") FROM closed`:               "",
+		"SELECT sum(tip - cost), count(*) FROM visits": "[-20001.5, 99] of sum(...). ",
+	} {
+		saysExtents(t, bounded, sql, want)
+	}
+}
+
+// saysExtents holds that a statement whose answer is within its noise is told to have narrower bounds, where some are wanted, and one whose
+// answer is far above it is not.
+func saysExtents(t *testing.T, model *policy.Model, sql, want string) {
+	t.Helper()
+	for _, value := range []int64{0, 1 << 50} {
+		p := planWith(t, connect(t), model, sql, func(s *planner.Settings) {
+			s.Mechanism, s.Contribution, s.ShowSmallGroups = "auto", planner.FixedContribution, true
+		})
+		set := p.Blocks[0].Sets[0]
+		released := &planner.Released{Clips: cut{tail: [4]int64{20_000, 900, 300, 24}}.clips(set)}
+		for range set.Size() {
+			row := make([]*big.Int, set.Integers())
+			for i := range row {
+				row[i] = big.NewInt(value)
 			}
-			got := planner.WideExtents(p.Plan, [][]*planner.Released{{released}})
-			if value > 0 {
-				want = ""
-			}
-			said := strings.Contains(got, "IS NOT NULL") && strings.Contains(got, "derived in docs/policy.md")
-			if !strings.Contains(got, want) || want == "" && got != "" || want != "" && !said {
-				t.Errorf("%s, with sums of %d: %q, want %q", sql, value, got, want)
-			}
+			released.Rows = append(released.Rows, row)
+		}
+		got := planner.WideExtents(p.Plan, [][]*planner.Released{{released}})
+		if value > 0 {
+			want = ""
+		}
+		said := strings.Contains(got, "IS NOT NULL") && strings.Contains(got, "derived in docs/policy.md")
+		if !strings.Contains(got, want) || want == "" && got != "" || want != "" && !said {
+			t.Errorf("%s, with sums of %d: %q, want %q", sql, value, got, want)
 		}
 	}
 }
