@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"math/big"
 	"strings"
 	"testing"
 
@@ -47,6 +48,61 @@ func TestOutside(t *testing.T) {
 		}
 		if got := strings.Join(p.Outside(released), ", "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.sql, got, c.want)
+		}
+	}
+}
+
+// TestLimitsAreSaid: of whatever a limit may leave something out of, the error has a part for that, or the answer begins with it.
+func TestLimitsAreSaid(t *testing.T) {
+	const percentile = " WITHIN GROUP (ORDER BY cost)"
+	calls := map[string]string{
+		"count": "count(*)", "sum": "sum(cost)", "avg": "avg(cost)", "mode": "mode() WITHIN GROUP (ORDER BY diagnosis)",
+		"percentile_cont": "percentile_cont(0.9)" + percentile, "percentile_disc": "percentile_disc(0.5)" + percentile,
+		"min": "min(cost)", "max": "max(cost)",
+		"bool_and": "bool_and(cost > 5)", "every": "every(cost > 5)", "bool_or": "bool_or(cost > 5)",
+	}
+	said := func(t *testing.T, call, by, contribution string) {
+		p := planWith(t, connect(t), clinic(t), "SELECT "+call+" FROM visits"+by, func(s *planner.Settings) {
+			s.Mechanism, s.Contribution, s.ShowSmallGroups, s.EpsilonPico = "auto", contribution, true, 20*s.EpsilonPico
+		})
+		set := p.Blocks[0].Sets[0]
+		released := &planner.Released{Clips: cut{tail: [4]int64{20_000, 900, 300, 24}}.clips(set)}
+		for range set.Size() {
+			row := make([]*big.Int, set.Integers())
+			for i := range row {
+				row[i] = big.NewInt(1 << 20)
+			}
+			for _, s := range set.Statistics() {
+				if strings.HasPrefix(s.Name, "sum of squares") { // so that they have a variance
+					row[s.First] = big.NewInt(1 << 45)
+				}
+			}
+			released.Rows = append(released.Rows, row)
+		}
+		of := [][]*planner.Released{{released}}
+		if strings.Contains(strings.Join(p.Outside(of), ", "), "what limits do to ") {
+			return
+		}
+		for _, bar := range planner.Errors(p.Plan, of) {
+			if !(bar.Beyond > 0) {
+				t.Errorf("%s%s, limits %s: %s, and it begins with %q", call, by, contribution, bar, p.Outside(of))
+			}
+		}
+	}
+	for _, name := range planner.AggregateNames() {
+		calls := []string{calls[name]}
+		if calls[0] == "" { // of moments
+			calls = []string{name + "(cost)", name + "(cost - tip)"}
+			if strings.HasPrefix(name, "co") || strings.HasPrefix(name, "regr") {
+				calls = []string{name + "(cost, steps)", name + "(cost - tip, steps)"}
+			}
+		}
+		for _, call := range calls {
+			for _, by := range []string{"", " GROUP BY diagnosis"} {
+				for _, contribution := range []string{planner.FixedContribution, planner.ChosenContribution} {
+					said(t, call, by, contribution)
+				}
+			}
 		}
 	}
 }
