@@ -5,12 +5,10 @@ import (
 	"errors"
 )
 
-// A Claim keeps other processes from drawing the releases of its keys, until it ends or its process
-// dies. Nothing that must not happen depends on it: whoever draws all the same, since a claim was lost,
-// pays, and [Store.Put] keeps one release of a key, whoever comes first.
+// A Claim keeps other processes from drawing the releases of its keys, until it ends or its process dies. Safety does not depend on it: if
+// a claim was lost, another process may draw too. It pays, and [Store.Put] keeps one release of a key, the first.
 type Claim interface {
-	// End gives the keys back. The word tells waiting processes why there will be no release; without one they
-	// look for themselves.
+	// End gives the keys back. The word says to waiting processes why there will be no release. If it is empty, they look for themselves.
 	End(ctx context.Context, word string)
 }
 
@@ -26,11 +24,11 @@ type HeldError struct {
 // Error implements error.
 func (*HeldError) Error() string { return "answers: another process is drawing it" }
 
-// Wait waits until the claim has ended, and returns its word, which is empty too where the claim is lost. Its error is
-// the cause of the end of ctx.
+// Wait waits until the claim has ended, and returns its word. The word is empty if the claim was lost. Its error is the cause of the end of
+// ctx.
 func (e *HeldError) Wait(ctx context.Context) (word string, err error) { return e.wait(ctx) }
 
-// ownClaim is the claim of the only process that there is.
+// An ownClaim is a claim of the only process that there is.
 type ownClaim struct{}
 
 // End implements Claim.

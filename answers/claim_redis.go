@@ -13,11 +13,11 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A claim in Redis is a key beside that of the answer, which Redis lets go after [lease] unless its
-// holder renews it. Only Redis measures that time, and only as a duration: no two clocks are compared.
-// Its value is the name of the claim and, for as long again after its end, the name, "=" and the word.
+// A claim in Redis is a key next to the answer's key. Redis drops it after [lease] unless its holder renews it. Only Redis measures this
+// time, and only as a duration: no two clocks are compared. The key's value is the name of the claim. For another lease after the claim's
+// end it is the name, "=" and the word.
 
-// lease is how long a claim outlives its process, and look how often those who wait for it look at it.
+// lease is how long a claim outlives its process. look is the interval at which waiting processes look at a claim.
 const (
 	lease = 6 * time.Second
 	look  = 25 * time.Millisecond
@@ -33,15 +33,14 @@ end
 for i = 2, #KEYS, 2 do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end
 return {'claimed'}`)
 
-// renewScript sets claims that are still the holder's. KEYS: claims. ARGV: the claim's name, its value from now on, and
-// milliseconds.
+// renewScript sets the claims that the holder still has. KEYS: claims. ARGV: the claim's name, its value from now on, and milliseconds.
 var renewScript = redis.NewScript(`
 for i = 1, #KEYS do
   if redis.call('GET', KEYS[i]) == ARGV[1] then redis.call('SET', KEYS[i], ARGV[2], 'PX', ARGV[3]) end
 end
 return 0`)
 
-// endScript gives claims back that are still the holder's.
+// endScript gives back the claims that the holder still has.
 var endScript = redis.NewScript(`
 for i = 1, #KEYS do
   if redis.call('GET', KEYS[i]) == ARGV[1] then redis.call('DEL', KEYS[i]) end
@@ -72,7 +71,7 @@ func (r *Redis) Claim(ctx context.Context, keys []Key) (Claim, error) {
 	return c, nil
 }
 
-// held is the error for a key that is another's, by the reply of the script.
+// held returns the error for a key that another process has, from the reply of the script.
 func (r *Redis) held(keys []Key, reply []string) error {
 	if len(reply) != 3 {
 		return fmt.Errorf("answers: a claim: an unknown reply %q", reply)
@@ -85,8 +84,8 @@ func (r *Redis) held(keys []Key, reply []string) error {
 	return &HeldError{keys[at], func(ctx context.Context) (string, error) { return r.await(ctx, name, holder) }}
 }
 
-// await waits until a claim is no longer a holder's, and returns the word that was left, if it was. Where Redis does not say, there
-// is nothing to wait for.
+// await waits until the holder no longer has the claim, and returns the word that it left, if it did. If Redis fails, await returns, since
+// there is nothing to wait for.
 func (r *Redis) await(ctx context.Context, name, holder string) (word string, err error) {
 	pause := time.NewTicker(look)
 	defer pause.Stop()
@@ -97,10 +96,10 @@ func (r *Redis) await(ctx context.Context, name, holder string) (word string, er
 		}
 		if err != nil || value != holder {
 			word, _ := strings.CutPrefix(value, holder+"=")
-			if word == value { // it is of another claim
+			if word == value { // it belongs to another claim
 				word = ""
 			}
-			return word, nil // whoever waits looks again, and meets what is wrong
+			return word, nil // the waiting process looks again, and meets any error there
 		}
 		select {
 		case <-pause.C:
@@ -110,17 +109,17 @@ func (r *Redis) await(ctx context.Context, name, holder string) (word string, er
 	}
 }
 
-// redisClaim is a claim of this process.
+// A redisClaim is a claim of this process.
 type redisClaim struct {
 	client *redis.Client
 	keys   []string
 	name   string
 
 	mu    sync.Mutex
-	timer *time.Timer // of the next renewal; nil when the claim has ended
+	timer *time.Timer // of the next renewal; nil after the claim has ended
 }
 
-// renew has the claim last for another while. One that was lost stays lost.
+// renew extends the claim by another lease. A claim that was lost stays lost.
 func (c *redisClaim) renew() {
 	ctx, cancel := context.WithTimeout(context.Background(), lease/3)
 	defer cancel()
@@ -132,7 +131,7 @@ func (c *redisClaim) renew() {
 	}
 }
 
-// End implements Claim. A Redis that does not hear of it lets the keys go by itself.
+// End implements Claim. If Redis cannot be reached, it drops the keys after the lease.
 func (c *redisClaim) End(ctx context.Context, word string) {
 	c.mu.Lock()
 	c.timer.Stop()

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// Files is a Store in a folder: a file for each answer, which is replaced whole.
-// One process at a time may have it open; the ledger's lock sees to that.
+// Files is a Store in a folder. Each answer is a file, which is replaced whole. Only one process at a time may have it open, which the
+// ledger's lock ensures.
 type Files struct {
 	dir  string
 	keep int
@@ -36,8 +36,7 @@ const (
 	partial = ".new" // until a file is complete
 )
 
-// OpenFiles opens a folder, which it makes if there is none, to keep at most keep
-// answers.
+// OpenFiles opens a folder, in which it keeps at most keep answers. It makes the folder if there is none.
 func OpenFiles(dir string, keep int) (*Files, error) {
 	if keep < 1 {
 		return nil, fmt.Errorf("answers: cannot keep %d", keep)
@@ -49,7 +48,7 @@ func OpenFiles(dir string, keep int) (*Files, error) {
 	return f, f.load()
 }
 
-// load lists the answers that are there, the latest changed first.
+// load lists the answers in the folder, the latest changed first.
 func (f *Files) load() error {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
@@ -90,7 +89,7 @@ func (f *Files) path(key Key) string { return filepath.Join(f.dir, key.String()+
 type fileJSON struct {
 	Answer json.RawMessage `json:"answer"`
 	Paid   []string        `json:"paid"`
-	CRC    uint32          `json:"crc"` // of the answer and of who has paid
+	CRC    uint32          `json:"crc"` // of the answer and of the analysts who have paid
 }
 
 func checksum(body []byte, paid []string) uint32 {
@@ -154,7 +153,7 @@ func (f *Files) Put(_ context.Context, key Key, a Release) (earlier *Release, er
 	return nil, f.evict()
 }
 
-// Claim implements Store: no other process draws what is remembered here.
+// Claim implements Store: no other process draws the releases that are remembered here.
 func (f *Files) Claim(_ context.Context, keys []Key) (Claim, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -201,7 +200,7 @@ func (f *Files) write(key Key, a *Release) error {
 	return os.Rename(name+partial, name)
 }
 
-// evict forgets the answers that were used longest ago, until few enough are left.
+// evict forgets the answers that were used longest ago, until at most keep are left.
 func (f *Files) evict() error {
 	var errs []error
 	for f.recent.Len() > f.keep {

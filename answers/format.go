@@ -12,11 +12,10 @@ import (
 // errDamaged says that a key has no release, but something else.
 var errDamaged = errors.New("answers: damaged")
 
-// version is that of [record]. Releases of format 2 are read too; text in another form
-// is no release.
+// version is the version of [record]. Releases of format 2 are read too. Text in any other form is not a release.
 const version = 3
 
-// A record is a release as it is kept. Its payers are kept beside.
+// A record is a release as it is kept. Its payers are kept separately.
 type record struct {
 	Version  int           `json:"version"`
 	Request  []byte        `json:"request,omitempty"`
@@ -24,7 +23,7 @@ type record struct {
 	Payments []Payment     `json:"payments,omitempty"`
 }
 
-// encode writes a release: one that was read as it was read.
+// encode writes a release. A release that was read is written as it was read.
 func encode(r *Release) ([]byte, error) {
 	if r.body != nil {
 		return r.body, nil
@@ -35,7 +34,7 @@ func encode(r *Release) ([]byte, error) {
 	return json.Marshal(record{version, r.Request, r.Sets, r.Payments})
 }
 
-// digest tells releases of one question apart.
+// digest distinguishes the releases of one question.
 func digest(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:8])
@@ -66,11 +65,10 @@ func decode(body []byte) (*Release, error) {
 	return r, nil
 }
 
-// A Format2 is a release by position: rows of integers, and their keys. Which row is of which
-// grouping set follows from the block.
+// A Format2 is a release by position: rows of integers, and their keys. The block says which row belongs to which grouping set.
 type Format2 struct {
 	Rows [][]*big.Int
-	Keys [][]*string // nil, or one for each row
+	Keys [][]*string // nil, or the keys of each row
 }
 
 const format2 = 2

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Redis is a Store in Redis, which the proxies of one ledger share: a string and a
-// set for each answer, and a sorted set of all by the time of their last use.
+// Redis is a Store in Redis, which the proxies of one ledger share. It has a string and a set for each answer, and a sorted set of all
+// answers by the time of their last use.
 type Redis struct {
 	client *redis.Client
 	prefix string
@@ -22,8 +22,7 @@ type Redis struct {
 
 var _ Store = (*Redis)(nil)
 
-// NewRedis returns the store of the ledger with the given name, to keep at most
-// keep answers. It closes the client.
+// NewRedis returns the store of the ledger with the given name, which keeps at most keep answers. The store closes the client.
 func NewRedis(client *redis.Client, ledger string, keep int, now func() time.Time) (*Redis, error) {
 	if keep < 1 {
 		return nil, fmt.Errorf("answers: cannot keep %d", keep)
@@ -84,7 +83,7 @@ func (r *Redis) Put(ctx context.Context, key Key, a Release) (earlier *Release, 
 	return nil, errors.Join(r.touch(ctx, key), r.evict(ctx))
 }
 
-// Pay implements Store. Payers are noted with the digest of the release that they paid for.
+// Pay implements Store. A payer is noted with the digest of the release that they paid for.
 func (r *Redis) Pay(ctx context.Context, key Key, a *Release, analyst string) error {
 	text, err := encode(a)
 	if err != nil {
@@ -99,7 +98,7 @@ func (r *Redis) Pay(ctx context.Context, key Key, a *Release, analyst string) er
 	return r.client.SAdd(ctx, r.paid(key), digest(text)+" "+analyst).Err()
 }
 
-// Probe tries the store's needs of Redis, such as permissions.
+// Probe tries what the store needs of Redis, such as permissions.
 func (r *Redis) Probe(ctx context.Context) error {
 	key, probe := KeyOf(), Release{Paid: []string{"probe"}}
 	err := r.forget(ctx, key.String())
@@ -121,7 +120,7 @@ func (r *Redis) Probe(ctx context.Context) error {
 	return r.forget(ctx, key.String())
 }
 
-// evict forgets the answers that were used longest ago, until few enough are left.
+// evict forgets the answers that were used longest ago, until at most keep are left.
 func (r *Redis) evict(ctx context.Context) error {
 	n, err := r.client.ZCard(ctx, r.prefix+"s").Result()
 	if err != nil || n <= int64(r.keep) {

@@ -10,14 +10,13 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// Cells are the exact sums of one integer by the levels of the units that they are of: of a
-// coordinate of a vector A(l) = Σ x(u,g) and R(l) = Σ d(u,g), or the number of units. A unit has one
-// level for each norm that bounds it. They are of protected rows: like a [mechanisms.Private] they
-// have no accessor, and print nothing: inside another struct fmt finds a function. The zero Cells are
+// Cells are the exact sums of one integer, by the levels of the units that add to it. The integer is a coordinate of a vector, with A(l) =
+// Σ x(u,g) and R(l) = Σ d(u,g), or the number of units. A unit has a level for each norm that bounds it. The sums are of protected rows:
+// like a [mechanisms.Private], Cells have no accessor and print nothing; inside another struct, fmt finds a function. The zero Cells are
 // sums of nothing.
 type Cells struct{ reveal func() *[]cell }
 
-// cells returns those of c, which may be nil.
+// cells returns the cells of c, which may be nil.
 func (c *Cells) cells() []cell {
 	if c == nil || c.reveal == nil {
 		return nil
@@ -25,18 +24,17 @@ func (c *Cells) cells() []cell {
 	return *c.reveal()
 }
 
-// A cell holds the sums of the units of the same levels. There is one for each level and private group, so that
-// it is small.
+// A cell has the sums of all units of the same levels. It is small, since there is a cell for each level and private group.
 type cell struct {
 	levels          levels
 	sum, directions int64
-	large           *[2]big.Int // in place of both, where one is no int64; else nil
+	large           *[2]big.Int // in place of both, if either is no int64; else nil
 }
 
-// MaxNorms is how many norms there are that bound a unit, at most.
+// MaxNorms is the largest number of norms that bound a unit.
 const MaxNorms = 3
 
-// levels has that of each norm, and noLevel beyond the last one.
+// levels has the level of each norm, and noLevel after the last norm.
 type levels [MaxNorms]int16
 
 const noLevel = math.MinInt16
@@ -59,7 +57,7 @@ func (l levels) ints(to []int) []int {
 	return to
 }
 
-// newCell returns that of two sums, of which the second may be nil for zero.
+// newCell returns the cell of two sums. The second sum may be nil for zero.
 func newCell(of []int, sum, directions *big.Int) cell {
 	c := cell{levels: levelsOf(of)}
 	if directions == nil {
@@ -94,8 +92,7 @@ func (x cell) setDirections(to *big.Int) *big.Int {
 // Format implements fmt.Formatter: it writes "private" under every verb.
 func (*Cells) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "private") }
 
-// Add adds Σ x(u,g) and Σ d(u,g) of units of the given levels; directions may be nil where they are
-// not used.
+// Add adds Σ x(u,g) and Σ d(u,g) of units of the given levels. directions may be nil if they are not used.
 func (c *Cells) Add(levels []int, sum, directions *big.Int) {
 	if c.reveal == nil {
 		var own []cell
@@ -117,7 +114,7 @@ func (c *Cells) Distinct() bool {
 	return true
 }
 
-// total returns a sum over all cells of what of sets its argument to.
+// total returns the sum, over all cells, of the numbers to which of sets its argument.
 func (c *Cells) total(of func(*big.Int, cell)) mechanisms.Private {
 	total, part := new(big.Int), new(big.Int)
 	for _, x := range c.cells() {
@@ -127,7 +124,7 @@ func (c *Cells) total(of func(*big.Int, cell)) mechanisms.Private {
 	return mechanisms.Protect(total)
 }
 
-// where returns the sum of the cells of which a condition holds.
+// where returns the sum of the cells for which a condition holds.
 func (c *Cells) where(holds func(levels []int) bool) mechanisms.Private {
 	var all [MaxNorms]int
 	return c.total(func(part *big.Int, x cell) {
@@ -137,8 +134,8 @@ func (c *Cells) where(holds func(levels []int) bool) mechanisms.Private {
 	})
 }
 
-// Clipped returns F(j,g): the sum of which every unit counts with a norm of at most the limit Cⱼ
-// of the grid, in lattice units of 2^−[Grid.Lattice].
+// Clipped returns F(j,g): the sum in which every unit counts with a norm of at most the limit Cⱼ of the grid, in lattice units of
+// 2^−[Grid.Lattice].
 func (c *Cells) Clipped(g Grid, j int, fraction uint) mechanisms.Private {
 	limit := big.NewInt(g.limits[j])
 	return c.total(func(part *big.Int, x cell) {
@@ -150,12 +147,12 @@ func (c *Cells) Clipped(g Grid, j int, fraction uint) mechanisms.Private {
 	})
 }
 
-// Weighted returns the sum of which every unit counts with one weight,
+// Weighted returns the sum in which every unit counts with one weight,
 //
 //	w = min over norms i of 1 and ⌊2^f·C(jᵢ)/C(lᵢ)⌋/2^f,
 //
-// lᵢ the unit's level of norm i: then each of its norms is at most C(jᵢ), since norm i is at most
-// C(lᵢ). A unit above all limits of a grid does not count. It is in lattice units of 2^−f.
+// with lᵢ the unit's level of norm i. Each norm of the weighted unit is at most C(jᵢ), since norm i is at most C(lᵢ). A unit above all
+// limits of a grid does not count. The sum is in lattice units of 2^−f.
 func (c *Cells) Weighted(grids []Grid, chosen []int, fraction uint) mechanisms.Private {
 	var all [MaxNorms]int
 	return c.total(func(part *big.Int, x cell) {
@@ -176,8 +173,8 @@ func (c *Cells) Weighted(grids []Grid, chosen []int, fraction uint) mechanisms.P
 	})
 }
 
-// Above returns, for each of the first limits of a grid, mⱼ: the number of units whose level of a
-// norm is above j. One unit changes each by 0 or 1, all in the same direction.
+// Above returns mⱼ for each of the first limits of a grid: the number of units whose level of a norm is above j. One unit changes each mⱼ
+// by 0 or 1, all in the same direction.
 func (c *Cells) Above(norm, limits int) []mechanisms.Private {
 	above := make([]mechanisms.Private, limits)
 	for j := range above {
@@ -186,16 +183,15 @@ func (c *Cells) Above(norm, limits int) []mechanisms.Private {
 	return above
 }
 
-// Beyond returns the number of units above a limit: those whose level of some norm is above
-// the chosen one.
+// Beyond returns the number of units above a limit: the units whose level of some norm is above the chosen level.
 func (c *Cells) Beyond(chosen []int) mechanisms.Private {
 	return c.where(func(levels []int) bool { return exceeds(levels, chosen) })
 }
 
-// Tail returns the numbers of units that a [Tail] releases at limits C, one of each norm: of units that have something and are
-// at most C/4 in all norms, of those that are above C/4 in some norm up to C/2 in all, above C/2 in some up to C in all, and above
-// C in some. They count disjoint units, and none that has nothing. A norm without a grid is one that no unit can be above: it is
-// nowhere near its limit.
+// Tail returns the numbers of units that a [Tail] releases at limits C, with one limit for each norm. The first number is of units that
+// have something and are at most C/4 in all norms. The second is of units above C/4 in some norm and at most C/2 in all norms, the third of
+// units above C/2 in some norm and at most C in all norms, and the fourth of units above C in some norm. They count disjoint units, and no
+// unit that has nothing. No unit can be above a norm without a grid, nor near its limit.
 func (c *Cells) Tail(grids []Grid, chosen []int) [TailNumbers]mechanisms.Private {
 	bounds := [][]int{levelsWithin(grids, chosen, nothing), levelsWithin(grids, chosen, 4), levelsWithin(grids, chosen, 2), chosen}
 	var out [TailNumbers]mechanisms.Private
@@ -206,7 +202,7 @@ func (c *Cells) Tail(grids []Grid, chosen []int) [TailNumbers]mechanisms.Private
 	return out
 }
 
-// nothing is the part of a limit that is 0.
+// nothing divides a limit to 0.
 const nothing = math.MaxInt64
 
 // levelsWithin returns the largest levels whose bounds are at most C/part.
@@ -220,7 +216,7 @@ func levelsWithin(grids []Grid, chosen []int, part int64) []int {
 	return out
 }
 
-// exceeds reports whether one of the levels of a unit is above a chosen one.
+// exceeds reports whether a level of a unit is above the chosen level.
 func exceeds(levels, chosen []int) bool {
 	for i, l := range levels {
 		if l > chosen[i] {

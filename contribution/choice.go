@@ -8,8 +8,7 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// Shares of the budget of one aggregate, in tenths: of its choice, its tail, and the rest
-// is of the release.
+// Shares of the budget of an aggregate, in tenths: for its choice and for its tail. The rest is for the release.
 const (
 	choiceTenths = 1
 	tailTenths   = 1
@@ -19,8 +18,8 @@ const (
 	againTenths = 3
 )
 
-// Shares are the parts of a budget, in 10⁻¹² of ε or ρ. Again is the part of a second choice; if that is not zero, there are two
-// tails, each with the part Tail. The sum of all parts is the budget.
+// Shares are the parts of a budget, in 10⁻¹² of ε or ρ. Again is the part of a second choice. If Again is not zero, there are two tails,
+// each with the part Tail. The sum of all parts is the budget.
 type Shares struct{ Choice, Again, Tail, Release int64 }
 
 // A Way says how a limit is found.
@@ -30,11 +29,11 @@ type Way uint8
 const (
 	Public Way = iota // it is public
 	Chosen
-	ChosenAgain // chosen, and once more with a larger share where it leaves out too much
+	ChosenAgain // chosen, and chosen again with a larger share if the first limit leaves out too much
 )
 
-// Divide divides a budget among the choice of a limit, the tail above it and the release.
-// The share of the choice is zero where the limit is public.
+// Divide divides a budget among the choice of a limit, the tail above it and the release. If the limit is public, the share of the choice
+// is zero.
 func Divide(m dp.Measure, pico int64, groups int, way Way) (Shares, error) {
 	tenths, tails := int64(0), int64(1)
 	switch {
@@ -59,32 +58,30 @@ func Divide(m dp.Measure, pico int64, groups int, way Way) (Shares, error) {
 //
 //	P(j) ∝ exp(−ε·(mⱼ + pⱼ)),
 //
-// mⱼ the number of units above Cⱼ and pⱼ a public penalty, which grows by c with each step. In words: a step up,
-// which makes all noise larger by √2 on average, must save at least c units from being cut.
+// with mⱼ the number of units above Cⱼ, and pⱼ a public penalty, which grows by c with each step. In words: a step up makes all noise
+// larger by √2 on average, and must save at least c units from being cut.
 //
-// The guarantee: one unit changes each mⱼ by 0 or 1, all in the same direction, so that this
-// is the exponential mechanism with monotone scores of sensitivity 1 at the rate ε: ε-DP, and
-// ε²/8-zCDP by its bounded range (see [mechanisms.Exponential]).
+// The guarantee: one unit changes each mⱼ by 0 or 1, all in the same direction. So this is the exponential mechanism with monotone scores
+// of sensitivity 1 at the rate ε: ε-DP, and ε²/8-zCDP by its bounded range (see [mechanisms.Exponential]).
 //
-// The penalty c = ⌈3·ln(√2)/ε + 0.6·w·√G·σ⌉ has two terms. By the first the probability of a limit C above
-// all units falls as C⁻³, so that the variance of the noise has an expectation. The second is
-// where the noise of G groups, of standard deviation σ per unit of C, begins to outweigh the
-// rows of the units that a step saves.
+// The penalty c = ⌈3·ln(√2)/ε + 0.6·w·√G·σ⌉ has two terms. By the first term, the probability of a limit C above all units falls as C⁻³, so
+// that the variance of the noise has an expectation. At the second term, the noise of G groups, with a standard deviation σ per unit of C,
+// begins to outweigh the rows of the units that a step saves.
 //
-// Up to the most that one row adds, B, few steps are worth much: with all of them a hundred units could not reach the
-// only limit of use to them. There the probability of a limit above all units falls as C^(−1/2), and the second term is that of
-// noise which grows with C:
+// Up to B, the most that one row adds, penalties are smaller, since only a few of these steps are worth much. If each step had the whole
+// penalty, a hundred units could not reach the only limit that is of use to them. In this range the probability of a limit C above all
+// units falls as C^(−1/2), and the second term is that of noise which grows with C:
 //
 //	p = ln(C/C₀)/(2ε) + 0.6·w·√G·σ·(C − C₀)/B.
 //
-// If about so many units are known to be there, the penalty of a step is no larger than lets all of them reach a limit of ten thousand
-// rows, but its first term stays at least half as large.
+// If the number of units is roughly known, the penalty of a step is bounded, so that all units together reach a limit of ten thousand rows.
+// But it is at least half of the first term.
 type Choice struct {
 	mechanism mechanisms.Exponential
 	rate      float64 // ε
 	penalty   int64   // of a step
-	unknown   int64   // the same, if nothing were known of the number of units
-	row       []int64 // those of the first levels, up to that of one row
+	unknown   int64   // the same, if the number of units were not known
+	row       []int64 // the penalties of the first levels, up to the level of one row
 }
 
 // Constants of the penalty: of the tail of the law, and of the noise.
@@ -95,21 +92,20 @@ const (
 	noiseFactor       = 0.6
 )
 
-// Asked has the public facts of the numbers whose units a limit is chosen for.
+// Asked has the public facts about the numbers for which a limit is chosen.
 type Asked struct {
 	Groups int
-	// Weight multiplies the second term of the penalty. It is 1 where the part that is cut is missing in the answer, and
-	// larger for an answer that is a property of the distribution of rows, such as a quantile, which
-	// cutting hardly moves.
+	// Weight multiplies the second term of the penalty. It is 1 if the answer lacks the part that is cut. It is larger for an answer that
+	// is a property of the distribution of rows, such as a quantile, since cutting hardly moves it.
 	Weight float64
 	Grid   Grid
-	// Row is the largest norm that one row of a unit has; 0 if nothing is known, or the grid begins with it.
+	// Row is the largest norm of one row of a unit; 0 if it is not known, or if the grid begins with it.
 	Row float64
-	// Units is about how many units there are; 0 is unsaid.
+	// Units is about how many units there are; 0 if that is not known.
 	Units int64
 }
 
-// NewChoice returns the choice at the price of s.Choice at most, for a release at the price of s.Release.
+// NewChoice returns a choice that costs at most s.Choice, for a release that costs s.Release.
 func NewChoice(m dp.Measure, s Shares, of Asked) (Choice, error) {
 	if of.Groups < 1 || !(of.Weight >= 1) || of.Grid.Len() < 1 {
 		return Choice{}, fmt.Errorf("%w: a choice for %d groups", mechanisms.ErrParameter, of.Groups)
@@ -141,7 +137,7 @@ func NewChoice(m dp.Measure, s Shares, of Asked) (Choice, error) {
 	return c, nil
 }
 
-// octave is ln(√2)/ε: by such a penalty of a step the probability of a limit C falls as 1/C.
+// octave is ln(√2)/ε: if the penalty of a step is so large, the probability of a limit C falls as 1/C.
 func (c Choice) octave() float64 { return math.Ln2 / 2 / c.rate }
 
 // within returns the choice with a penalty for so many units and levels.
@@ -162,10 +158,10 @@ func (c Choice) doubt() float64 { return -math.Log(unlikely) / c.rate }
 
 const unlikely = 1. / 20
 
-// plausibleSteps lead from one row to more than ten thousand.
+// plausibleSteps is how many steps lead from one row to more than ten thousand.
 const plausibleSteps = 28
 
-// Reach returns the highest of so many levels that a number of units can have chosen, if each has as much as it allows.
+// Reach returns the highest of so many levels that units can get chosen, if each unit has as much as the level allows.
 func (c Choice) Reach(units int64, levels int) int {
 	for j := levels - 1; j > 0; j-- {
 		if float64(c.penaltyAt(j))+c.doubt() <= float64(units) {
@@ -175,14 +171,14 @@ func (c Choice) Reach(units int64, levels int) int {
 	return 0
 }
 
-// Needs returns by how many times the rate must be larger so that a number of units above a level can have any of so many
-// levels chosen: penalties fall as it grows.
+// Needs returns the factor by which the rate must grow so that units above a level can get any of so many levels chosen. Penalties fall as
+// the rate grows.
 func (c Choice) Needs(units float64, level, levels int) float64 {
 	return (float64(c.penaltyAt(levels-1)-c.penaltyAt(level)) + c.doubt()) / math.Max(units, 1)
 }
 
-// ChooseAgain draws one of the levels from one on, of one vector, where a number of units is known to be above it: at the rate of the
-// choice, with a penalty for so many. That number was released. The caller must have charged Event, durably, before.
+// ChooseAgain draws a level of one vector, from the level from on. units is a released number of units that are known to be above this
+// level. It draws at the rate of the choice, with a penalty for so many units. The caller must have charged Event, durably, before.
 func (c Choice) ChooseAgain(src mechanisms.Source, from int, units int64, above []mechanisms.Private) (level int, err error) {
 	c.row = []int64{0}
 	above = above[from:]
@@ -190,7 +186,7 @@ func (c Choice) ChooseAgain(src mechanisms.Source, from int, units int64, above 
 	return from + level, err
 }
 
-// penaltyAt is pⱼ.
+// penaltyAt returns pⱼ.
 func (c Choice) penaltyAt(level int) int64 {
 	last := len(c.row) - 1
 	if level <= last {
@@ -199,13 +195,13 @@ func (c Choice) penaltyAt(level int) int64 {
 	return c.row[last] + c.penalty*int64(level-last)
 }
 
-// maxPenalty bounds a penalty such that no score overflows.
+// maxPenalty bounds a penalty, so that no score overflows.
 const maxPenalty = 1 << 53
 
 // Event describes the choice, for a pricer.
 func (c Choice) Event() dp.Event { return c.mechanism.Event() }
 
-// Penalty returns c, in units, as it is where nothing is known of their number.
+// Penalty returns c, in units, as it is if the number of units is not known.
 func (c Choice) Penalty() int64 { return c.unknown }
 
 // String writes the choice for plans.
@@ -217,9 +213,9 @@ func (c Choice) String() string {
 	return said
 }
 
-// Choose draws a level, which a client may see, of one of several vectors: above[a][j] is the number
-// of units above the limit Cⱼ of vector a, such as of sums about different centres. One unit changes
-// all of them by 0 or 1, in the same direction. The caller must have charged Event, durably, before.
+// Choose draws a level of one of several vectors, which a client may see. above[a][j] is the number of units above the limit Cⱼ of vector
+// a. The vectors are, for example, sums about different centres. One unit changes all numbers by 0 or 1, in the same direction. The caller
+// must have charged Event, durably, before.
 func (c Choice) Choose(src mechanisms.Source, above ...[]mechanisms.Private) (vector, level int, err error) {
 	var scores []mechanisms.Private
 	for _, m := range above {

@@ -12,8 +12,8 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// Exponents of two: of the largest limit for a count of rows and for a sum that is grouped (but of large values), and of the largest
-// limit that any grid can have, as for a sum that is not grouped.
+// Exponents of two: of the largest limit of a count of rows, of the largest limit of a sum in groups (unless its values are large), and of
+// the largest limit of any grid, such as the grid of a sum without groups.
 const (
 	CountBits      = 30
 	GroupedSumBits = 42
@@ -22,16 +22,16 @@ const (
 
 // A Grid has the limits that can be chosen for the norm of a unit, ascending. It is public.
 //
-// Levels count limits from 0. Units below the first limit are told apart by further bounds, which are no limits: they have the
-// levels −[Grid.Below] to −1. The least level is of units that have nothing.
+// Levels count limits from 0. Units below the first limit have levels as well, by further bounds that are not limits: the levels
+// −[Grid.Below] to −1. The units of the lowest level have nothing.
 type Grid struct {
 	limits []int64 // in units of 2^−bits
 	lower  []int64 // the bounds below the first limit, ascending from 0
 	bits   uint
 }
 
-// NewGrid returns the grid 1, 2, 3, 4, 6, 8, 12, 16, …, that is 2^i and 3·2^(i−1), up to the first limit
-// that is at least top, which is from 1 to 2^60.
+// NewGrid returns the grid 1, 2, 3, 4, 6, 8, 12, 16, …, that is 2^i and 3·2^(i−1), up to the first limit that is at least top. top is from
+// 1 to 2^60.
 func NewGrid(top int64) (Grid, error) {
 	if top < 1 || top > 1<<SumBits {
 		return Grid{}, fmt.Errorf("%w: a limit of %d", dp.ErrContribution, top)
@@ -51,7 +51,7 @@ func NewGrid(top int64) (Grid, error) {
 	return newGrid(limits), nil
 }
 
-// newGrid returns the grid of integers, with a quarter and the half of the first one below it.
+// newGrid returns the grid of integers, with a quarter and a half of the first integer below it.
 func newGrid(limits []int64) Grid {
 	g := Grid{limits: limits, lower: []int64{0}}
 	for _, part := range []int64{4, 2} {
@@ -71,7 +71,7 @@ func CapGrid(top int64) (Grid, error) {
 	return grid, err
 }
 
-// From returns the grid, of integers, without the limits below one.
+// From returns the grid, of integers, without the limits below least. It keeps the last limit.
 func (g Grid) From(least int64) Grid {
 	i := sort.Search(len(g.limits)-1, func(i int) bool { return g.limits[i] >= least })
 	return newGrid(g.limits[i:])
@@ -80,9 +80,9 @@ func (g Grid) From(least int64) Grid {
 // fixedBits are the fraction bits of a fixed limit that is no integer.
 const fixedBits = 10
 
-// FixedGrid returns the grid of a public limit C, which is its last, behind C/4 and C/2: by those
-// [Tail] tells how units below it are spread. C is √square, rounded up to 2⁻¹⁰ where it is no
-// integer, or to an integer where that is no more than a thousandth: a vector of that square is within it.
+// FixedGrid returns the grid of a public limit C, which is its last limit, after C/4 and C/2. With these limits [Tail] shows how units
+// below C are spread. C is √square. If √square is no integer, it is rounded up to 2⁻¹⁰, or to an integer if that adds no more than a
+// thousandth: a vector of this square is within C.
 func FixedGrid(square *big.Int) (Grid, error) {
 	limit, bits, err := fixedLimit(square)
 	if err != nil {
@@ -113,8 +113,8 @@ func fixedLimit(square *big.Int) (limit int64, bits uint, err error) {
 	return fine.Sqrt(fine).Int64() + 1, fixedBits, nil
 }
 
-// Extend returns the grid with further limits, about two in each octave, up to one that is at least
-// reach, but 2^60 on its lattice at most: norms are told apart by them, beyond the limits that can be chosen.
+// Extend returns the grid with further limits, about two in each octave, up to a limit that is at least reach, but at most 2^60 on its
+// lattice. The further limits give levels to norms beyond the limits that can be chosen.
 func (g Grid) Extend(reach int64) Grid {
 	reach = min(reach, 1<<SumBits>>g.bits)
 	out := Grid{append([]int64(nil), g.limits...), g.lower, g.bits}
@@ -129,7 +129,7 @@ func (g Grid) Extend(reach int64) Grid {
 	return out
 }
 
-// Under returns the grid without the limits from one on, but with the first.
+// Under returns the grid without the limits from most on, but with the first limit.
 func (g Grid) Under(most int64) Grid {
 	n := sort.Search(len(g.limits)-1, func(i int) bool { return g.limits[1+i]>>g.bits >= most })
 	return g.First(1 + n)
@@ -147,8 +147,8 @@ func (g Grid) Below() int { return len(g.lower) }
 // Limit returns Cⱼ.
 func (g Grid) Limit(j int) float64 { return math.Ldexp(float64(g.limits[j]), -int(g.bits)) }
 
-// Squares returns, for each level from the least one on, the largest integer that is at most the square of its bound: a vector
-// of integers is within it if and only if the sum of its squares is at most that.
+// Squares returns, for each level from the lowest on, the largest integer that is at most the square of its bound. A vector of integers is
+// within the bound if and only if the sum of its squares is at most this integer.
 func (g Grid) Squares() []*big.Int {
 	out := g.bounds()
 	for _, n := range out {
@@ -157,7 +157,7 @@ func (g Grid) Squares() []*big.Int {
 	return out
 }
 
-// Integers returns, for each level from the least one on, the largest integer that is at most its bound.
+// Integers returns, for each level from the lowest on, the largest integer that is at most its bound.
 func (g Grid) Integers() []*big.Int {
 	out := g.bounds()
 	for _, n := range out {
@@ -166,7 +166,7 @@ func (g Grid) Integers() []*big.Int {
 	return out
 }
 
-// bounds returns those of all levels, in units of 2^−bits.
+// bounds returns the bounds of all levels, in units of 2^−bits.
 func (g Grid) bounds() (out []*big.Int) {
 	for _, c := range slices.Concat(g.lower, g.limits) {
 		out = append(out, big.NewInt(c))
@@ -174,10 +174,10 @@ func (g Grid) bounds() (out []*big.Int) {
 	return out
 }
 
-// Lattice returns the fraction bits of the lattice of sums whose directions have so many.
+// Lattice returns the fraction bits of the lattice of sums whose directions have so many fraction bits.
 func (g Grid) Lattice(fraction uint) uint { return fraction + g.bits }
 
-// within returns the largest level whose bound is at most C/part, C the limit of level j.
+// within returns the largest level whose bound is at most C/part, with C the limit of level j.
 func (g Grid) within(j int, part int64) int {
 	most := g.limits[j] / part
 	if most < g.limits[0] {
@@ -186,9 +186,9 @@ func (g Grid) within(j int, part int64) int {
 	return sort.Search(j, func(i int) bool { return g.limits[i] > most }) - 1
 }
 
-// Sensitivity returns that of a vector whose units were clipped to the norm Cⱼ, in lattice units of
-// 2^−[Grid.Lattice]: by Lemma 1 a ball of that norm, which a single coordinate reaches. Each is how
-// much a statistic changes where the vector that the norm is of changes by one.
+// Sensitivity returns the sensitivity of a vector whose units were clipped to the norm Cⱼ, in lattice units of 2^−[Grid.Lattice]. By Lemma
+// 1 it is a ball of this norm, which a single coordinate reaches. Each is how much a statistic changes if the vector whose norm was clipped
+// changes by one.
 func (g Grid) Sensitivity(j int, each int64, fraction uint) (dp.Sensitivity, error) {
 	limit := new(big.Int).Mul(big.NewInt(g.limits[j]), big.NewInt(each))
 	if limit.Lsh(limit, fraction); each < 1 || limit.BitLen() > 63 {
@@ -197,8 +197,7 @@ func (g Grid) Sensitivity(j int, each int64, fraction uint) (dp.Sensitivity, err
 	return dp.Sensitivity{L0: 1, LInf: limit.Int64()}, nil
 }
 
-// Wider is [Grid.Sensitivity] of a vector over coarser groups, whose norm the clipping leaves at most √square
-// times Cⱼ.
+// Wider is [Grid.Sensitivity] of a vector over coarser groups. The clipping leaves its norm at most √square times Cⱼ.
 func (g Grid) Wider(j int, square int64, fraction uint) (dp.Sensitivity, error) {
 	limit := new(big.Int).Lsh(big.NewInt(g.limits[j]), fraction)
 	limit.Mul(limit, limit)
@@ -214,9 +213,9 @@ func (g Grid) Wider(j int, square int64, fraction uint) (dp.Sensitivity, error) 
 	return dp.Sensitivity{L0: 1, LInf: root.Int64()}, nil
 }
 
-// Between is [Grid.Sensitivity] of a sum that is at most √(square·M·N) for a unit whose norms in two of the grids are M and N, in
-// lattice units of 2^−fraction: with one weight both are within the limits of their levels, and the sum within the root of the product
-// of these.
+// Between is [Grid.Sensitivity] of a sum that is at most √(square·M·N) for a unit whose norms in two of the grids are M and N, in lattice
+// units of 2^−fraction. With one weight, both norms are within the limits of their levels. So the sum is within the root of square times
+// the product of these limits.
 func Between(grids []Grid, of [2]int, levels []int, square *big.Rat, fraction uint) (dp.Sensitivity, error) {
 	most := new(big.Rat).Set(square)
 	for _, i := range of {
@@ -235,14 +234,13 @@ func Between(grids []Grid, of [2]int, levels []int, square *big.Rat, fraction ui
 	return dp.Sensitivity{L0: 1, LInf: root.Int64()}, nil
 }
 
-// Noise is that of a released number of a lattice of 2^−bits that is shown rounded to an integer.
+// Noise is the noise of a released number on a lattice of 2^−bits. The number is shown rounded to an integer.
 type Noise struct {
 	Of   mechanisms.Mechanism
 	Bits uint
 }
 
-// Quantile returns the least c such that the shown integer is further than c from the exact value
-// with probability alpha at most.
+// Quantile returns the smallest c such that the shown integer is further than c from the exact value with probability at most alpha.
 func (n Noise) Quantile(alpha float64) float64 {
 	q := math.Ldexp(n.Of.Quantile(alpha), -int(n.Bits))
 	if n.Bits > 0 {
@@ -251,7 +249,7 @@ func (n Noise) Quantile(alpha float64) float64 {
 	return q
 }
 
-// StdDev returns the standard deviation, but for rounding.
+// StdDev returns the standard deviation, without the rounding.
 func (n Noise) StdDev() float64 { return math.Ldexp(n.Of.StdDev(), -int(n.Bits)) }
 
 // Shown rounds a released number of the lattice to an integer.

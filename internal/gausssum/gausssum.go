@@ -2,9 +2,8 @@
 //
 //	Σ over m ≤ n ≤ b of exp(−(n−h)²/(2v)),
 //
-// to a relative 10⁻¹¹, whatever the width: term by term where that is short, and
-// by the formula of Euler and Maclaurin where it is long. It serves the tails,
-// quantiles and divergences of discrete Gaussian noise.
+// to a relative 10⁻¹¹, whatever the width. It sums term by term if the terms are few, and uses the formula of Euler and Maclaurin
+// otherwise. It serves the tails, quantiles and divergences of discrete Gaussian noise.
 package gausssum
 
 import "math"
@@ -12,8 +11,7 @@ import "math"
 const (
 	// narrow is the standard deviation up to which weights are summed one by one.
 	narrow = 512
-	// reach is how far from the centre, in standard deviations, a weight still
-	// counts beside the largest one.
+	// reach is how far from the centre, in standard deviations, a weight still matters compared with the largest weight.
 	reach = 9
 	// scaleReach bounds m in the asymptotic formula: beyond this many standard
 	// deviations the weights vanish in doubles.
@@ -38,10 +36,9 @@ func Upper(v, h, m float64) float64 {
 	return upperAsymptotic(v, h, m)
 }
 
-// Between returns Σ over integers a ≤ n ≤ b of exp(−(n−h)²/(2v)), for v > 0 and
-// integers a, b, of which either may be infinite. It is 0 where b < a. It sums on
-// the side of h where no digits cancel, but for a range of more than 512 integers
-// that is much shorter than √v: its relative error is about 10⁻¹⁵·√v/(b−a).
+// Between returns Σ over integers a ≤ n ≤ b of exp(−(n−h)²/(2v)), for v > 0 and integers a, b, either of which may be infinite. If b < a,
+// it is 0. It sums on the side of h on which no digits cancel. The exception is a range of more than 512 integers that is much shorter than
+// √v: its relative error is about 10⁻¹⁵·√v/(b−a).
 func Between(v, h, a, b float64) float64 {
 	switch {
 	case b < a:
@@ -65,8 +62,7 @@ func Total(v, h float64) float64 {
 	return upperTerms(v, h, middle+1) + upperTerms(v, -h, -middle)
 }
 
-// terms sums weights from b down to a, which may be so large that doubles hold no
-// odd numbers of their size.
+// terms sums weights from b down to a, which may be so large that doubles of this size are all even.
 func terms(v, h, a, b float64) float64 {
 	sum := 0.0
 	for i := b - a; i >= 0; i-- {
@@ -75,12 +71,12 @@ func terms(v, h, a, b float64) float64 {
 	return sum
 }
 
-// upperTerms is Upper, term by term, from m or from where the weights begin to
-// matter, to where they have ceased to matter beside the largest.
+// upperTerms is Upper, summed term by term: from m, or from the first weight that matters, to the last weight that matters compared with
+// the largest one.
 func upperTerms(v, h, m float64) float64 {
 	span := reach * math.Sqrt(v)
 	first := math.Max(m, math.Floor(h-span))
-	// Beyond the centre weights fall faster than at it: span bounds both.
+	// Weights fall faster beyond the centre than near it, so span bounds both sides.
 	last := math.Ceil(math.Max(first, h)+span) + 1
 	return terms(v, h, first, last)
 }

@@ -2,8 +2,8 @@ package gausssum
 
 import "math"
 
-// NormalBetween returns the mass between a ≤ b, in units of √2 standard
-// deviations, of the normal law, on the side where no digits cancel.
+// NormalBetween returns the mass of the normal law between a ≤ b, in units of √2 standard deviations. It computes it on the side on which
+// no digits cancel.
 func NormalBetween(a, b float64) float64 {
 	switch {
 	case b <= 0:

@@ -13,9 +13,8 @@ import (
 	"dpproxy/cmd/dpproxy/listing"
 )
 
-// beside prints the answers of a conversation again with the truth beside each, which it reads from the
-// protected database with the password of the database's own superuser. The answers cost nothing: dpproxy
-// remembers them.
+// beside prints the answers of a conversation again, each with the truth next to it. It reads the truth from the protected database, with
+// the password of the database's own superuser. The answers cost nothing: dpproxy remembers them.
 type beside struct {
 	answers, truth *pgx.Conn
 	notice         string // of the last answer
@@ -79,7 +78,7 @@ func (b *beside) compare(ctx context.Context, sql string) error {
 	if cost == "" {
 		return nil // refused, a setting, or nothing about protected rows
 	}
-	whole, _, _ := strings.Cut(sql, " LIMIT ") // the truth may have other rows first
+	whole, _, _ := strings.Cut(sql, " LIMIT ") // other rows may come first in the truth
 	truth, err := ask(ctx, b.truth, whole)
 	if err != nil {
 		return err
@@ -92,7 +91,7 @@ func (b *beside) compare(ctx context.Context, sql string) error {
 	return listing.Table(answer.beside(truth)...)
 }
 
-// A reply has the rows of one statement as text. The key of a row is all that is no number.
+// A reply has the rows of one statement as text. The key of a row is every cell that is not a number.
 type reply struct {
 	columns []string
 	numbers []bool
@@ -130,7 +129,7 @@ func shown(cell []byte) string {
 	return string(cell)
 }
 
-// key is what a row of the truth is found by.
+// key returns the key by which a row is found in the truth.
 func (r reply) key(row []string) string {
 	var key []string
 	for i, cell := range row {
@@ -141,7 +140,7 @@ func (r reply) key(row []string) string {
 	return strings.Join(key, "\x00")
 }
 
-// beside returns the rows, and behind each number the true one, or a dash where the truth has no such row.
+// beside returns the rows with the true number after each number, or a dash if the truth has no such row.
 func (r reply) beside(truth reply) [][]string {
 	exact := map[string][]string{}
 	for _, row := range truth.rows {

@@ -87,7 +87,7 @@ func (c *Command) start(ctx context.Context) (*demonstration, error) {
 		}
 		d.dir = dir
 	}
-	// The account that Postgres runs as must be able to pass through.
+	// The account of Postgres must be able to pass through the folder.
 	if err := errors.Join(os.MkdirAll(d.dir, 0o755), os.Chmod(d.dir, 0o711)); err != nil {
 		return nil, err
 	}
@@ -105,8 +105,8 @@ func (c *Command) start(ctx context.Context) (*demonstration, error) {
 	return d, nil
 }
 
-// knownSettings are those by which a server knows the settings of dpproxy before a session brings them, as docs/operations.md
-// has them for postgresql.conf.
+// knownSettings returns the settings that declare dpproxy's settings to a server, as docs/operations.md has them for postgresql.conf. The
+// server knows them before a session sets them.
 func knownSettings() []string {
 	var all []string
 	for _, name := range settings.Names() {
@@ -126,8 +126,7 @@ func (d *demonstration) stop() {
 	}
 }
 
-// prepare loads the data, writes the policy and makes ledger and mirror, as far
-// as an earlier run in the same folder has not.
+// prepare loads the data, writes the policy and makes ledger and mirror. It keeps whatever an earlier run in the same folder has made.
 func (d *demonstration) prepare(ctx context.Context, log *slog.Logger) (*serve.Host, error) {
 	if err := d.load(ctx); err != nil {
 		return nil, err
@@ -159,8 +158,7 @@ func (d *demonstration) dataset() demo.Dataset {
 	return demo.Clinic
 }
 
-// writePolicy writes the policy of the demo. One that an earlier run has left is kept but for the addresses, which are those of
-// this run.
+// writePolicy writes the policy of the demo. It keeps the policy of an earlier run, but with the addresses of this run.
 func (d *demonstration) writePolicy(path string) error {
 	kept, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -186,8 +184,7 @@ func (d *demonstration) writePolicy(path string) error {
 
 var addressLine = regexp.MustCompile(`(?m)^(listen|data|mirror|ledger):[ \t]+[^ \t#].*$`)
 
-// withAddresses returns a kept policy with the lines of a new one that say where everything is; where to listen only if that
-// was asked for.
+// withAddresses returns the kept policy with the addresses of the new one. The address to listen on is replaced only if listen says so.
 func withAddresses(kept, made []byte, listen bool) []byte {
 	lines := map[string][]byte{}
 	for _, m := range addressLine.FindAllSubmatch(made, -1) {
@@ -205,7 +202,7 @@ func withAddresses(kept, made []byte, listen bool) []byte {
 	})
 }
 
-// load makes the two databases, and fills the one with people in it.
+// load makes the two databases, and fills the database that has people in it.
 func (d *demonstration) load(ctx context.Context) (err error) {
 	for _, s := range []*pgtemp.Server{d.mirror, d.data} {
 		made, err := makeDatabase(ctx, s)
@@ -265,7 +262,7 @@ func (d *demonstration) source(ctx context.Context) (demo.Source, func() error, 
 	return g, func() error { return nil }, err
 }
 
-// announce tells how to connect.
+// announce says how to connect.
 func (d *demonstration) announce(addr string) {
 	fmt.Fprintf(os.Stderr, `
 dpproxy serves the demo. Connect from another terminal:

@@ -2,10 +2,10 @@ package demo
 
 import "github.com/alecthomas/kong"
 
-// A folder is the path of one, as an option.
+// A folder is the path of a folder, as an option.
 type folder string
 
-// Decode implements kong.MapperValue. An option without a value is said to need a folder.
+// Decode implements kong.MapperValue. The error for an option without a value says that it needs a folder.
 func (f *folder) Decode(ctx *kong.DecodeContext) error {
 	var path string
 	if err := ctx.Scan.PopValueInto("folder", &path); err != nil {

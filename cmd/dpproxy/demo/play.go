@@ -19,7 +19,7 @@ var clinicConversation string
 //go:embed conversation-nafld.sql
 var nafldConversation string
 
-// play lets psql speak to the demo, shows both sides, and then the truth beside the answers.
+// play runs a conversation of psql with the demo, shows both sides, and then prints the answers next to the truth.
 func (d *demonstration) play(ctx context.Context, addr string) error {
 	conversation := clinicConversation
 	if d.command.Data == "nafld" {

@@ -10,8 +10,7 @@ import (
 	"dpproxy/cmd/dpproxy/listing"
 )
 
-// progress returns a function that shows how far loading is: a bar for each table if
-// standard error is a terminal, else a line for each table.
+// progress returns a function that shows how far loading is: a bar for each table if standard error is a terminal, and a line otherwise.
 func progress() func(table string, done, total int64) {
 	terminal := term.IsTerminal(int(os.Stderr.Fd()))
 	var bar *progressbar.ProgressBar
