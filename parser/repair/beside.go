@@ -13,8 +13,8 @@ import (
 // A beside writes other joins of the tables in FROM.
 type beside struct{ *instead }
 
-// public joins the rows of a public table with the protected ones that a sub-select counts, or looks for, for each of them. Of
-// those that EXISTS looks for it is told how many there are: none is a number near zero.
+// public joins the rows of a public table with the protected rows that a sub-select counts, or looks for, for each of them. It counts the
+// rows that EXISTS looks for: if there are none, the count is near zero.
 func (i beside) public(sel *pg.SelectStmt) {
 	table, alias := tableOf(sel.FromClause)
 	if table == nil || i.protected(table) || pgtree.IsAggregated(sel) || len(sel.DistinctClause) > 0 {
@@ -44,7 +44,8 @@ func (i beside) public(sel *pg.SelectStmt) {
 	i.add("%s", selectSQL(out))
 }
 
-// aggregated puts the aggregate of a sub-select in its place in a SELECT list, and returns its query; nil if there is none, or several.
+// aggregated puts the aggregate of a sub-select in its place in a SELECT list, and returns its query. It returns nil unless there is
+// exactly one.
 func (i beside) aggregated(out *pg.SelectStmt) (query *pg.SelectStmt) {
 	var links []*pg.Node
 	for _, t := range out.TargetList {
@@ -69,7 +70,7 @@ func (i beside) aggregated(out *pg.SelectStmt) (query *pg.SelectStmt) {
 	return query
 }
 
-// lookedFor takes EXISTS out of WHERE, counts its rows in the SELECT list, and returns its query; nil if there is none.
+// lookedFor takes EXISTS out of WHERE, counts its rows in the SELECT list, and returns its query; nil if there is no EXISTS.
 func (i beside) lookedFor(out *pg.SelectStmt) *pg.SelectStmt {
 	var rest []*pg.Node
 	var query *pg.SelectStmt
@@ -102,14 +103,15 @@ func (i beside) rowsBeside(query *pg.SelectStmt) bool {
 		query.LimitCount == nil && query.LimitOffset == nil && len(query.DistinctClause) == 0
 }
 
-// valued is a column that has a value wherever there is a row of the table of a query.
+// valued returns a column that has a value in every row of the table of a query.
 func (i beside) valued(query *pg.SelectStmt) *pg.Node {
 	table, alias := tableOf(query.FromClause)
 	r, _ := i.cat.Relation(table.Schemaname, table.Relname)
 	return parsed(ast.QuoteIdent(alias) + "." + ast.QuoteIdent(valuedOf(r)))
 }
 
-// valuedOf returns a column of a table that has a value in every row, if analysts can name one: the unit, or a key; else any.
+// valuedOf returns a column of a table that has a value in every row, if analysts can name such a column: the unit, or a key. Otherwise it
+// returns any column.
 func valuedOf(r ast.Relation) string {
 	unit := nonEmpty(r.Unit)
 	if r.Nobody {
@@ -125,7 +127,7 @@ func nonEmpty(name string) []string {
 	return []string{name}
 }
 
-// ranked numbers the rows of a unit, where a sub-select counts those before each: it is their rank, less one.
+// ranked numbers the rows of a unit if a sub-select counts the rows before each row: the count is the rank less one.
 func (i beside) ranked(sel *pg.SelectStmt) {
 	table, alias := tableOf(sel.FromClause)
 	if !i.protected(table) {
@@ -164,7 +166,7 @@ func (i beside) ranked(sel *pg.SelectStmt) {
 	i.add("%s", selectSQL(out))
 }
 
-// rankOf is the window in whose rank the rows of a unit that are before each are counted, "" if a query asks for others.
+// rankOf returns the window whose rank counts the rows of a unit before each row, "" if a query asks for other rows.
 func rankOf(query *pg.SelectStmt, own, alias string, units map[string]bool) string {
 	list := pgtree.Conjuncts(query.WhereClause)
 	if len(list) != 2 || own == alias {
@@ -193,7 +195,7 @@ func rankOf(query *pg.SelectStmt, own, alias string, units map[string]bool) stri
 	return "PARTITION BY " + partition + " ORDER BY " + order
 }
 
-// parent joins a public table whose key a column without bounds always has a value of: the bounds of that are public.
+// parent joins a public table if each value of a column without bounds is a key of this table: the bounds of the key are public.
 func (i beside) parent(sel *pg.SelectStmt, own *ownColumn) {
 	table, alias := tableOf(sel.FromClause)
 	if table == nil || table.Relname != own.table.Relname || table.Schemaname != own.table.Schemaname {

@@ -12,12 +12,12 @@ import (
 	"dpproxy/parser/pgtree"
 )
 
-// suggestedEpsilon bounds the price of suggested bounds: it is written, so that its reader sees that they cost.
+// suggestedEpsilon bounds the price of suggested bounds. The statement shows it, so that its reader sees that bounds cost.
 const suggestedEpsilon = "0.1"
 
-// bounded has bounds suggested of the column that has none where something was refused, and uses them in a second statement; those of
-// a public column are looked up. Of values that are computed it asks where they are instead. No bounds are made up: an answer with such
-// ones is of other values.
+// bounded handles a refused column that has no bounds: its first statement suggests bounds, and its second uses them. It looks up the
+// bounds of a public column. For computed values it asks for their orders of magnitude instead. It makes no bounds up: an answer with
+// made-up bounds is about other values.
 func (i *instead) bounded(sel *pg.SelectStmt) {
 	out := clone(sel)
 	for _, level := range i.at.levelsAt(out) {
@@ -49,7 +49,8 @@ func (i *instead) bounded(sel *pg.SelectStmt) {
 	}
 }
 
-// unknown lists the columns of a SELECT, but for those that have got bounds, of which aggregates that need bounds have none either.
+// unknown lists the further columns without bounds in aggregates of a SELECT that need bounds. It leaves out columns that have been
+// clamped.
 func (i tables) unknown(sel *pg.SelectStmt) (all []*ownColumn) {
 	for _, t := range append(slices.Clone(sel.TargetList), sel.HavingClause) {
 		pgtree.Every(t, func(n *pg.Node) {
@@ -68,7 +69,7 @@ func (i tables) unknown(sel *pg.SelectStmt) (all []*ownColumn) {
 	return all
 }
 
-// needsBounds reports whether an expression is an aggregate of values that must have bounds: those of a sum and an average need not.
+// needsBounds reports whether an expression is an aggregate whose values must have bounds. The values of a sum or an average need none.
 func needsBounds(n *pg.Node) bool {
 	if !pgtree.IsAggregate(n) {
 		return false
@@ -80,7 +81,7 @@ func needsBounds(n *pg.Node) bool {
 	return true
 }
 
-// nodeAt is the expression of a SELECT that was refused, nil if that is an aggregate.
+// nodeAt returns the refused expression of a SELECT, nil if it is an aggregate.
 func (at spot) nodeAt(sel *pg.SelectStmt) (found *pg.Node) {
 	if at < 0 {
 		return nil
@@ -93,7 +94,7 @@ func (at spot) nodeAt(sel *pg.SelectStmt) (found *pg.Node) {
 	return found
 }
 
-// locationOf is the place of an expression: its beginning, or its operator.
+// locationOf returns the place of an expression: its beginning, or its operator.
 func locationOf(n *pg.Node) (spot, bool) {
 	switch x := n.GetNode().(type) {
 	case *pg.Node_ColumnRef:
@@ -114,7 +115,7 @@ func locationOf(n *pg.Node) (spot, bool) {
 	return 0, false
 }
 
-// mode is the call of mode that was refused.
+// mode returns the refused call of mode.
 func (at spot) mode(sel *pg.SelectStmt) (found *pg.Node) {
 	everyNodeOf(sel, func(n *pg.Node) {
 		if nameOf(n) != "mode" || len(n.GetFuncCall().AggOrder) != 1 {
@@ -129,19 +130,19 @@ func (at spot) mode(sel *pg.SelectStmt) (found *pg.Node) {
 	return found
 }
 
-// An ownColumn is one of a table, which a SELECT computes with.
+// An ownColumn is a column of a table with which a SELECT computes.
 type ownColumn struct {
 	table  *pg.RangeVar
 	column string
-	typ    string // of which bounds are suggested; empty of a public column, whose bounds anybody can look up
-	// unknown says that the policy has none.
+	typ    string // the type of suggested bounds; empty for a public column, whose bounds anybody can look up
+	// unknown says that the policy has no bounds.
 	unknown bool
 
 	level *pg.SelectStmt
-	path  []string // the name that it has there
+	path  []string // its name there
 }
 
-// ownColumn finds the column of a table that a reference of a SELECT passes on, or is computed of; nil if there is none with bounds.
+// ownColumn finds the column of a table that a reference of a SELECT passes on, or is computed from; nil if no such column has bounds.
 func (i tables) ownColumn(sel *pg.SelectStmt, ref *pg.Node, depth int) *ownColumn {
 	const deepest = 10
 	at := lookup{sel, strings.Join(columnPath(ref), "\x00")}
@@ -194,16 +195,16 @@ func (i tables) searchColumn(sel *pg.SelectStmt, ref *pg.Node, depth int) *ownCo
 	return nil
 }
 
-// at is the column as a SELECT around sub-selects names it.
+// at returns the column under the name that it has in a SELECT around sub-selects.
 func (c *ownColumn) at(sel *pg.SelectStmt, ref *pg.Node) *ownColumn {
 	c.level, c.path = sel, columnPath(ref)
 	return c
 }
 
-// unmodified matches the lengths and scales in the name of a type: bounds are powers of two.
+// unmodified matches the lengths and scales in the name of a type, since bounds are powers of two.
 var unmodified = regexp.MustCompile(`\([0-9, ]*\)`)
 
-// queryOf is that of a sub-select, or of a WITH query that an item of FROM names; nil of a table.
+// queryOf returns the query of a sub-select, or of a WITH query that an item of FROM names; nil for a table.
 func (i tables) queryOf(item *pg.Node) (query *pg.SelectStmt) {
 	if s := item.GetRangeSubselect(); s != nil {
 		return s.Subquery.GetSelectStmt()
@@ -218,7 +219,7 @@ func (i tables) queryOf(item *pg.Node) (query *pg.SelectStmt) {
 	return query
 }
 
-// itemOf is the item of FROM that a column is of: that of its qualifier, or the only one that has it.
+// itemOf returns the item of FROM that has a column: the item with its qualifier, or the only item with such a column.
 func (i tables) itemOf(sel *pg.SelectStmt, ref *pg.Node) (found *pg.Node) {
 	path := columnPath(ref)
 	if len(path) == 0 {
@@ -236,7 +237,7 @@ func (i tables) itemOf(sel *pg.SelectStmt, ref *pg.Node) (found *pg.Node) {
 	return found
 }
 
-// described is the name of an item of FROM, and whether it has a column.
+// described returns the name of an item of FROM, and whether the item has a column.
 func (i tables) described(item *pg.Node, column string) (alias string, has bool) {
 	alias, query := item.GetRangeSubselect().GetAlias().GetAliasname(), i.queryOf(item)
 	if v := item.GetRangeVar(); v != nil {
@@ -251,7 +252,7 @@ func (i tables) described(item *pg.Node, column string) (alias string, has bool)
 	return alias, has
 }
 
-// itemsOf lists the tables and sub-selects of a FROM clause, those of joins too.
+// itemsOf lists the tables and sub-selects of a FROM clause, including the sides of joins.
 func itemsOf(from []*pg.Node) (items []*pg.Node) {
 	for _, n := range from {
 		if j := n.GetJoinExpr(); j != nil {
@@ -263,7 +264,7 @@ func itemsOf(from []*pg.Node) (items []*pg.Node) {
 	return items
 }
 
-// columnPath is the name of a column with its qualifiers.
+// columnPath returns the name of a column with its qualifiers.
 func columnPath(ref *pg.Node) []string {
 	names, ok := pgtree.Strings(ref.GetColumnRef().GetFields())
 	if !ok {
@@ -272,7 +273,7 @@ func columnPath(ref *pg.Node) []string {
 	return names
 }
 
-// bounds are queries of both.
+// bounds returns a query for each bound.
 func (c *ownColumn) bounds() (lower, upper string) {
 	if c.typ != "" {
 		return "SELECT lower FROM " + c.keep(), "SELECT upper FROM " + c.keep()
@@ -281,19 +282,19 @@ func (c *ownColumn) bounds() (lower, upper string) {
 	return "SELECT min(" + column + ") FROM " + of, "SELECT max(" + column + ") FROM " + of
 }
 
-// bare is the table without an alias.
+// bare returns the table without an alias.
 func (c *ownColumn) bare() *pg.RangeVar {
 	v := copyNode(&pg.Node{Node: &pg.Node_RangeVar{RangeVar: c.table}}).GetRangeVar()
 	v.Alias = nil
 	return v
 }
 
-// keep is the table that has the suggested bounds.
+// keep returns the name of the table that has the suggested bounds.
 func (c *ownColumn) keep() string {
 	return exprSQL(columnNamed(c.table.Relname + "_" + c.column + "_bounds"))
 }
 
-// suggestion is the statement that makes it, with a semicolon.
+// suggestion returns the statement that makes this table, with a semicolon.
 func (c *ownColumn) suggestion() string {
 	if c.typ == "" {
 		return ""
@@ -337,7 +338,7 @@ func (c *ownColumn) clamp(at spot) {
 	}
 }
 
-// standsIn reports whether the refused thing stands in an expression.
+// standsIn reports whether the refused thing is in an expression.
 func (at spot) standsIn(n *pg.Node) bool {
 	found := false
 	pgtree.Every(n, func(m *pg.Node) {
@@ -347,7 +348,7 @@ func (at spot) standsIn(n *pg.Node) bool {
 	return found
 }
 
-// ranges counts the values of each order of magnitude: of values that are computed, which have no bounds to suggest.
+// ranges counts the values of each order of magnitude. It is for computed values, for which no bounds can be suggested.
 func (i *instead) ranges(sel *pg.SelectStmt, ref *pg.Node) {
 	const most = 6 // digits
 	if len(sel.GroupClause) > 0 {
@@ -364,7 +365,7 @@ func (i *instead) ranges(sel *pg.SelectStmt, ref *pg.Node) {
 		whereSQL(conditionSQL(sel.WhereClause)))
 }
 
-// modes shows the most frequent value as a group, where no list of values is known to choose from.
+// modes shows the most frequent value as a group, if no list of values is known to choose from.
 func (i *instead) modes(sel *pg.SelectStmt) {
 	call := i.at.mode(sel)
 	if call == nil || !slices.ContainsFunc(sel.TargetList, i.at.standsIn) {
@@ -383,7 +384,7 @@ func (i *instead) modes(sel *pg.SelectStmt) {
 	i.add("%s", selectSQL(out))
 }
 
-// keys are the expressions of GROUP BY, those that it names by position or alias too.
+// keys returns the expressions of GROUP BY, including those named by position or alias.
 func (i tables) keys(sel *pg.SelectStmt) (keys []*pg.Node) {
 	for _, g := range sel.GroupClause {
 		if k, ok := pgtree.Position(g); ok {

@@ -9,8 +9,8 @@ import (
 	"dpproxy/parser/pgtree"
 )
 
-// withoutErrors leaves out the columns that dp.columns = errors has added to a statement, and to the tables that it reads: the statement
-// that is found gets its own.
+// withoutErrors removes the columns that dp.columns = errors has added to a statement, and to the tables that it reads. The statement that
+// is found gets its own error columns.
 func withoutErrors(sel *pg.SelectStmt) {
 	everyNodeOf(sel, func(n *pg.Node) {
 		if s := n.GetSelectStmt(); s != nil {
@@ -19,7 +19,7 @@ func withoutErrors(sel *pg.SelectStmt) {
 	})
 }
 
-// isErrorColumn reports whether an item of a SELECT list is the error of a column, or passes such a one on.
+// isErrorColumn reports whether an item of a SELECT list is the error of a column, or passes such an error on.
 func isErrorColumn(r *pg.ResTarget) bool {
 	if !strings.Contains(r.GetName(), pgtree.ErrorSuffix) {
 		return false

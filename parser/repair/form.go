@@ -9,8 +9,8 @@ import (
 	"dpproxy/parser/pgtree"
 )
 
-// discrete takes percentile_disc where percentile_cont has no values to take the middle of, and the most frequent value where there is
-// no order to take percentiles of.
+// discrete uses percentile_disc if percentile_cont cannot take the middle between two values. It uses the most frequent value if the values
+// have no order, as percentiles need.
 func (i *instead) discrete(sel *pg.SelectStmt) {
 	out, name := clone(sel), ""
 	var calls []*pg.Node
@@ -35,7 +35,7 @@ func (i *instead) discrete(sel *pg.SelectStmt) {
 	}
 }
 
-// wholeRows counts a column in the place of rows: one that has a value wherever there is a row.
+// wholeRows counts a column in the place of rows: a column that has a value in every row.
 func (i *instead) wholeRows(sel *pg.SelectStmt) {
 	out, changed := clone(sel), false
 	everyNodeOf(out, func(n *pg.Node) {
@@ -68,7 +68,7 @@ func (i *instead) wholeRows(sel *pg.SelectStmt) {
 	}
 }
 
-// tuples counts different rows of several columns: their texts as one.
+// tuples counts different rows of several columns. It joins their texts into one.
 func (i *instead) tuples(sel *pg.SelectStmt) {
 	out, changed := clone(sel), false
 	var calls []*pg.Node
@@ -87,7 +87,7 @@ func (i *instead) tuples(sel *pg.SelectStmt) {
 	}
 }
 
-// oneText writes a value that is another one for each row of the expressions, and never NULL: their texts, quoted.
+// oneText writes a value that differs between different rows of the expressions, and is never NULL: their texts, quoted.
 func oneText(list []*pg.Node) string {
 	parts := make([]string, len(list))
 	for i, n := range list {
@@ -96,7 +96,7 @@ func oneText(list []*pg.Node) string {
 	return strings.Join(parts, " || ' |, ' || ")
 }
 
-// existing asks whether there is a row by an aggregate: EXISTS in a SELECT list.
+// existing asks by an aggregate whether there is a row, in the place of EXISTS in a SELECT list.
 func (i *instead) existing(sel *pg.SelectStmt) {
 	out := clone(sel)
 	var links []*pg.Node
@@ -130,7 +130,7 @@ func (i *instead) existing(sel *pg.SelectStmt) {
 	}
 }
 
-// extremes takes the first and the last text of those that are shown as groups.
+// extremes takes the first and the last of the texts that are shown as groups.
 func (i *instead) extremes(sel *pg.SelectStmt) {
 	var columns []*pg.Node
 	refused, others := false, 0
@@ -150,7 +150,7 @@ func (i *instead) extremes(sel *pg.SelectStmt) {
 	}
 }
 
-// counted counts the rows that are asked for: of an aggregate it would be another question.
+// counted counts the rows that are asked for. For an aggregate, a count would be another question.
 func (i *instead) counted(sel *pg.SelectStmt) {
 	computed := func(n *pg.Node) bool { return pgtree.IsAggregate(n) && !isCollecting(n) }
 	if len(sel.FromClause) == 0 || len(sel.GroupClause) > 0 ||

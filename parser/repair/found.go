@@ -18,7 +18,7 @@ type instead struct {
 	at spot
 }
 
-// found are statements, each once.
+// found has statements, each once.
 type found []string
 
 func (f *found) add(format string, args ...any) {
@@ -27,24 +27,24 @@ func (f *found) add(format string, args ...any) {
 	}
 }
 
-// tables know the relations of a statement, and its WITH queries.
+// A tables knows the relations of a statement, and its WITH queries.
 type tables struct {
 	cat  ast.Names
 	with *pg.WithClause
-	// boundless are columns of which none with bounds was found: a computed one is of many, each of which may be of as many.
+	// boundless has the lookups that found no column with bounds. A computed column may use many columns, and each of these as many again.
 	boundless map[lookup]bool
 }
 
-// A lookup is that of a column in the FROM clause of a SELECT.
+// A lookup is the lookup of a column in the FROM clause of a SELECT.
 type lookup struct {
 	sel *pg.SelectStmt
 	ref string
 }
 
-// A spot is where a refused thing stands in the text; none if it is negative.
+// A spot is the place of the refused thing in the text; there is none if it is negative.
 type spot int32
 
-// levelsAt lists the SELECTs that a refused thing stands in, the innermost first.
+// levelsAt lists the SELECTs around the refused thing, the innermost first.
 func (at spot) levelsAt(sel *pg.SelectStmt) []*pg.SelectStmt {
 	var out []*pg.SelectStmt
 	everyNodeOf(sel, func(n *pg.Node) {
@@ -65,7 +65,7 @@ func (i tables) protected(v *pg.RangeVar) bool {
 	return known && r.Protected
 }
 
-// unitOf returns the name of the unit's column in a FROM clause, if one of its tables has it.
+// unitOf returns the names of the unit's columns in the tables of a FROM clause.
 func (i tables) unitOf(from []*pg.Node) map[string]bool {
 	units := map[string]bool{}
 	for _, n := range from {

@@ -8,12 +8,12 @@ import (
 	"dpproxy/parser/pgtree"
 )
 
-// maxInstead bounds the statements that others are made for.
+// maxInstead is the length of the longest statement that is rewritten.
 const maxInstead = 4000
 
-// Instead returns texts that ask for much of what a refused statement asks for, the nearest first: a statement each, or two with a
-// semicolon between them. They are made of the client's own text, and of how tables are called whose unit it names. Whether they are
-// answered is the caller's to find out. at is where the refused thing stands in the text, -1 if that is not known.
+// Instead returns texts that ask for much of what a refused statement asks for, the nearest first. Each text is one statement, or two with
+// a semicolon between them. They are made from the client's own text, and from the names of tables and columns. The caller must find out
+// whether they are answered. at is the place of the refused thing in the text, -1 if it is not known.
 func Instead(text string, at int, cat ast.Names) []string {
 	toks, comments, err := lex.Scan(text)
 	if err != nil || len(text) > maxInstead || lex.Guard(toks) != nil {
@@ -45,7 +45,7 @@ func (i *instead) statement(stmt *pg.Node) {
 	}
 }
 
-// query collects what stands for a SELECT, the nearest first.
+// query collects the statements for a SELECT, the nearest first.
 func (i *instead) query(sel *pg.SelectStmt) {
 	i.modes(sel)
 	i.bounded(sel)

@@ -9,10 +9,10 @@ import (
 	"dpproxy/parser/pgtree"
 )
 
-// earlier is the alias of the rows that a row is compared with.
+// earlier is the alias of the rows with which a row is compared.
 const earlier = "earlier"
 
-// An ordering of the rows of a privacy unit: by one column.
+// An ordering orders the rows of a privacy unit by one column.
 type ordering struct {
 	keys []*pg.Node
 	by   *pg.Node
@@ -32,8 +32,7 @@ func orderingOf(keys, sorts []*pg.Node) (o ordering, ok bool) {
 	return o, ok
 }
 
-// ofEarlierRows writes the first rows of units, and values of window functions over the rows before, as a join of a table with
-// itself.
+// ofEarlierRows writes the first rows of units, and window functions over the rows before, as a join of a table with itself.
 func (i *instead) ofEarlierRows(sel *pg.SelectStmt) {
 	query, at := subselectOf(sel)
 	if query == nil || at.Lateral {
@@ -66,9 +65,9 @@ func (i *instead) around(sel *pg.SelectStmt, inner string) {
 	}
 }
 
-// A selfJoin is FROM and WHERE of a query, in which each row stands beside those before it, or behind it.
+// A selfJoin is FROM and WHERE of a query that joins each row with the rows before it, or after it.
 type selfJoin struct {
-	alias string // that columns of the query are given, "" if they have theirs
+	alias string // the qualifier that columns of the query get, "" if they have their own
 	from  string
 	where string
 }
@@ -79,7 +78,7 @@ const amid = "amid"
 func joinedEarlier(query *pg.SelectStmt, o ordering, behind, next bool) (j selfJoin, ok bool) {
 	table, alias := tableOf(query.FromClause)
 	j.alias = alias
-	if table == nil { // the rows of one of several tables, whose columns say so
+	if table == nil { // the rows of one of several tables, which the qualifiers of columns name
 		qualifier, _, qualified := strings.Cut(exprOfColumn(o.by), ".")
 		if table = aliased(query.FromClause, qualifier); table == nil || !qualified || query.WhereClause != nil {
 			return j, false
@@ -138,14 +137,14 @@ func aliased(from []*pg.Node, alias string) (table *pg.RangeVar) {
 	return table
 }
 
-// tableAs writes a table by another alias.
+// tableAs writes a table with another alias.
 func tableAs(v *pg.RangeVar, alias string) string {
 	out := copyNode(&pg.Node{Node: &pg.Node_RangeVar{RangeVar: v}})
 	out.GetRangeVar().Alias = &pg.Alias{Aliasname: alias}
 	return fromSQL([]*pg.Node{out})
 }
 
-// firstRows writes SELECT DISTINCT ON: the rows with none before them.
+// firstRows writes SELECT DISTINCT ON as the rows with no row before them.
 func firstRows(query *pg.SelectStmt, o ordering) string {
 	j, ok := joinedEarlier(query, o, false, false)
 	if !ok {
@@ -160,12 +159,12 @@ func firstRows(query *pg.SelectStmt, o ordering) string {
 		" HAVING count(" + exprSQL(renamed(o.keys[0], earlier)) + ") = 0"
 }
 
-// A windowed query has row_number, rank, lag or lead over the rows of a unit.
+// A windowed is a query with row_number, rank, lag or lead over the rows of a unit.
 type windowed struct {
 	order   ordering
 	ok      bool
 	behind  bool       // lead
-	next    bool       // values of the row next to it
+	next    bool       // values of the adjacent row
 	targets []*pg.Node // with other expressions in the place of window functions
 }
 
@@ -192,7 +191,7 @@ func (w *windowed) window(n *pg.Node) bool {
 	return true
 }
 
-// afterEarlier writes a query with window functions over the rows of a unit; not over those that have a key of their own in common.
+// afterEarlier writes a query with window functions over the rows of a unit. It writes none if the functions partition by other keys.
 func afterEarlier(query *pg.SelectStmt, units map[string]bool) string {
 	w := &windowed{}
 	for _, t := range query.TargetList {
@@ -228,7 +227,7 @@ func afterEarlier(query *pg.SelectStmt, units map[string]bool) string {
 	return "SELECT " + listSQL(w.targets) + " FROM " + j.from + j.where + " GROUP BY " + groups + having
 }
 
-// grouped gives the columns of the SELECT list qualifiers, and lists those that are grouped by.
+// grouped gives the columns of the SELECT list qualifiers, and lists the columns by which rows are grouped.
 func (w *windowed) grouped(j selfJoin, keys []*pg.Node) []*pg.Node {
 	var all []*pg.Node
 	for _, k := range keys {
@@ -257,7 +256,7 @@ func (w *windowed) grouped(j selfJoin, keys []*pg.Node) []*pg.Node {
 	return columnsOf(all...)
 }
 
-// countedBeside counts a column of protected rows that stand beside a calendar, where a count of all rows has those without one.
+// countedBeside counts a column of the protected rows that are joined with a calendar. A count of all rows would count days without a row.
 func (i *instead) countedBeside(sel *pg.SelectStmt, ours *pg.Node) {
 	out := clone(sel)
 	changed := false
@@ -378,9 +377,9 @@ func (i *instead) values(sel *pg.SelectStmt) {
 	}
 }
 
-// ofRelease groups by the columns that are computed with, and computes in the released groups.
+// ofRelease groups by the columns with which the query computes, and computes with the released groups.
 func (i *instead) ofRelease(sel *pg.SelectStmt) {
-	const most = 3 // columns, of which there may be as many groups as rows
+	const most = 3 // columns, by which there may be as many groups as rows
 	table, _ := tableOf(sel.FromClause)
 	if table == nil || sel.HavingClause != nil || hasSubLink(sel) {
 		return

@@ -9,8 +9,8 @@ import (
 	"dpproxy/parser/pgtree"
 )
 
-// flattened writes the queries that LATERAL runs for each row as sub-selects of all rows, which are joined: the first rows of each by
-// their number, aggregates as groups.
+// flattened writes the queries that LATERAL runs for each row as sub-selects over all rows, and joins them. It writes the first rows of
+// each by their numbers, and aggregates as groups.
 func (i tables) flattened(sel *pg.SelectStmt) (out *pg.SelectStmt, changed bool) {
 	const most = 3
 	out = clone(sel)
@@ -23,7 +23,7 @@ func (i tables) flattened(sel *pg.SelectStmt) (out *pg.SelectStmt, changed bool)
 	return out, changed
 }
 
-// unlateral writes one of them.
+// unlateral writes one such query.
 func (i tables) unlateral(sel *pg.SelectStmt) bool {
 	for k, n := range sel.FromClause {
 		if j := n.GetJoinExpr(); j != nil {
@@ -63,7 +63,7 @@ func (i tables) unlateralJoin(sel *pg.SelectStmt, j *pg.JoinExpr) bool {
 	} else if query.LimitCount != nil || query.LimitOffset != nil || pgtree.IsDistinctOn(query) {
 		return false
 	}
-	if pgtree.IsAggregated(query) { // LATERAL has a row for each
+	if pgtree.IsAggregated(query) { // LATERAL has a row for each outer row
 		if j.Jointype == pg.JoinType_JOIN_INNER && !pgtree.IsTrue(j.Quals) {
 			sel.WhereClause, j.Quals = pgtree.AllOf(sel.WhereClause, j.Quals), nil
 		}
@@ -83,7 +83,7 @@ func (i tables) unlateralJoin(sel *pg.SelectStmt, j *pg.JoinExpr) bool {
 	return true
 }
 
-// tie takes the equality out of a query that ties it to the query around it, and returns its own column and the other one.
+// tie removes from a query the equality that ties it to the query around it. It returns the query's own column and the other column.
 func (i tables) tie(query *pg.SelectStmt) (own, outer *pg.Node, ok bool) {
 	var rest []*pg.Node
 	for _, c := range pgtree.Conjuncts(query.GetWhereClause()) {
@@ -103,8 +103,8 @@ func (i tables) tie(query *pg.SelectStmt) (own, outer *pg.Node, ok bool) {
 	return own, outer, own != nil
 }
 
-// numbered takes LIMIT out of a query: the first row of each is that of DISTINCT ON, more of them have numbers. It returns the
-// condition that the join has then.
+// numbered removes LIMIT from a query. It writes the first row of each key with DISTINCT ON, and numbers the rows if more are asked for. It
+// returns the condition that the join then needs.
 func numbered(query *pg.SelectStmt, own *pg.Node, alias string, n int) string {
 	sorts := query.SortClause
 	query.LimitCount, query.LimitOption, query.SortClause = nil, pg.LimitOption_LIMIT_OPTION_DEFAULT, nil
@@ -127,7 +127,7 @@ func numbered(query *pg.SelectStmt, own *pg.Node, alias string, n int) string {
 	return " AND " + alias + ".place <= " + exprSQL(pg.MakeAConstIntNode(int64(n), -1))
 }
 
-// zeroed puts zero in the place of counts of no rows, which are NULL beside an outer join.
+// zeroed puts zero in the place of counts of no rows, which an outer join makes NULL.
 func zeroed(sel, query *pg.SelectStmt, alias string) {
 	for _, t := range query.TargetList {
 		name, known := pgtree.OutputName(t.GetResTarget())

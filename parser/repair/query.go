@@ -17,7 +17,7 @@ func isCollecting(n *pg.Node) bool {
 	return n.GetFuncCall().GetOver() == nil && slices.Contains(collects, nameOf(n))
 }
 
-// intervals averages the seconds of an interval.
+// intervals averages an interval by its seconds.
 func (i *instead) intervals(sel *pg.SelectStmt) {
 	out, changed := clone(sel), false
 	var calls []*pg.Node
@@ -46,7 +46,7 @@ func (i *instead) collected(sel *pg.SelectStmt) {
 	i.ofShown(sel, columns)
 }
 
-// ofShown computes of the values of columns that are shown as groups.
+// ofShown computes with the values of columns that are shown as groups.
 func (i *instead) ofShown(sel *pg.SelectStmt, columns []*pg.Node) {
 	if len(columns) == 0 {
 		return
@@ -74,7 +74,7 @@ func groupsSQL(groups []*pg.Node) string {
 	return strings.Join(out, ", ")
 }
 
-// subselectOf is the one sub-select of a FROM clause.
+// subselectOf returns the first sub-select of a FROM clause.
 func subselectOf(sel *pg.SelectStmt) (query *pg.SelectStmt, at *pg.RangeSubselect) {
 	for _, n := range sel.FromClause {
 		pgtree.Every(n, func(m *pg.Node) {
@@ -111,7 +111,7 @@ func (i *instead) quantiles(sel *pg.SelectStmt) {
 	}
 }
 
-// joinedExists joins what EXISTS looks for.
+// joinedExists joins the rows that EXISTS looks for.
 func (i *instead) joinedExists(sel *pg.SelectStmt) {
 	table, alias := tableOf(sel.FromClause)
 	if table == nil || sel.WhereClause == nil {
@@ -150,7 +150,7 @@ func (i *instead) joinedExists(sel *pg.SelectStmt) {
 	}
 }
 
-// subselects asks for the value of a sub-select, which can be written as a literal then, and for what IN looks among.
+// subselects asks for the value of a sub-select, which the client can then write as a literal, and for the values among which IN looks.
 func (i *instead) subselects(sel *pg.SelectStmt) {
 	for _, c := range sel.GetWithClause().GetCtes() {
 		if query := c.GetCommonTableExpr().GetCtequery(); !sel.WithClause.Recursive {
@@ -201,7 +201,7 @@ func (i *instead) uncorrelated(query *pg.SelectStmt) {
 	}
 }
 
-// median asks for the middle of ordered rows of which some are asked for.
+// median asks for the middle of ordered rows in the place of a few of them.
 func (i *instead) median(sel *pg.SelectStmt) {
 	if len(sel.SortClause) != 1 || len(sel.TargetList) != 1 || sel.LimitCount == nil || len(sel.GroupClause) > 0 {
 		return
@@ -213,8 +213,8 @@ func (i *instead) median(sel *pg.SelectStmt) {
 	}
 }
 
-// divided counts the units that have all of a public list, which are those with none that they have not: NOT EXISTS (SELECT ...
-// WHERE NOT EXISTS ...).
+// divided counts the units that have all of a public list. The client's query asks for units that lack none: NOT EXISTS (SELECT ... WHERE
+// NOT EXISTS ...).
 func (i *instead) divided(sel *pg.SelectStmt) {
 	list := notExisting(sel.WhereClause)
 	if list == nil {
@@ -256,7 +256,7 @@ func (i *instead) divided(sel *pg.SelectStmt) {
 		keys[false], fromSQL(rows.FromClause), keys[true], listSQL(list.TargetList), from)
 }
 
-// notExisting is the query of NOT EXISTS, nil of any other condition.
+// notExisting returns the query of NOT EXISTS, nil for any other condition.
 func notExisting(n *pg.Node) *pg.SelectStmt {
 	b := n.GetBoolExpr()
 	if b == nil || b.Boolop != pg.BoolExprType_NOT_EXPR || len(b.Args) != 1 {

@@ -10,7 +10,7 @@ import (
 	"dpproxy/parser/pgtree"
 )
 
-// deparsed writes a statement, "" if it cannot be.
+// deparsed writes a statement, "" if that fails.
 func deparsed(stmt *pg.Node) string {
 	text, err := pg.Deparse(&pg.ParseResult{Stmts: []*pg.RawStmt{{Stmt: stmt}}})
 	if err != nil {
@@ -23,7 +23,7 @@ func selectSQL(sel *pg.SelectStmt) string {
 	return deparsed(&pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: sel}})
 }
 
-// clauseless is a SELECT without clauses.
+// clauseless returns a SELECT without clauses.
 func clauseless(targets ...*pg.Node) *pg.SelectStmt {
 	return &pg.SelectStmt{Op: pg.SetOperation_SETOP_NONE, LimitOption: pg.LimitOption_LIMIT_OPTION_DEFAULT, TargetList: targets}
 }
@@ -66,7 +66,7 @@ func conditionSQL(n *pg.Node) string {
 	return exprSQL(n)
 }
 
-// clone copies a SELECT that is to be changed.
+// clone copies a SELECT that will be changed.
 func clone(sel *pg.SelectStmt) *pg.SelectStmt { return proto.Clone(sel).(*pg.SelectStmt) }
 
 func copyNode(n *pg.Node) *pg.Node { return proto.Clone(n).(*pg.Node) }
@@ -87,7 +87,7 @@ func parsed(sql string) *pg.Node {
 // replaceBy puts another expression in the place of a node.
 func replaceBy(n *pg.Node, sql string) { n.Node = parsed(sql).GetNode() }
 
-// nameOf is that of a function, without its schema.
+// nameOf returns the name of a function, without its schema.
 func nameOf(n *pg.Node) string {
 	names, _ := pgtree.Strings(n.GetFuncCall().GetFuncname())
 	if len(names) == 0 {
@@ -96,7 +96,7 @@ func nameOf(n *pg.Node) string {
 	return names[len(names)-1]
 }
 
-// columnOf is the bare name of a column, "" of anything else.
+// columnOf returns the bare name of a column, "" for anything else.
 func columnOf(n *pg.Node) string {
 	names, ok := pgtree.Strings(n.GetColumnRef().GetFields())
 	if !ok || len(names) == 0 {
@@ -127,7 +127,7 @@ func exprOfColumn(n *pg.Node) string {
 	return strings.Join(names, ".")
 }
 
-// bare takes the qualifiers off the columns of an expression.
+// bare removes the qualifiers from the columns of an expression.
 func bare(n *pg.Node) *pg.Node { return renamed(n, "") }
 
 // renamed gives the columns of an expression another qualifier.
@@ -147,7 +147,7 @@ func renamed(n *pg.Node, qualifier string) *pg.Node {
 	return out
 }
 
-// tableOf is the one table of a FROM clause and its alias.
+// tableOf returns the only table of a FROM clause and its alias; nil if there is something else.
 func tableOf(from []*pg.Node) (table *pg.RangeVar, alias string) {
 	if len(from) != 1 || from[0].GetRangeVar() == nil {
 		return nil, ""

@@ -32,7 +32,7 @@ func (i *instead) perUnit(sel *pg.SelectStmt) {
 		outer = outer[1:]
 	}
 	i.add("SELECT %s FROM (%s) AS each", strings.Join(outer, ", "), sql)
-	for _, one := range outer { // that may be of values which have no average
+	for _, one := range outer { // some of the values may have no average
 		if len(outer) > 1 {
 			i.add("SELECT %s FROM (%s) AS each", one, sql)
 		}
@@ -42,7 +42,7 @@ func (i *instead) perUnit(sel *pg.SelectStmt) {
 	}
 }
 
-// distinctKeys are those of SELECT DISTINCT of columns.
+// distinctKeys returns the columns of SELECT DISTINCT.
 func distinctKeys(sel *pg.SelectStmt) (keys []*pg.Node) {
 	if !pgtree.IsDistinct(sel) {
 		return nil
@@ -55,8 +55,8 @@ func distinctKeys(sel *pg.SelectStmt) (keys []*pg.Node) {
 	return keys
 }
 
-// valuesOf are the items of a SELECT list that are aggregates, or computed of such, with names of their own. Of a window function over
-// groups it is the value that orders them.
+// valuesOf returns the items of a SELECT list that are aggregates, or computed from aggregates, with names of their own. For a window
+// function over groups, it returns the value that orders the groups.
 func valuesOf(sel *pg.SelectStmt) (values []*pg.Node) {
 	for _, t := range sel.TargetList {
 		val := t.GetResTarget().GetVal()
@@ -101,7 +101,7 @@ func (i *instead) windows(sel *pg.SelectStmt) {
 		call := copyNode(val)
 		over := call.GetFuncCall().Over
 		call.GetFuncCall().Over = nil
-		if order := over.OrderClause; len(order) > 0 { // a running total is one of the groups' totals
+		if order := over.OrderClause; len(order) > 0 { // a running total is a total of the groups' totals
 			if nameOf(val) != "count" && nameOf(val) != "sum" {
 				continue
 			}
