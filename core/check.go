@@ -10,9 +10,13 @@ var (
 	ErrUnits = errors.New("rows of different units would be joined")
 	ErrGroup = errors.New("a group can hold rows of several units")
 	ErrScope = errors.New("a column of no input")
+	ErrFresh = errors.New("a column that two operators make, or none where rows need one")
 	ErrLoose = errors.New("a row of a reference table that nothing looks up")
 	ErrSpell = errors.New("rows are grouped by values that can be equal and look different")
 )
+
+// errUnknown refuses all that is no case of the induction.
+var errUnknown = errors.New("an unknown operator")
 
 // A Judge derives the types of relations, of each once.
 type Judge struct{ types map[Rel]*judged }
@@ -29,6 +33,9 @@ func (j *Judge) Check(r Rel) (Type, error) {
 		return known.Type, known.err
 	}
 	t, err := j.derive(r)
+	if err == nil && len(t.Row) == 0 {
+		err = ErrFresh
+	}
 	if j.types == nil {
 		j.types = map[Rel]*judged{}
 	}
@@ -63,7 +70,7 @@ func (j *Judge) derive(r Rel) (Type, error) {
 	case *Cap:
 		return above(r, capped)(j.tight(r.In))
 	}
-	return Type{}, errors.New("an unknown operator")
+	return Type{}, errUnknown
 }
 
 // above derives the type of an operator over one relation.
@@ -95,12 +102,17 @@ func scan(r *Scan) Type {
 	for _, k := range r.Keys {
 		t.Deps = append(t.Deps, Dep{k, t.Cols})
 	}
-	if r.Reference {
+	switch {
+	case r.Reference:
 		loose := Loose{Refers: says.Refers}
 		for _, l := range says.Looks {
-			loose.Keys = append(loose.Keys, l.Key)
+			if Of(l.Cols...).isOneOf(r.Keys) {
+				loose.Keys = append(loose.Keys, l.Key)
+			}
 		}
 		says.Refers, t.Loose = nil, []Loose{loose}
+	case r.Unit == 0: // a public row looks nothing up
+		says.Refers = nil
 	}
 	return t.Where(says).counted()
 }
@@ -131,22 +143,43 @@ func (f Facts) with(g Facts) Facts {
 	}
 }
 
-// mapped: a computed column is a function of the row, or of rows of one unit where it is free.
+// mapped: a computed column is a function of the row, or of a window of rows. All rows of a window are of one unit.
 func mapped(t Type, r *Map) (Type, error) {
 	for _, d := range r.Defs {
-		if !d.Cols.In(t.Cols) {
-			return t, ErrScope
+		if err := t.defines(d); err != nil {
+			return t, err
+		}
+		for _, by := range d.Over {
+			if t.Unit != 0 && !t.tells(by) {
+				return t, ErrGroup
+			}
 		}
 		t = t.computed(d)
 	}
 	return t, nil
 }
 
+// defines refuses a column that is not computed from columns that there are, or that is there already.
+func (t Type) defines(d Def) error {
+	switch all := t.Cols.Or(t.Row); {
+	case d.Out == 0 || all.Has(d.Out):
+		return ErrFresh
+	case !d.Cols.In(all) || d.Same != 0 && !all.Has(d.Same):
+		return ErrScope
+	}
+	for _, by := range d.Over {
+		if !by.In(t.Cols) {
+			return ErrScope
+		}
+	}
+	return nil
+}
+
 // computed adds a column.
 func (t Type) computed(d Def) Type {
 	out, says := Of(d.Out), Facts{}
 	t.Cols, t.Deps = t.Cols.Or(out), append(slices.Clip(t.Deps), Dep{t.Row, out})
-	if d.Spelled {
+	if d.Spelled || t.Spelled.Has(d.Same) {
 		t.Spelled = t.Spelled.Or(out)
 	}
 	if d.Valued {
@@ -170,7 +203,7 @@ func group(t Type, r *Group) (Type, error) {
 	if !r.Keys.In(t.Cols) {
 		return t, ErrScope
 	}
-	if r.Keys.Meets(t.Spelled) {
+	if r.Keys.Or(Of(t.Unit)).Meets(t.Spelled) {
 		return t, ErrSpell
 	}
 	if t.Unit != 0 && !r.ByUnit && !t.tells(r.Keys) {
@@ -178,17 +211,16 @@ func group(t Type, r *Group) (Type, error) {
 	}
 	out := Type{Unit: t.Unit, Rows: t.Rows, Row: Of(r.Row), Cols: r.Keys.Or(Of(t.Unit, r.Row)), Spelled: t.Spelled}
 	out.closed = t.and(Facts{Valued: Of(r.Row)})
-	for _, d := range t.Deps { // of two spellings of a unit another one can be shown than that of the row
-		if !Of(t.Unit).Meets(t.Spelled) || !d.From.Has(t.Unit) && !d.To.Has(t.Unit) {
-			out.Deps = append(out.Deps, d)
-		}
-	}
+	out.Deps = slices.Clone(t.Deps)
 	by := r.Keys
 	if r.ByUnit {
 		by = by.Or(Of(t.Unit))
 	}
 	out.Deps = append(out.Deps, Dep{by, Of(r.Row)}, Dep{Of(r.Row), t.Cols.Or(t.Row)})
 	for _, a := range r.Aggs {
+		if a.Same = 0; t.defines(a) != nil || out.defines(Def{Out: a.Out}) != nil {
+			return out, ErrScope
+		}
 		a.Free = true
 		out = out.computed(a)
 	}
@@ -202,15 +234,16 @@ func (t Type) tells(by Set) bool {
 			return true
 		}
 	}
-	return len(by) > 0 && t.Closure(by).Has(t.Unit)
+	return !by.empty() && t.Closure(by).Has(t.Unit)
 }
 
 // ranked: the numbers are those of rows of one unit.
 func ranked(t Type, r *Rank) (Type, error) {
-	if !r.By.In(t.Cols) {
-		return t, ErrScope
+	number := Def{Out: r.Out, Cols: r.By, Free: true, Valued: true}
+	if err := t.defines(number); err != nil {
+		return t, err
 	}
-	t = t.computed(Def{Out: r.Out, Free: true, Valued: true})
+	t = t.computed(number)
 	t.Deps = append(slices.Clip(t.Deps), Dep{r.By.Or(Of(t.Unit, r.Out)), t.Row})
 	return t, nil
 }
@@ -225,8 +258,11 @@ func (j *Judge) union(r *Union) (Type, error) {
 	if err != nil {
 		return also, err
 	}
-	if (l.Unit == 0) != (also.Unit == 0) {
+	switch {
+	case (l.Unit == 0) != (also.Unit == 0):
 		return l, ErrUnits
+	case len(r.Left) != len(r.Out) || len(r.Also) != len(r.Out), !Of(r.Left...).In(l.Cols), !Of(r.Also...).In(also.Cols):
+		return l, ErrScope
 	}
 	out := Type{Cols: Of(r.Out...).Or(Of(r.Row)), Row: Of(r.Row), Deps: []Dep{{Of(r.Row), Of(r.Out...)}}}
 	says := Facts{Valued: Of(r.Row)}
@@ -305,13 +341,16 @@ func (r *Union) column(holds func(l, also Col) bool) Col {
 
 // unnest: the elements are those of a row, and of its unit.
 func unnest(t Type, r *Unnest) (Type, error) {
-	if !r.Array.Cols.In(t.Cols) {
-		return t, ErrScope
+	array := r.Array
+	array.Free, array.Same, array.Valued = true, 0, array.Valued && !r.Outer
+	if err := t.defines(array); err != nil {
+		return t, err
+	}
+	if err := t.defines(Def{Out: r.Row}); err != nil {
+		return t, err
 	}
 	t.Rows = times(t.Rows, r.Most)
 	t.Row, t.Cols = t.Row.Or(Of(r.Row)), t.Cols.Or(Of(r.Row))
-	array := r.Array
-	array.Free = true
 	return t.computed(array), nil
 }
 

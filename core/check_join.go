@@ -17,6 +17,13 @@ func (j *Judge) join(r *Join) (Type, error) {
 	if err == nil {
 		err = also
 	}
+	switch {
+	case err != nil:
+	case r.Kind < Inner || r.Kind > Anti:
+		err = errUnknown
+	case l.Cols.Or(l.Row).Meets(right.Cols.Or(right.Row)):
+		err = ErrFresh
+	}
 	matched := l.Meet(right, r.On)
 	for _, c := range r.On {
 		if err == nil && !c.Cols.In(matched.Cols) {

@@ -3,6 +3,7 @@ package core
 import (
 	"iter"
 	"math/bits"
+	"slices"
 )
 
 // A Col is a column, from 1 on. No two operators of a query make the same one, so that no rewriting captures a name.
@@ -40,6 +41,13 @@ func (s Set) In(t Set) bool {
 		}
 	}
 	return true
+}
+
+func (s Set) empty() bool { return !slices.ContainsFunc(s, func(w uint64) bool { return w != 0 }) }
+
+// isOneOf reports whether a set is one of a list.
+func (s Set) isOneOf(list []Set) bool {
+	return slices.ContainsFunc(list, func(t Set) bool { return s.In(t) && t.In(s) })
 }
 
 // Meets reports whether a column is in both.

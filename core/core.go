@@ -120,9 +120,12 @@ type Condition struct {
 type Def struct {
 	Out Col
 	Of  any
-	// Cols are the columns of the row that the value is a function of; Free says that there is more to it.
+	// Cols are the columns of the row that the value is a function of; Free says that it depends on other rows as well: those of
+	// windows, or of a group.
 	Cols Set
 	Free bool
+	// Over are the columns that partition the rows of each window function in it.
+	Over []Set
 	// Same is the column that it is itself, else 0.
 	Same Col
 	// Valued says that it is never NULL; Spelled that equal values of it need not be identical.

@@ -47,18 +47,25 @@ func TestLooksOfUnion(t *testing.T) {
 	}
 }
 
-// Which spelling of a unit a group shows is that of any of its rows: a column of another one of them does not tell it.
+// Which spelling of a unit a group shows would depend on the order of its rows.
 func TestSpellingOfAGroup(t *testing.T) {
 	const ref, unit, x, row, group = core.Col(1), core.Col(2), core.Col(3), core.Col(4), core.Col(5)
-	for _, spelled := range []bool{false, true} {
-		s := &core.Scan{Cols: []core.Col{ref, x}, Unit: unit, Row: row, Deps: []core.Dep{{From: core.Of(ref), To: core.Of(unit)}}}
-		if spelled {
-			s.Spelled = core.Of(unit)
+	for _, spelled := range []core.Set{nil, core.Of(unit), core.Of(x)} {
+		s := &core.Scan{
+			Cols: []core.Col{ref, x}, Unit: unit, Row: row, Spelled: spelled,
+			Deps: []core.Dep{{From: core.Of(ref), To: core.Of(unit)}},
 		}
-		typ, err := new(core.Judge).Check(&core.Group{In: s, Keys: core.Of(x), ByUnit: true, Row: group})
-		if err != nil || typ.Closure(core.Of(ref)).Has(unit) == spelled {
-			t.Errorf("a unit of several spellings, %v: %v, %v", spelled, typ.Deps, err)
+		_, err := new(core.Judge).Check(&core.Group{In: s, Keys: core.Of(x), ByUnit: true, Row: group})
+		if errors.Is(err, core.ErrSpell) != (spelled != nil) {
+			t.Errorf("columns of several spellings %v: %v", spelled, err)
 		}
+	}
+	s := &core.Map{
+		In:   &core.Scan{Cols: []core.Col{x}, Unit: unit, Row: row, Spelled: core.Of(x)},
+		Defs: []core.Def{{Out: ref, Cols: core.Of(x), Same: x}},
+	}
+	if _, err := new(core.Judge).Check(&core.Group{In: s, Keys: core.Of(ref), ByUnit: true, Row: group}); !errors.Is(err, core.ErrSpell) {
+		t.Errorf("the same column by another number: %v", err)
 	}
 }
 
@@ -69,7 +76,8 @@ func TestLooseRows(t *testing.T) {
 	person := &core.Scan{Cols: []core.Col{own, ref}, Unit: own, Row: row, Says: core.Facts{Refers: key(ref)}}
 	place := func(at core.Col, kinds ...core.Kind) core.Rel {
 		var r core.Rel = &core.Scan{
-			Reference: true, Cols: []core.Col{at}, Row: at + 1, Says: core.Facts{Looks: []core.Look{{Key: key(at)[0]}}, Refers: key(at)},
+			Reference: true, Cols: []core.Col{at}, Row: at + 1, Keys: []core.Set{core.Of(at)},
+			Says: core.Facts{Looks: []core.Look{{Key: key(at)[0]}}, Refers: key(at)},
 		}
 		for _, k := range kinds {
 			r = &core.Join{Kind: k, L: r, R: &core.Values{Row: at + 2}}
@@ -133,5 +141,77 @@ func TestRowsBeyondNumbers(t *testing.T) {
 		if typ, err := new(core.Judge).Check(c.of); err != nil || typ.Rows != c.rows {
 			t.Errorf("%d rows for %d, %v", typ.Rows, c.rows, err)
 		}
+	}
+}
+
+// Terms that are none are refused, whatever their facts say.
+func TestTermsThatAreNone(t *testing.T) {
+	const id, unit, x, row = core.Col(1), core.Col(2), core.Col(3), core.Col(4)
+	people := &core.Scan{Cols: []core.Col{id, x}, Unit: unit, Row: row}
+	others := &core.Scan{Cols: []core.Col{11, 13}, Unit: 12, Row: 14}
+	list := &core.Values{Cols: []core.Col{21}, Row: 22}
+	same := []core.Condition{{Cols: core.Of(unit, 12), Says: core.Facts{Equal: []core.Pair{{A: unit, B: 12}}}}}
+	refers := core.Facts{Refers: []core.Key{{Of: "places(id)", Cols: []core.Col{31}}}}
+	place := &core.Scan{
+		Reference: true, Cols: []core.Col{41, 42}, Row: 43, Keys: []core.Set{core.Of(41)},
+		Says: core.Facts{Looks: []core.Look{
+			{Key: core.Key{Of: "places(id)", Cols: []core.Col{41}}}, {Key: core.Key{Of: "towns(id)", Cols: []core.Col{42}}},
+		}},
+	}
+	at := func(c, d core.Col) []core.Condition {
+		return []core.Condition{{Cols: core.Of(c, d), Says: core.Facts{Equal: []core.Pair{{A: c, B: d}}}}}
+	}
+	inTown := &core.Scan{
+		Cols: []core.Col{51}, Unit: 52, Row: 53, Says: core.Facts{Refers: []core.Key{{Of: "towns(id)", Cols: []core.Col{51}}}},
+	}
+	listed := &core.Scan{Cols: []core.Col{31}, Row: 32, Says: refers}
+	aggregate := func(d core.Def) core.Rel {
+		return &core.Group{In: people, Keys: core.Of(unit), Row: 61, Aggs: []core.Def{d}}
+	}
+	window := func(by core.Set) core.Rel {
+		return &core.Map{In: people, Defs: []core.Def{{Out: 61, Free: true, Over: []core.Set{by}}}}
+	}
+	for name, c := range map[string]struct {
+		r   core.Rel
+		err error // nil: any
+	}{
+		"joined with itself":          {&core.Join{L: people, R: people}, core.ErrFresh},
+		"kept for itself":             {&core.Join{Kind: core.Semi, L: people, R: people}, core.ErrFresh},
+		"joined in an unknown way":    {&core.Join{Kind: core.Anti + 1, L: people, R: others, On: same}, nil},
+		"rows without a row":          {&core.Scan{Cols: []core.Col{id}, Unit: unit}, core.ErrFresh},
+		"groups without a row":        {&core.Group{In: people, Keys: core.Of(x), ByUnit: true}, core.ErrFresh},
+		"elements without a row":      {&core.Unnest{In: people, Most: 3, Array: core.Def{Out: 61}}, core.ErrFresh},
+		"a column computed twice":     {&core.Map{In: people, Defs: []core.Def{{Out: x, Cols: core.Of(id)}}}, core.ErrFresh},
+		"the same as none":            {&core.Map{In: people, Defs: []core.Def{{Out: 61, Same: 62}}}, core.ErrScope},
+		"a number twice":              {&core.Rank{In: people, By: core.Of(unit), Out: x}, core.ErrFresh},
+		"an aggregate of nothing":     {aggregate(core.Def{Out: 62, Cols: core.Of(63)}), core.ErrScope},
+		"an aggregate in a key":       {aggregate(core.Def{Out: unit}), core.ErrScope},
+		"a window over several units": {window(core.Of(x)), core.ErrGroup},
+		"a window over all rows":      {window(nil), core.ErrGroup},
+		"groups by the empty set": {
+			&core.Group{In: people, Keys: core.Of(x).But(core.Of(x)), Row: 61}, core.ErrGroup,
+		},
+		"a union of hidden columns": {&core.Union{
+			L: &core.Group{In: people, Keys: core.Of(unit), Row: 61}, R: others, Out: []core.Col{71, 72}, Row: 73,
+			Left: []core.Col{unit, x}, Also: []core.Col{12, 13},
+		}, core.ErrScope},
+		"a union of more on one side": {&core.Union{
+			L: people, R: others, Out: []core.Col{71, 72}, Row: 73, Left: []core.Col{unit}, Also: []core.Col{12, 13},
+		}, core.ErrScope},
+		"looked up by a public row": {
+			&core.Group{In: &core.Join{L: listed, R: place, On: at(31, 41)}, Keys: core.Of(31), Row: 61}, core.ErrLoose,
+		},
+		"looked up by the key of another table": {
+			&core.Group{In: &core.Join{L: inTown, R: place, On: at(51, 42)}, Keys: core.Of(52), Row: 61}, core.ErrLoose,
+		},
+		"of a list": {&core.Join{Kind: core.Left, L: list, R: people}, core.ErrUnits},
+	} {
+		if _, err := new(core.Judge).Check(c.r); err == nil || c.err != nil && !errors.Is(err, c.err) {
+			t.Errorf("%s: %v, want %v", name, err, c.err)
+		}
+	}
+	outer := &core.Unnest{In: people, Most: 3, Row: 61, Outer: true, Array: core.Def{Out: 62, Cols: core.Of(x), Valued: true, Same: x}}
+	if typ, err := new(core.Judge).Check(outer); err != nil || typ.Valued(62) || typ.Closure(core.Of(62)).Has(x) {
+		t.Errorf("elements of rows that may have none: %+v, %v", typ.Facts, err)
 	}
 }

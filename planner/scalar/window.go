@@ -146,6 +146,17 @@ func Numbered(e Expr) (partition []Expr, ok bool) {
 	return a.over.partition, true
 }
 
+// Partitions returns the expressions that partition the rows of each window function in an expression.
+func Partitions(e Expr) (list [][]Expr) {
+	if a, ok := e.(*aggregate); ok && a.over != nil {
+		list = append(list, a.over.partition)
+	}
+	for _, o := range operands(e) {
+		list = append(list, Partitions(o)...)
+	}
+	return list
+}
+
 // rowsOfFrame is how many rows are looked at for one: of a frame whose beginning moves all of them, since Postgres computes most
 // aggregates over them anew.
 func (o *window) rowsOfFrame() int64 {

@@ -31,7 +31,7 @@ func (t *terms) branch(b *branch, columns []*scalar.Column) core.Rel {
 			continue
 		}
 		d := core.Def{Out: out, Of: x, Free: true, Valued: neverNull(b.source, x), Spelled: !scalar.OneSpelling(x)}
-		if !b.grouped && !scalar.Windowed(x) {
+		if d.Over = windows(x); !b.grouped && d.Over == nil {
 			d.Free, d.Cols = false, cols(x.Columns())
 		}
 		defs = append(defs, d)
@@ -56,6 +56,15 @@ func (t *terms) branch(b *branch, columns []*scalar.Column) core.Rel {
 	typ, _ := t.judge.Check(rel)
 	b.one, b.most = typ.Unique(nil), typ.Rows
 	return rel
+}
+
+// windows are the columns that partition the rows of the window functions in an expression.
+func windows(x scalar.Expr) (over []core.Set) {
+	for _, partition := range scalar.Partitions(x) {
+		plain := slices.DeleteFunc(slices.Clone(partition), func(x scalar.Expr) bool { return !onlyPlain([]scalar.Expr{x}) })
+		over = append(over, cols(columnsOf(plain)))
+	}
+	return over
 }
 
 func onlyPlain(list []scalar.Expr) bool {
@@ -83,7 +92,8 @@ func (t *terms) computed(rel core.Rel, list []scalar.Expr) (in core.Rel, by core
 			by = by.Or(core.Of(col(c)))
 			continue
 		}
-		d := core.Def{Out: t.fresh(), Of: x, Cols: cols(x.Columns()), Free: scalar.Windowed(x)}
+		d := core.Def{Out: t.fresh(), Of: x, Cols: cols(x.Columns()), Over: windows(x)}
+		d.Free = d.Over != nil
 		defs, by = append(defs, d), by.Or(core.Of(d.Out))
 	}
 	if len(defs) > 0 {
