@@ -121,7 +121,7 @@ func (c *cutWorld) ask(conn *pgx.Conn, read, round time.Duration, then func(step
 	_, err := conn.Exec(c.t.Context(), "SELECT count(*) FROM patients", pgx.QueryExecModeSimpleProtocol)
 	select {
 	case <-c.ledger.settled:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		c.t.Fatalf("the rounds do not end: %v", err)
 	}
 	return outcome{c.ledger.taken(), c.spent(c.t, accountant.UnitScope, "patient") - before, c.clock.look().Sub(start), code(err)}

@@ -141,7 +141,7 @@ func start(t testing.TB, edit func(*wire.Config)) *proxy {
 			if err != nil {
 				t.Errorf("Serve: %v", err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("Serve did not stop")
 		}
 		if bytes.Contains([]byte(p.log.String()), []byte("defect")) {
@@ -205,7 +205,7 @@ func (p *proxy) dialTCP(t testing.TB) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.SetDeadline(time.Now().Add(10 * time.Second))
+	c.SetDeadline(time.Now().Add(time.Minute))
 	t.Cleanup(func() { c.Close() })
 	return c
 }

@@ -356,7 +356,7 @@ func TestTerminate(t *testing.T) {
 	answered := sitetest.InBackground(t, busy, sitetest.CountPatients)
 	s.AwaitReads(t, 1)
 	sitetest.Signal(t, syscall.SIGTERM, int32(r.Cmd.Process.Pid))
-	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	_, err := idle.PgConn().ReceiveMessage(ctx)
 	sitetest.Fails(t, err, "57P01", "administrator command")

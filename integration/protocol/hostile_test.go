@@ -182,7 +182,7 @@ func testPacketsBefore(t *testing.T, _ *sitetest.Site, r *sitetest.Running) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn.SetDeadline(time.Now().Add(5 * time.Second))
+		conn.SetDeadline(time.Now().Add(8 * time.Second)) // before the end of the time for a log-in
 		io.WriteString(conn, packet)
 		conn.(*net.TCPConn).CloseWrite()
 		answer, err := io.ReadAll(conn)

@@ -67,6 +67,6 @@ func Hijack(t *testing.T, url string) *pgconn.HijackedConn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Conn.SetDeadline(time.Now().Add(10 * time.Second))
+	h.Conn.SetDeadline(time.Now().Add(time.Minute))
 	return h
 }
