@@ -15,7 +15,7 @@ import (
 func TestSettingsChange(t *testing.T) {
 	s := startRedis(t)
 	o := s.options(t)
-	o.Patience = 400 * time.Millisecond
+	o.Patience = 1500 * time.Millisecond
 	l := initAndOpen(t, o, accountanttest.Limits())
 	set := func(value string) {
 		t.Helper()
@@ -29,7 +29,7 @@ func TestSettingsChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	set("everysec")
-	for range 3 {
+	for range 2 {
 		var bad *redisledger.DurabilityError
 		if _, err := l.Charge(t.Context(), asked); !errors.Is(err, accountant.ErrUnavailable) || !errors.As(err, &bad) {
 			t.Errorf("a charge on a server that syncs each second: %v", err)
