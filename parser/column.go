@@ -44,7 +44,7 @@ func (v value) selected(chosen bool) value {
 // computed from an aggregate that a small group has no value of. The
 // keys are those of which it holds values, perhaps with other columns, and that determine the unit; it refers to those of rows that
 // are taken for ones of the same unit. Of a table itself,
-// not of a query, it can be unique, and have a parent: a column of another table that always has its value.
+// not of a query, it can be unique.
 //
 // It is titled if its name is one that the statement gives it.
 type column struct {
@@ -54,7 +54,6 @@ type column struct {
 	value         value
 	keys, refers  []ast.KeyPart
 	unique        bool
-	parent        string
 }
 
 // measured reports whether a column is computed from aggregates.
@@ -62,6 +61,6 @@ func (c column) measured() bool { return c.value.measured() }
 
 // selected is the column of a query that has its values.
 func (c column) selected() column {
-	c.unique, c.parent = false, ""
+	c.unique = false
 	return c
 }

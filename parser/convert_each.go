@@ -29,18 +29,14 @@ type each struct {
 	nullable bool
 	// values are those of sub-selects, by their canonical form.
 	values map[string]func() ast.Expr
-	// rows are the aliases of those that are looked up, by the canonical form of what is looked up; certain joins have one for each.
-	rows    map[string]string
-	certain []*ast.Join
-	// row is set in a look-up.
-	row *lookedRow
+	// around converts columns of the query around the level, of one whose value that query has; else nil.
+	around *exprConverter
 	// columns are those of LATERAL that are computed around it, by its place among the items of FROM and their names.
 	columns map[int]map[string]func() ast.Expr
 }
 
 // joined returns FROM of the level with what is joined.
 func (e *each) joined(from ast.From) ast.From {
-	e.keepsMatches(from)
 	for _, j := range e.joins {
 		j.Left = from
 		from = j
@@ -102,7 +98,7 @@ func (e *each) value(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt) ast.Exp
 	case sel.LimitCount == nil && v.a.levels.ownRows(sel, c.own) && (sources{v.a}).oneRow(sel, c):
 		q.all(sel)
 		q.out.Targets[0].Name = q.field(len(q.ties))
-	case n == 1 && v.a.levels.ownRows(sel, c.own) && (!c.keyed || ofKey(sel)):
+	case n == 1 && v.a.levels.ownRows(sel, c.own) && (!c.keyed || ofKey(sel)) && !v.a.levels.byKey(sel, c):
 		name, _ := pgtree.OutputName(sel.TargetList[0].GetResTarget())
 		q.first(sel, n)
 		if value := &q.out.Targets[0]; value.X == nil {

@@ -85,8 +85,8 @@ func (v exprConverter) column(ref *pg.ColumnRef) ast.Expr {
 	if !plain {
 		return v.notAllowed(ref.Location, "a whole row")
 	}
-	if r := v.each.row; r != nil {
-		return r.column(v.each, ref, v.a.pos(ref.Location))
+	if around := v.each.around; around != nil && !v.each.scope.names(ref) {
+		return around.column(ref)
 	}
 	if x := v.each.computed(ref); x != nil {
 		return x

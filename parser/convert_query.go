@@ -247,9 +247,6 @@ func (v exprConverter) subLink(s *pg.SubLink) ast.Expr {
 	}
 	switch {
 	case s.SubLinkType == pg.SubLinkType_EXISTS_SUBLINK:
-		if x := v.each.found(v, s, sel); x != nil {
-			return x
-		}
 		v.exists = sel
 		return &ast.Exists{Query: v.rows(sel, s.Location), At: v.a.pos(s.Location)}
 	case s.SubLinkType == pg.SubLinkType_ANY_SUBLINK && (len(names) == 0 || operator == "=") && constantList(sel) != nil:
@@ -272,10 +269,10 @@ func (v exprConverter) subLink(s *pg.SubLink) ast.Expr {
 		in.Not = true
 		return in
 	case s.SubLinkType == pg.SubLinkType_EXPR_SUBLINK:
-		if x := v.each.lookedUp(v, s, sel); x != nil {
+		if x := v.each.value(v, s, sel); x != nil {
 			return x
 		}
-		if x := v.each.value(v, s, sel); x != nil {
+		if x := v.each.valueQuery(v, s, sel); x != nil {
 			return x
 		}
 		return v.subquery(s, sel)
@@ -293,9 +290,7 @@ func (v exprConverter) subquery(s *pg.SubLink, sel *pg.SelectStmt) ast.Expr {
 		return v.notAllowed(s.Location, "this sub-select")
 	}
 	if level.reason != "" {
-		v.fail(pgerr.New(pgerr.FeatureNotSupported, "a sub-select %s cannot be a value for protected rows", level.reason).
-			At(v.a.pos(s.Location)).
-			WithHint("Join with it (GROUP BY the column of the privacy unit), or compute the value first and write it as a literal."))
+		v.fail(v.noValue(s, level))
 		return nil
 	}
 	i := v.a.l.toks.IndexAt(v.a.offsetOf(s.Location))
@@ -305,4 +300,11 @@ func (v exprConverter) subquery(s *pg.SubLink, sel *pg.SelectStmt) ast.Expr {
 	}
 	text := v.a.l.between(i, end)
 	return &ast.Subquery{Text: v.a.l.text[text.Start:text.End], At: v.a.pos(s.Location)}
+}
+
+// noValue refuses a sub-select that the mirror cannot answer by itself.
+func (v *conversion) noValue(s *pg.SubLink, level *level) *pgerr.Error {
+	return pgerr.New(pgerr.FeatureNotSupported, "a sub-select %s cannot be a value for protected rows", level.reason).
+		At(v.a.pos(s.Location)).
+		WithHint("Join with it (GROUP BY the column of the privacy unit), or compute the value first and write it as a literal.")
 }

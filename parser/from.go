@@ -135,7 +135,7 @@ func (a *analysis) rangeVar(v *pg.RangeVar, s *scope) result {
 		unit := ref.Resolved.Protected && name == ref.Resolved.Unit
 		it.columns = append(it.columns, column{
 			name: name, unit: unit, keys: ref.Resolved.Keys[name], refers: ref.Resolved.Refers[name],
-			unique: slices.Contains(ref.Resolved.Unique, name), parent: ref.Resolved.Parents[name],
+			unique: slices.Contains(ref.Resolved.Unique, name),
 		})
 	}
 	if it.known {

@@ -2,7 +2,6 @@ package parser
 
 import (
 	"slices"
-	"strconv"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
@@ -10,56 +9,31 @@ import (
 	"dpproxy/parser/pgtree"
 )
 
-// A sub-select that looks up the row of a table by its key is an outer join with the table: it has one row or none for each row
-// around it. Where a foreign key says that it always has one, the join is an inner one.
-//
-//	SELECT (SELECT h.region FROM hospitals h WHERE h.id = v.hospital_id), count(*) FROM visits v GROUP BY 1
-//
-//	SELECT h.region, count(*) FROM visits v JOIN hospitals h ON h.id = v.hospital_id GROUP BY 1
-
-// A rowLookup is such a sub-select.
-type rowLookup struct {
-	table      *pg.RangeVar
-	level      *level
-	conditions []*pg.Node
-	key        string // a column of the table that a condition compares with the row around
-	// certain says that there is a row for each.
-	certain bool
+// valueQuery converts a sub-select of one value of a row of one table, for each row around it. It may look up a row by its key, which
+// package planner/source knows. It is nil if there is anything else in the query.
+func (e *each) valueQuery(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt) ast.Expr {
+	if v.grouped || !e.open || !v.a.levels.ofTable(sel) || v.a.levels[sel].scope.parent.escape < 0 || len(sel.TargetList) != 1 ||
+		pgtree.IsStar(sel.TargetList[0].GetResTarget().GetVal()) {
+		return nil
+	}
+	level := v.a.levels[sel]
+	below := &queryConverter{conversion: v.conversion, level: level, depth: v.depth + 1, each: &each{scope: level.scope, around: &v}}
+	return &ast.ValueQuery{Query: below.query(sel, s.Location), Refusal: v.noValue(s, level), At: v.a.pos(s.Location)}
 }
 
-// lookup returns the look-up that a query is for the rows of the one around it; false if it is none.
-func (q queries) lookup(sel *pg.SelectStmt, outer *scope) (l rowLookup, ok bool) {
-	l.level = q[sel]
-	if l.level == nil || outer == nil || !oneTable(sel) || !leavesFirst(sel) {
-		return l, false
-	}
-	own := l.level.scope
-	if own.parent == nil || own.parent.parent != outer || len(own.items) != 1 || own.items[0].of == "" {
-		return l, false
-	}
-	if l.table = sel.FromClause[0].GetRangeVar(); len(l.table.Alias.GetColnames()) > 0 {
-		return l, false
-	}
-	l.conditions = pgtree.Conjuncts(sel.WhereClause)
-	for _, n := range l.conditions {
-		t, tied := q.tieOf(n, own)
-		if !tied || t.inner.GetColumnRef() == nil {
-			continue
-		}
-		_, inner, found := own.own(t.inner.GetColumnRef())
-		if !found || !inner.unique || l.key != "" {
-			continue
-		}
-		l.key = inner.name
-		if ref := t.outer.GetColumnRef(); ref != nil && len(l.conditions) == 1 {
-			_, c, known := outer.own(ref)
-			l.certain = known && c.parent == own.items[0].of+"."+inner.name
-		}
-	}
-	foreign := func(n *pg.Node) bool {
-		return pgtree.Holds(isSubLink, n) || q.reach(own, n)&^(only(here)|only(around)) != 0
-	}
-	return l, l.key != "" && !slices.ContainsFunc(slices.Concat(l.conditions, sel.TargetList), foreign)
+// ofTable reports whether a query has rows of one table as they are, with no query in it.
+func (q queries) ofTable(sel *pg.SelectStmt) bool {
+	return q[sel] != nil && oneTable(sel) && leavesFirst(sel) && q[sel].scope.items[0].of != "" &&
+		len(sel.FromClause[0].GetRangeVar().Alias.GetColnames()) == 0 &&
+		!pgtree.Holds(isSubLink, append(slices.Clip(sel.TargetList), sel.WhereClause)...)
+}
+
+// byKey reports whether a query of one table is tied to the query around it by a column that tells its rows.
+func (q queries) byKey(sel *pg.SelectStmt, c correlation) bool {
+	return q.ofTable(sel) && slices.ContainsFunc(c.ties, func(t tie) bool {
+		_, column, ok := c.own.own(t.inner.GetColumnRef())
+		return ok && column.unique
+	})
 }
 
 // oneTable reports whether a query has rows of one table as they are, of which conditions say which.
@@ -83,120 +57,6 @@ func skippedRows(sel *pg.SelectStmt) (n int, known bool) {
 	}
 	n, known = pgtree.Position(sel.LimitOffset)
 	return n, known && n >= 0
-}
-
-// lookedUp converts a sub-select of one value that looks up a row; nil if it is none.
-func (e *each) lookedUp(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt) ast.Expr {
-	if v.grouped || !e.open || len(sel.GetTargetList()) != 1 || pgtree.IsStar(sel.TargetList[0].GetResTarget().GetVal()) {
-		return nil
-	}
-	l, ok := v.a.levels.lookup(sel, e.scope)
-	if !ok {
-		return nil
-	}
-	row := e.rowOf(v, s, l)
-	target := sel.TargetList[0].GetResTarget().GetVal()
-	value := row.expr(target)
-	if target.GetColumnRef() != nil && v.a.levels.reach(l.level.scope, target) == only(here) {
-		return value // NULL without a row, as all its columns
-	}
-	return &ast.Case{Whens: []ast.When{{If: row.each.hasRow(l.key, value.Pos()), Then: value}}, At: value.Pos()}
-}
-
-// found converts EXISTS that looks up a row of a public table by more than equalities with the row around it; nil if it is none. With
-// equalities alone it is a semijoin.
-func (e *each) found(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt) ast.Expr {
-	if v.grouped || !e.open {
-		return nil
-	}
-	l, ok := v.a.levels.lookup(sel, e.scope)
-	if !ok || l.level.scope.items[0].table {
-		return nil
-	}
-	compared := func(n *pg.Node) bool {
-		_, tied := v.a.levels.tieOf(n, l.level.scope)
-		return !tied && v.a.levels.reach(l.level.scope, n)&only(around) != 0
-	}
-	plain := func(n *pg.Node) bool {
-		val := n.GetResTarget().GetVal()
-		return pgtree.IsStar(val) || val.GetAConst() != nil
-	}
-	if !slices.ContainsFunc(l.conditions, compared) || slices.ContainsFunc(sel.TargetList, func(n *pg.Node) bool { return !plain(n) }) {
-		return nil
-	}
-	return e.rowOf(v, s, l).each.hasRow(l.key, v.a.pos(s.Location))
-}
-
-// A lookedRow says how the columns of a row that is looked up are called around it.
-type lookedRow struct {
-	alias  string
-	around exprConverter // of all other columns
-}
-
-// rowOf joins the table, once for all values of the same row, and returns the converter of expressions over it.
-func (e *each) rowOf(v exprConverter, s *pg.SubLink, l rowLookup) exprConverter {
-	key, _, _ := pgtree.Canonical(&pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: &pg.SelectStmt{
-		FromClause: []*pg.Node{{Node: &pg.Node_RangeVar{RangeVar: l.table}}}, WhereClause: pgtree.AllOf(l.conditions...),
-	}}})
-	alias, known := e.rows[string(key)]
-	if !known {
-		v.queries++
-		alias = ast.OwnPrefix + strconv.Itoa(v.queries)
-		if e.rows == nil {
-			e.rows = map[string]string{}
-		}
-		e.rows[string(key)] = alias
-	}
-	looked := &each{scope: l.level.scope, row: &lookedRow{alias, v}}
-	row := exprConverter{&queryConverter{conversion: v.conversion, level: l.level, depth: v.depth, each: looked}, false}
-	if known {
-		return row
-	}
-	if v.a.tables++; v.a.tables > maxTables {
-		v.tooLarge(s.Location)
-		return row
-	}
-	t := &ast.Table{Ref: v.tableRef(l.table), Alias: alias, Only: !l.table.Inh}
-	for _, c := range l.level.scope.items[0].columns {
-		t.Columns = append(t.Columns, looked.row.field(c.name))
-	}
-	e.joins = append(e.joins, &ast.Join{Kind: ast.Left, Right: t, On: allTrue(row.exprs(l.conditions)...), At: v.a.pos(s.Location)})
-	if l.certain {
-		e.certain = append(e.certain, e.joins[len(e.joins)-1])
-	}
-	return row
-}
-
-func (r *lookedRow) field(name string) string { return r.alias + "$" + name }
-
-// column converts a column in a look-up: one of its row, or one around.
-func (r *lookedRow) column(of *each, ref *pg.ColumnRef, at int) ast.Expr {
-	it, c, ok := of.scope.own(ref)
-	if !ok || of.scope.items[it].column(c.name) < 0 {
-		return r.around.column(ref)
-	}
-	return &ast.Column{Qualifier: r.alias, Name: r.field(c.name), At: at}
-}
-
-// hasRow is the condition that there is a row.
-func (e *each) hasRow(key string, at int) ast.Expr {
-	return &ast.IsNull{X: &ast.Column{Qualifier: e.row.alias, Name: e.row.field(key), At: at}, Not: true, At: at}
-}
-
-// keepsMatches makes the joins inner ones that have a row for each: where no outer join leaves the columns that they compare NULL.
-func (e *each) keepsMatches(from ast.From) {
-	if extends(from) {
-		return
-	}
-	for _, j := range e.certain {
-		j.Kind = ast.Inner
-	}
-}
-
-// extends reports whether an item of FROM has an outer join.
-func extends(from ast.From) bool {
-	j, ok := from.(*ast.Join)
-	return ok && (j.Kind != ast.Inner && j.Kind != ast.Cross || extends(j.Left) || extends(j.Right))
 }
 
 // A sources knows the queries in FROM by their rows.

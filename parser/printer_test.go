@@ -87,6 +87,8 @@ func (p *printer) expr(x ast.Expr) {
 		p.seq("(", x.X, not(x.Not), " IN (", x.Query, "))")
 	case *ast.Exists:
 		p.seq("EXISTS (", x.Query, ")")
+	case *ast.ValueQuery:
+		p.seq("(", x.Query, ")")
 	case *ast.Subquery:
 		p.put(x.Text)
 	case *ast.Aggregate:

@@ -100,6 +100,7 @@ func (q *Query) block(st *source.Statement, b *ast.Block) (*block, error) {
 	if err != nil {
 		return nil, err
 	}
+	b = rows.Block
 	if !rows.Protected() {
 		return nil, pgerr.New(pgerr.Internal, "a release block without a protected table").At(b.At)
 	}

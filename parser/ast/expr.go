@@ -1,6 +1,10 @@
 package ast
 
-import "math"
+import (
+	"math"
+
+	"dpproxy/pgerr"
+)
 
 // An Expr is an expression inside a block. At is its byte offset, for
 // messages only: two equal expressions may differ in it.
@@ -131,6 +135,14 @@ type (
 		Alike bool
 		At    int
 	}
+	// A ValueQuery is a sub-select of one column that is evaluated for each row around it: its value is that of its row, or NULL without
+	// one. A LIMIT of 1 or more is left out: it says nothing of a query of one row at most, and the planner takes no other.
+	ValueQuery struct {
+		Query *Select
+		// Refusal is the error if no join has the value.
+		Refusal *pgerr.Error
+		At      int
+	}
 	// A Subquery is a scalar sub-select that names no protected relation and no
 	// column of the query around it. Text is the client's own, in
 	// parentheses: the mirror evaluates it.
@@ -241,6 +253,11 @@ func (*InQuery) expr() {}
 func (x *Exists) Pos() int { return x.At }
 
 func (*Exists) expr() {}
+
+// Pos implements Expr.
+func (x *ValueQuery) Pos() int { return x.At }
+
+func (*ValueQuery) expr() {}
 
 // Pos implements Expr.
 func (x *Subquery) Pos() int { return x.At }

@@ -197,31 +197,39 @@ func (m *Model) Relation(schema, name string) (ast.Relation, bool) {
 		}
 	}
 	r.Keys, r.Refers = t.unitKeys()
-	r.Unique, r.Parents = t.lookups()
+	for i := range t.Columns {
+		if t.Tells(t.Columns[i].Name) {
+			r.Unique = append(r.Unique, t.Columns[i].Name)
+		}
+	}
+	r.Parents = map[string]string{}
+	for _, fk := range t.Source.Foreign {
+		if t.always(fk) {
+			r.Parents[fk.Columns[0]] = fk.References.String() + "." + fk.Target[0]
+		}
+	}
 	return r, true
 }
 
-// lookups returns the columns that tell a row of the table, and those by which a row of another table is always found: none where the
-// units are compared as well.
-func (t *Table) lookups() (unique []string, parents map[string]string) {
-	if !t.Source.KeysHold() {
-		return nil, nil
+// Tells reports whether a column that analysts can name tells a row of the table: no two rows have the same value, and none has NULL.
+func (t *Table) Tells(column string) bool {
+	return t.Source.KeysHold() && !t.Hides(column) && hasKey(t.Source, []string{column})
+}
+
+// Finds reports whether the row of another table that has the value of a column in its key is always there.
+func (t *Table) Finds(column string, in catalog.Name, key string) bool {
+	return slices.ContainsFunc(t.Source.Foreign, func(fk catalog.ForeignKey) bool {
+		return t.always(fk) && fk.Columns[0] == column && fk.References == in && fk.Target[0] == key
+	})
+}
+
+// always reports whether a foreign key of one column refers to a row from each row. None does where the units of both are compared as well.
+func (t *Table) always(fk catalog.ForeignKey) bool {
+	if !t.Source.KeysHold() || len(fk.Columns) != 1 || t.Hides(fk.Columns[0]) || comparesUnits(t, fk) {
+		return false
 	}
-	for i := range t.Columns {
-		if c := &t.Columns[i]; !c.Hidden && hasKey(t.Source, []string{c.Name}) {
-			unique = append(unique, c.Name)
-		}
-	}
-	parents = map[string]string{}
-	for _, fk := range t.Source.Foreign {
-		if len(fk.Columns) != 1 || t.Hides(fk.Columns[0]) || comparesUnits(t, fk) {
-			continue
-		}
-		if c, ok := t.Source.Column(fk.Columns[0]); ok && c.NotNull {
-			parents[c.Name] = fk.References.String() + "." + fk.Target[0]
-		}
-	}
-	return unique, parents
+	c, ok := t.Source.Column(fk.Columns[0])
+	return ok && c.NotNull
 }
 
 // unitKeys returns of each column the keys that tell whose a row is: those of the table, and the one that a path compares with; and

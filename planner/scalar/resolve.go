@@ -135,6 +135,8 @@ func (r *resolution) meaning(e ast.Expr) (Expr, error) {
 		return r.array(e)
 	case *ast.InQuery, *ast.Exists:
 		return r.query(e)
+	case *ast.ValueQuery:
+		return nil, e.Refusal
 	case *ast.Aggregate:
 		return r.aggregate(e)
 	case *ast.Window:

@@ -21,10 +21,10 @@ import (
 // comparedPrefix begins the names of such sub-selects, and of their columns.
 const comparedPrefix = ast.OwnPrefix + "exists"
 
-// joinCompared replaces such conditions of a level.
-func joinCompared(at *resolved, from ast.From, where ast.Expr) (ast.From, ast.Expr) {
-	if at.inside {
-		return from, where
+// joinCompared replaces such conditions of a level, and joins what stands for them with FROM.
+func joinCompared(sc scope, from ast.From, where ast.Expr) (_ scope, _ ast.Expr, err error) {
+	if sc.resolved.inside {
+		return sc, where, nil
 	}
 	conds := conjunction(where)
 	for i, e := range conds {
@@ -40,15 +40,19 @@ func joinCompared(at *resolved, from ast.From, where ast.Expr) (ast.From, ast.Ex
 		if table == nil {
 			continue
 		}
-		keys := rowKey(at.model, table)
+		keys := rowKey(sc.resolved.model, table)
 		if keys == nil {
 			continue
 		}
 		conds = slices.Clone(conds)
-		from, conds[i] = comparedJoin(from, table, keys, inner, exists.At, not)
+		var join *ast.Join
+		join, conds[i] = comparedJoin(table, keys, inner, exists.At, not)
+		if sc, err = sc.attached(join); err != nil {
+			return sc, nil, err
+		}
 		where = &ast.Bool{Kind: ast.And, Args: conds, At: where.Pos()}
 	}
-	return from, where
+	return sc, where, nil
 }
 
 // existsOf returns the EXISTS that a condition is, and whether it is NOT EXISTS.
@@ -190,7 +194,7 @@ func rowKey(model *policy.Model, f *ast.Table) []string {
 }
 
 // comparedJoin writes the join, and the condition that takes the place of EXISTS.
-func comparedJoin(from ast.From, table *ast.Table, keys []string, inner *ast.Select, at int, not bool) (ast.From, ast.Expr) {
+func comparedJoin(table *ast.Table, keys []string, inner *ast.Select, at int, not bool) (*ast.Join, ast.Expr) {
 	alias := comparedPrefix + strconv.Itoa(at)
 	told := &ast.Select{
 		Distinct: true, At: at, Where: inner.Where,
@@ -204,7 +208,7 @@ func comparedJoin(from ast.From, table *ast.Table, keys []string, inner *ast.Sel
 		on = append(on, &ast.Op{Name: "=", Left: &ast.Column{Qualifier: alias, Name: name, At: at}, Right: column(), At: at})
 	}
 	join := &ast.Join{
-		Kind: ast.Left, Left: from, Right: &ast.Derived{Query: told, Alias: alias, At: at},
+		Kind: ast.Left, Right: &ast.Derived{Query: told, Alias: alias, At: at},
 		On: &ast.Bool{Kind: ast.And, Args: on, At: at}, At: at,
 	}
 	return join, &ast.IsNull{X: &ast.Column{Qualifier: alias, Name: comparedPrefix + "1", At: at}, Not: !not, At: at}

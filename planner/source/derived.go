@@ -109,7 +109,8 @@ func (b *shared) branch(at place, sel *ast.Select) (*branch, []outputColumn, err
 		return nil, nil, notHere(sel.At, "Write the values into the query around it.",
 			"a sub-select without FROM cannot be joined with protected rows")
 	}
-	sc, err := b.newLevel(at).resolveLevel(sel.From, sel.Where)
+	sel, over := ownSelect(sel)
+	sc, err := b.newLevel(at).resolveLevel(sel.From, over)
 	if err != nil {
 		return nil, nil, err
 	}

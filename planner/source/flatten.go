@@ -24,7 +24,7 @@ func projection(f ast.From, plain bool) (*ast.Derived, *ast.Select) {
 		return nil, nil
 	}
 	sel, ok := d.Query.(*ast.Select)
-	if !ok || len(sel.Groups) > 0 || sel.Having != nil || len(sel.First) > 0 {
+	if !ok || len(sel.Groups) > 0 || sel.Having != nil || len(sel.First) > 0 || holdsValue(sel.Where) {
 		return nil, nil
 	}
 	plain = plain || sel.Distinct
@@ -48,7 +48,7 @@ func computes(t ast.Target) bool { return t.X != nil && !isColumn(t.X) }
 // ofOneRow reports whether an expression needs nothing but the row that it is computed for.
 func ofOneRow(e ast.Expr) bool {
 	switch e.(type) { //nolint:gochecksumtype // the others are computed of their operands
-	case *ast.InQuery, *ast.Exists, *ast.Aggregate, *ast.Window:
+	case *ast.InQuery, *ast.Exists, *ast.ValueQuery, *ast.Aggregate, *ast.Window:
 		return false
 	}
 	return !slices.ContainsFunc(ast.Operands(e), func(o ast.Expr) bool { return !ofOneRow(o) })
@@ -107,8 +107,12 @@ func resolveAsked(sc scope, from ast.From, plain bool) (scope, error) {
 	if err != nil {
 		return sc, err
 	}
+	where := sel.Where
+	if below, err = joinApplied(below, sel.From, []*ast.Expr{&where}); err != nil {
+		return sc, err
+	}
 	below.frame, below.outer = below.frame.withoutOwn(), nil // it is no LATERAL
-	if err := below.resolveWhere(sel.Where); err != nil {
+	if err := below.resolveWhere(where); err != nil {
 		return sc, err
 	}
 	it := &item{alias: d.Alias}

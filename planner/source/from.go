@@ -185,6 +185,17 @@ func (sc scope) resolveJoin(f *ast.Join, nullable bool) (node, frame, error) {
 	if e, ok := f.Right.(*ast.Elements); ok {
 		return withElements(sc, f, e, left, lf, nullable)
 	}
+	return sc.joinTo(f, left, lf, nullable)
+}
+
+// attached is the scope of expressions over FROM with one more item, the right side of a join.
+func (sc scope) attached(j *ast.Join) (_ scope, err error) {
+	sc.resolved.root, sc.frame, err = sc.joinTo(j, sc.resolved.root, sc.frame, false)
+	return sc, err
+}
+
+// joinTo resolves a join whose left side is resolved.
+func (sc scope) joinTo(f *ast.Join, left node, lf frame, nullable bool) (node, frame, error) {
 	right, rf, err := sc.resolveItem(f.Right, nullable || f.Kind == ast.Left)
 	if err != nil {
 		return nil, frame{}, err

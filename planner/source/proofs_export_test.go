@@ -35,6 +35,7 @@ func Levels(model *policy.Model, b *ast.Block, values func([]scalar.Fold) []scal
 	if err != nil {
 		return nil, err
 	}
+	b = rows.Block
 	r := rows.Resolver()
 	for _, e := range b.Groups {
 		if _, err := r.Expr(e); err != nil {

@@ -13,6 +13,8 @@ import (
 // Rows are those of a block, proved, while expressions over them are resolved.
 type Rows struct {
 	*bounded
+	// Block is the block, with expressions over these rows.
+	Block *ast.Block
 	scope scope
 }
 
@@ -41,8 +43,9 @@ func (st *Statement) widen(by, width, at int) error {
 // *pgerr.Error with positions in the statement's text.
 func Resolve(st *Statement, block *ast.Block) (*Rows, error) {
 	b := &shared{Statement: st, conceals: block.Concealed != ""}
-	sc, err := b.newLevel(place{view: block.Concealed}).resolveLevel(block.From, block.Where)
-	return &Rows{sc.proved, sc}, err
+	block, over := ownBlock(block)
+	sc, err := b.newLevel(place{view: block.Concealed}).resolveLevel(block.From, over)
+	return &Rows{sc.proved, block, sc}, err
 }
 
 // Resolver resolves expressions over the rows.
@@ -63,8 +66,8 @@ type shared struct {
 	terms terms
 	// public are the public relations that are named, as the statement wrote them.
 	public []ast.TableRef
-	// aliases counts the relations of all levels.
-	aliases int
+	// aliases counts the relations of all levels, and looked those that are looked up.
+	aliases, looked int
 	// conceals says that there is a view in the block whose query no analyst may see.
 	conceals bool
 }
@@ -106,10 +109,13 @@ func (b *shared) newLevel(at place) scope {
 	}}
 }
 
-// resolveLevel returns the scope of expressions over the level.
-func (sc scope) resolveLevel(from ast.From, where ast.Expr) (scope, error) {
-	from, where = joinCompared(sc.resolved, from, where)
-	sc, err := sc.resolveItems(from, where)
+// resolveLevel returns the scope of expressions over the level, the first of which is WHERE.
+func (sc scope) resolveLevel(from ast.From, over []*ast.Expr) (scope, error) {
+	sc, err := sc.resolveItems(from, over)
+	if err != nil {
+		return sc, err
+	}
+	sc, where, err := joinCompared(sc, from, *over[0])
 	if err != nil {
 		return sc, err
 	}
@@ -139,12 +145,21 @@ func (d *draft) end() *level {
 	return &level{bounded: d.proved, mentions: d.mentions, later: d.later}
 }
 
-// resolveItems returns the scope of WHERE.
-func (sc scope) resolveItems(from ast.From, where ast.Expr) (scope, error) {
-	if sc.outer == nil {
-		return sc.resolveFrom(from)
+// resolveItems returns the scope of expressions over FROM, the first of which is WHERE.
+func (sc scope) resolveItems(from ast.From, over []*ast.Expr) (_ scope, err error) {
+	where := *over[0]
+	if sc.outer == nil || slices.ContainsFunc(over, func(e *ast.Expr) bool { return holdsValue(*e) }) {
+		sc, err = sc.resolveFrom(from)
+	} else {
+		sc, err = resolveAsked(sc, from, !ofOneRow(where) || equatesComputed(where, from))
 	}
-	return resolveAsked(sc, from, !ofOneRow(where) || equatesComputed(where, from))
+	if err == nil {
+		sc, err = joinApplied(sc, from, over)
+	}
+	if err == nil {
+		sc.filterProjection()
+	}
+	return sc, err
 }
 
 // resolveFrom returns it where FROM stays as it is.
@@ -153,10 +168,14 @@ func (sc scope) resolveFrom(f ast.From) (_ scope, err error) {
 		return sc, err
 	}
 	sc.resolved.root, sc.frame, err = sc.resolveItem(f, false)
-	if r, single := sc.resolved.root.(*relation); err == nil && single {
-		sc.resolved.where = append(sc.resolved.where, sc.projected[r]...)
-	}
 	return sc, err
+}
+
+// filterProjection makes the conditions of a projection that is joined with nothing ones of the level.
+func (d *draft) filterProjection() {
+	if r, single := d.resolved.root.(*relation); single {
+		d.resolved.where = append(d.resolved.where, d.projected[r]...)
+	}
 }
 
 func (sc scope) resolveWhere(where ast.Expr) error {

@@ -19,14 +19,14 @@ func Draw(cat *policy.Model, b *ast.Block, limits policy.Limits, values func([]s
 	}
 	proved := stateOf(rows.bounded)
 	var keys []scalar.Expr
-	for _, g := range b.Groups {
+	for _, g := range rows.Block.Groups {
 		x, err := rows.Resolver().Expr(g)
 		if err != nil {
 			return "", err
 		}
 		keys = append(keys, x)
 	}
-	for _, a := range b.Aggregates {
+	for _, a := range rows.Block.Aggregates {
 		for _, arg := range a.Args {
 			if _, err := rows.Resolver().Expr(arg); err != nil {
 				return "", err
@@ -167,7 +167,7 @@ func ReadBlock(cat *policy.Model, b *ast.Block, values func([]scalar.Fold) []sca
 		return nil, err
 	}
 	exprs := make([]scalar.Expr, 0, len(b.Aggregates))
-	for _, a := range b.Aggregates {
+	for _, a := range rows.Block.Aggregates {
 		for _, arg := range a.Args {
 			x, err := rows.Resolver().Expr(arg)
 			if err != nil {

@@ -38,7 +38,8 @@ func (sc scope) resolveExists(e *ast.Exists) (scalar.Expr, error) {
 		return nil, notHere(e.At, "Use IN: patient_id IN (SELECT patient_id ... GROUP BY patient_id HAVING ...).",
 			"EXISTS on protected data takes a plain SELECT without GROUP BY and UNION")
 	}
-	inner, err := sc.subLevel().resolveItems(sel.From, sel.Where)
+	sel, over := ownSelect(sel)
+	inner, err := sc.subLevel().resolveItems(sel.From, over)
 	if err != nil {
 		return nil, err
 	}
@@ -135,12 +136,14 @@ func (sc scope) selectedByIn(e *ast.InQuery) (_ scope, x, where ast.Expr, err er
 	sel, ok := e.Query.(*ast.Select)
 	plain := ok && len(sel.Groups) == 0 && sel.Having == nil && len(sel.First) == 0
 	if plain && sel.From != nil && len(sel.Targets) == 1 && sel.Targets[0].X != nil {
-		sc, err = sc.resolveItems(sel.From, sel.Where)
+		sel, over := ownSelect(sel)
+		sc, err = sc.resolveItems(sel.From, over)
 		return sc, sel.Targets[0].X, sel.Where, err
 	}
 	if sc, err = resolveAsked(sc, &ast.Derived{Query: e.Query, At: e.At}, true); err != nil {
 		return sc, nil, nil, err
 	}
+	sc.filterProjection()
 	fields := sc.frame.visible
 	if len(fields) != 1 {
 		return sc, nil, nil, notHere(e.At, "Select the column that is compared.", "the sub-select of IN has %d columns", len(fields))

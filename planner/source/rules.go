@@ -1,0 +1,152 @@
+package source
+
+import (
+	"slices"
+	"strings"
+
+	"dpproxy/parser/ast"
+)
+
+// A query in an expression that has a value for each row of its level is an Apply: of every row, the query is evaluated anew. The rules
+// below put joins in the place of Applies once the names of FROM are resolved, and before anything is proved: package core judges what
+// they make. A rule whose condition does not hold leaves the query as it is. One of a value that is left is refused.
+//
+// Names of identities are those of Galindo-Legaria and Joshi, Orthogonal Optimization of Subqueries and Aggregation, SIGMOD 2001, of which
+// each rule has the case that it needs.
+
+// An applyRule returns what stands for a query in an expression of a level, and the join with FROM that has it, nil if there is one
+// already. Both are nil if its condition does not hold.
+type applyRule struct {
+	name  string
+	apply func(*applied, ast.Expr) (ast.Expr, *ast.Join)
+}
+
+// applyRules are tried in this order.
+var applyRules = []applyRule{
+	// Apply(R, outer, Map(Filter(S))) = Map(Join(R, left, S)), if a row of R has one match at most: identity (2) of an outer Apply.
+	{"ApplyLookup", applyLookup},
+	// Filter(R, EXISTS S) = Filter(Join(R, left, S), S is there), likewise.
+	{"ApplyFound", applyFound},
+}
+
+// A joinRule says that a join that a rule has made can be another one.
+type joinRule struct {
+	name  string
+	apply func(*applied, *lookup) (ast.JoinKind, bool)
+}
+
+// joinRules change the joins of the rules above.
+var joinRules = []joinRule{
+	// Join(R, left, S) = Join(R, inner, S), if every row of R has a match.
+	{"LeftToInner", leftToInner},
+}
+
+// An applied is a level while rules put joins in the place of queries.
+type applied struct {
+	scope // of expressions over FROM, with the joins that there are so far
+	// extended says that FROM of the statement has an outer join.
+	extended bool
+	// rows are those that are looked up.
+	rows []*lookup
+	err  error
+}
+
+// joinApplied joins FROM with what stands for queries in expressions, and puts that in their place.
+func joinApplied(sc scope, from ast.From, list []*ast.Expr) (scope, error) {
+	a := &applied{scope: sc, extended: extends(from)}
+	for _, e := range list {
+		if *e = a.normal(*e); a.err != nil {
+			return sc, a.err
+		}
+	}
+	return a.scope, nil
+}
+
+// normal is the expression without the queries to which a rule applies.
+func (a *applied) normal(e ast.Expr) ast.Expr {
+	return ast.Replace(e, func(x ast.Expr) ast.Expr {
+		for _, r := range applyRules {
+			if a.err != nil {
+				return nil
+			}
+			stand, join := r.apply(a, x)
+			if join != nil {
+				a.scope, a.err = a.attached(join)
+			}
+			if stand != nil {
+				return stand
+			}
+		}
+		if q, ok := x.(*ast.ValueQuery); ok && a.err == nil {
+			a.err = q.Refusal
+		}
+		return nil
+	})
+}
+
+// extends reports whether an item of FROM has an outer join that the client wrote.
+func extends(from ast.From) bool {
+	j, ok := from.(*ast.Join)
+	if !ok {
+		return false
+	}
+	outer := j.Kind != ast.Inner && j.Kind != ast.Cross && !isAdded(j.Right)
+	return outer || extends(j.Left) || extends(j.Right)
+}
+
+// isAdded reports whether an item of FROM stands for a query of the client's: it keeps the rows to the left of it as they are.
+func isAdded(f ast.From) bool {
+	d, ok := f.(*ast.Derived)
+	return ok && strings.HasPrefix(d.Alias, ast.OwnPrefix)
+}
+
+// ownSelect is a copy of a query, with the places of the expressions over its rows, WHERE first: those in the order in which they are
+// resolved. Above groups there are none, since no aggregate has a query in it.
+func ownSelect(sel *ast.Select) (*ast.Select, []*ast.Expr) {
+	out := *sel
+	out.Groups, out.Targets = slices.Clone(sel.Groups), slices.Clone(sel.Targets)
+	out.First, out.Order = slices.Clone(sel.First), slices.Clone(sel.Order)
+	list := []*ast.Expr{&out.Where}
+	for i := range out.Groups {
+		list = append(list, &out.Groups[i])
+	}
+	if len(sel.Groups) == 0 && sel.Having == nil {
+		for i := range out.Targets {
+			list = append(list, &out.Targets[i].X)
+		}
+	}
+	for i := range out.First {
+		list = append(list, &out.First[i])
+	}
+	for i := range out.Order {
+		list = append(list, &out.Order[i].X)
+	}
+	return &out, list
+}
+
+// ownBlock is a copy of a block, likewise.
+func ownBlock(b *ast.Block) (*ast.Block, []*ast.Expr) {
+	out := *b
+	out.Groups, out.Aggregates = slices.Clone(b.Groups), slices.Clone(b.Aggregates)
+	list := []*ast.Expr{&out.Where}
+	for i := range out.Groups {
+		list = append(list, &out.Groups[i])
+	}
+	for i, of := range b.Aggregates {
+		a := *of
+		a.Args, out.Aggregates[i] = slices.Clone(a.Args), &a
+		for n := range a.Args {
+			list = append(list, &a.Args[n])
+		}
+		list = append(list, &a.Within, &a.Filter, &a.Weight)
+	}
+	return &out, list
+}
+
+// holdsValue reports whether there is a query of a value in an expression.
+func holdsValue(e ast.Expr) bool {
+	if _, ok := e.(*ast.ValueQuery); ok {
+		return true
+	}
+	return slices.ContainsFunc(ast.Operands(e), holdsValue)
+}

@@ -1,0 +1,72 @@
+package source_test
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"dpproxy/catalog"
+	"dpproxy/planner/policy"
+	"dpproxy/planner/source"
+)
+
+// partedShop is the shop with a foreign key from items to parts, and another from parts to makers, which not every part has.
+func partedShop(t *testing.T) *policy.Model {
+	t.Helper()
+	s := shopSchema()
+	refers := func(from, column, to string) {
+		of := s.Tables[name(from)]
+		of.Foreign = append(of.Foreign, catalog.ForeignKey{
+			Name: column, Columns: []string{column}, References: name(to), Target: []string{"id"},
+		})
+	}
+	refers("items", "part_id", "parts")
+	refers("parts", "maker_id", "makers")
+	s.PublicRows = map[catalog.Name]int64{name("parts"): 2000, name("makers"): 50, name("old_parts"): 10}
+	return shopOf(t, s, 4)
+}
+
+// TestRules draws what each rule does, in a file of its name, and the statements that it leaves alone. Without the rule the former are
+// refused, or read in another way.
+func TestRules(t *testing.T) {
+	cat := partedShop(t)
+	files, err := os.ReadDir("testdata/rules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var drawn []string
+	for _, f := range files {
+		drawn = append(drawn, f.Name())
+		fired := 0
+		datadriven.RunTest(t, "testdata/rules/"+f.Name(), func(t *testing.T, d *datadriven.TestData) string {
+			left, without := d.HasArg("left"), ""
+			d.CmdArgs = nil
+			draw := func() string {
+				out, err := drawSource(t, cat, d)
+				if err != nil {
+					return refusal(d.Input, err) + "\n"
+				}
+				return out
+			}
+			out := draw()
+			source.Without(f.Name(), func() { without = draw() })
+			switch {
+			case left != (without == out):
+				t.Errorf("%s: the rule is the reason: %t\n%s", d.Pos, left, out)
+			case !left:
+				fired++
+			}
+			return out
+		})
+		if fired == 0 {
+			t.Errorf("%s: the rule does nothing", f.Name())
+		}
+	}
+	rules := source.RuleNames()
+	slices.Sort(rules)
+	if !slices.Equal(rules, drawn) {
+		t.Errorf("%q have a file, of the rules %q", drawn, rules)
+	}
+}
