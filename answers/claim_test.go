@@ -11,7 +11,7 @@ import (
 	"dpproxy/internal/redistemp"
 )
 
-// held returns the claim of another that stands in the way.
+// held returns the claim of another process that is in the way.
 func held(t *testing.T, s answers.Store, names ...string) *answers.HeldError {
 	t.Helper()
 	_, err := claim(t, s, names...)
@@ -31,7 +31,7 @@ func claim(t *testing.T, s answers.Store, names ...string) (answers.Claim, error
 	return s.Claim(t.Context(), keys)
 }
 
-// claimed claims what is free.
+// claimed claims keys that are free.
 func claimed(t *testing.T, s answers.Store, names ...string) answers.Claim {
 	t.Helper()
 	c, err := claim(t, s, names...)
@@ -55,7 +55,7 @@ func waited(t *testing.T, other *answers.HeldError) <-chan string {
 	return words
 }
 
-// TestClaims holds that of two processes one has a claim on a key, of all keys or none, until it ends; and that others are told its
+// TestClaims holds that one of two processes has a claim on a key, on all keys or none, until the claim ends. Other processes then get its
 // last word.
 func TestClaims(t *testing.T) {
 	r := redistemp.Start(t, "--save", "")
@@ -71,13 +71,13 @@ func TestClaims(t *testing.T) {
 	if other.Key != key("b") {
 		t.Error("another key is said to be claimed")
 	}
-	c := claimed(t, two, "c") // was not claimed beside b
+	c := claimed(t, two, "c") // was not claimed together with b
 	word := waited(t, other)
 	ab.End(t.Context(), "failed")
 	if got := <-word; got != "failed" {
 		t.Errorf("who waited is told %q", got)
 	}
-	again := claimed(t, two, "a", "b") // whoever did not wait is told nothing of it
+	again := claimed(t, two, "a", "b") // a process that did not wait learns nothing of it
 	word = waited(t, held(t, one, "a"))
 	again.End(t.Context(), "")
 	if got := <-word; got != "" {
@@ -95,7 +95,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestLostClaims holds that a claim whose holder does not renew it ends by itself, and that its holder does not end another one's.
+// TestLostClaims holds that a claim that its holder does not renew ends by itself, and that its holder does not end another holder's claim.
 func TestLostClaims(t *testing.T) {
 	r := redistemp.Start(t, "--save", "")
 	s, err := answers.NewRedis(r.Client, "clinic", 10, time.Now)

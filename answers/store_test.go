@@ -56,7 +56,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// put puts a release where none is.
+// put puts a release under a key that has none.
 func put(t *testing.T, s answers.Store, name string, a answers.Release) {
 	t.Helper()
 	if earlier, err := s.Put(t.Context(), key(name), a); err != nil || earlier != nil {
@@ -84,7 +84,7 @@ func testStore(t *testing.T, s answers.Store) {
 	a.Paid = []string{"ann", "bob"}
 	want(t, s, "a", &a)
 	put(t, s, "b", b)
-	want(t, s, "a", &a) // which makes b the one that was used longest ago
+	want(t, s, "a", &a) // so that b is the least recently used
 	put(t, s, "c", c)
 	want(t, s, "b", nil)
 	want(t, s, "a", &a)
@@ -138,7 +138,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestDamagedFiles changes each byte of a file: it is whole, or it is none.
+// TestDamagedFiles changes each byte of a file: it is whole, or it is no release.
 func TestDamagedFiles(t *testing.T) {
 	dir := t.TempDir()
 	kept := keyed(1, "ann")
@@ -166,7 +166,7 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// TestIncomplete refuses releases that would not come back as they are.
+// TestIncomplete refuses releases that would not be read back as they are.
 func TestIncomplete(t *testing.T) {
 	f, err := answers.OpenFiles(t.TempDir(), 2)
 	must(t, err)
@@ -204,7 +204,7 @@ func TestRedis(t *testing.T) {
 	testStore(t, s)
 	names, err := client.Keys(ctx, "*").Result()
 	must(t, err)
-	if len(names) != 4 { // two answers, who paid for one of them, and the list of all
+	if len(names) != 4 { // two answers, the payers of one answer, and the list of all
 		t.Errorf("keys %v", names)
 	}
 	for _, damaged := range []string{
@@ -222,8 +222,7 @@ func TestRedis(t *testing.T) {
 	must(t, s.Close())
 }
 
-// TestFormat2 holds that a release of format 2 is read, is paid by others as well, and stays as it
-// is.
+// TestFormat2 holds that a release of format 2 is read, can be paid by other analysts, and stays as it is.
 func TestFormat2(t *testing.T) {
 	dir := t.TempDir()
 	const file = `{"answer":{"format":2,"rows":[["332","-7"]],"keys":[["0","a",null]]},"paid":["ann"],"crc":%d}`

@@ -14,7 +14,7 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// A worth draws the value of a row, in buckets, of a unit with so many rows and a level of its own.
+// A worth draws the value of a row, in buckets, for a unit with so many rows and a level of its own.
 type worth struct {
 	name string
 	draw func(r *rand.Rand, rows, level float64) float64
@@ -39,7 +39,7 @@ type cloud struct {
 	units float64
 	grid  contribution.Grid
 	above []float64   // units
-	rows  [][]float64 // the last without a limit
+	rows  [][]float64 // without a limit in the last place
 }
 
 func newCloud(t *testing.T, units int, rows func(*rand.Rand) int64, w worth) *cloud {
@@ -73,7 +73,7 @@ func newCloud(t *testing.T, units int, rows func(*rand.Rand) int64, w worth) *cl
 	return c
 }
 
-// normalised is the law of a choice, whose probabilities are proportional to the exponentials of scores.
+// normalised returns the law of a choice, whose probabilities are proportional to the exponentials of scores.
 func normalised(scores []float64) []float64 {
 	most, sum := slices.Max(scores), 0.
 	for i, s := range scores {
@@ -86,7 +86,7 @@ func normalised(scores []float64) []float64 {
 	return scores
 }
 
-// limits is the law of the limit at a weight of noise.
+// limits returns the law of the limit at a weight of noise.
 func (c *cloud) limits(t *testing.T, s contribution.Shares, weight float64) []float64 {
 	t.Helper()
 	choice, err := contribution.NewChoice(dp.ZCDP, s, contribution.Asked{Groups: 1, Weight: weight, Grid: c.grid})
@@ -101,8 +101,8 @@ func (c *cloud) limits(t *testing.T, s contribution.Shares, weight float64) []fl
 	return normalised(scores)
 }
 
-// quantile returns the mean error of a fraction at a limit: of its rank among all rows, as a part of them, and of
-// the value, as a part of the true one.
+// quantile returns the mean error of a fraction at a limit: of its rank, as a part of all rows, and of the value, as a part of the true
+// value.
 func (c *cloud) quantile(j int, s contribution.Shares, q float64) (rank, value float64) {
 	rate := float64(mechanisms.BoundedRangeFor(s.Release/10*9)) / dp.PicoPerUnit / (2 * c.grid.Limit(j) * math.Max(q, 1-q))
 	truth := c.rows[len(c.rows)-1]
@@ -122,7 +122,7 @@ func (c *cloud) quantile(j int, s contribution.Shares, q float64) (rank, value f
 	return rank, value
 }
 
-// ranks are the rows below each boundary.
+// ranks has the rows below each boundary.
 func ranks(rows []float64) []float64 {
 	below := []float64{0}
 	for _, n := range rows {
@@ -152,7 +152,7 @@ func (c *cloud) mode(j int, s contribution.Shares) float64 {
 	return missed
 }
 
-// spreads are how many rows units have.
+// spreads has how many rows units have.
 var spreads = []func(*rand.Rand) int64{
 	geometric(3), geometric(10), poisson(4), humps(0.02, 200),
 	func(r *rand.Rand) int64 { return 1 + int64(math.Exp(r.NormFloat64()+1)) },
@@ -160,11 +160,11 @@ var spreads = []func(*rand.Rand) int64{
 	func(r *rand.Rand) int64 { return int64(math.Pow(1-r.Float64(), -1/1.5)) },
 }
 
-// weights are those of noise that are compared. The last column is of a limit that 5 % of units are above, for which nothing is chosen.
+// weights are the compared weights of noise. The last column is for a limit that 5 % of units are above, and that is not chosen.
 var weights = []float64{1, 5, 10, 20, 40, 60, 80, 160, 200}
 
-// TestStudyOfChoices prints by how much percentiles and modes are worse at a weight of noise than at the best of
-// the weights, or with a limit that somebody knows, for each table: the geometric mean, and the worst table.
+// TestStudyOfChoices prints by how much percentiles and modes at a weight of noise are worse than at the best weight, or with a known
+// limit, for each table: the geometric mean, and the worst table.
 func TestStudyOfChoices(t *testing.T) {
 	needs.Asked(t, *study, "limits")
 	regret := map[string][][]float64{}

@@ -26,7 +26,7 @@ func grid(t testing.TB, top int64) contribution.Grid {
 	return g
 }
 
-// limits lists those of a grid of integers.
+// limits lists the limits of a grid of integers.
 func limits(g contribution.Grid) (out []int64) {
 	for _, c := range g.Integers()[g.Below():] {
 		out = append(out, c.Int64())
@@ -62,7 +62,7 @@ func TestGrid(t *testing.T) {
 	}
 }
 
-// fixed is the grid of the limit n·√m.
+// fixed returns the grid of the limit n·√m.
 func fixed(t testing.TB, n, m int64) contribution.Grid {
 	t.Helper()
 	g, err := contribution.FixedGrid(big.NewInt(n * n * m))
@@ -112,7 +112,7 @@ func TestFixedGrid(t *testing.T) {
 	}
 }
 
-// TestExtend has limits beyond the last, each larger than the one before.
+// TestExtend has limits beyond the last, each larger than the limit before.
 func TestExtend(t *testing.T) {
 	for _, g := range []contribution.Grid{fixed(t, 1, 1), fixed(t, 1, 2), fixed(t, 20, 4), grid(t, 20), grid(t, 1<<42)} {
 		for _, reach := range []int64{1, 2, 5, 1000, 1 << 48, 1<<62 + 1, math.MaxInt64} {
@@ -207,18 +207,18 @@ func square(u unit) int64 {
 	return s
 }
 
-// level is the least j with N² ≤ Cⱼ².
+// level returns the smallest j with N² ≤ Cⱼ².
 func (u unit) level(g contribution.Grid) int {
 	return u.within(g.Squares()) - g.Below()
 }
 
-// within is the place of the least of some squares that N² is within.
+// within returns the place of the smallest square that N² is within.
 func (u unit) within(squares []*big.Int) int {
 	s := big.NewInt(square(u))
 	return sort.Search(len(squares), func(j int) bool { return squares[j].Cmp(s) >= 0 })
 }
 
-// directions are d(u,g) = trunc(x·2^(f+10)/c) with c = ⌈1024·√S⌉ + 1, as SQL computes them.
+// directions returns d(u,g) = trunc(x·2^(f+10)/c) with c = ⌈1024·√S⌉ + 1, as SQL computes them.
 func (u unit) directions() (d unit, c int64) {
 	if c = int64(math.Ceil(math.Sqrt(float64(square(u)))*1024)) + 1; square(u) == 0 {
 		c = 1
@@ -230,7 +230,7 @@ func (u unit) directions() (d unit, c int64) {
 	return d, c
 }
 
-// clipped is y_C(u) by its definition, on the lattice of the grid.
+// clipped returns y_C(u) by its definition, on the lattice of the grid.
 func (u unit) clipped(g contribution.Grid, j int) []*big.Int {
 	y := make([]*big.Int, len(u))
 	d, _ := u.directions()
@@ -280,7 +280,7 @@ func read(g contribution.Grid, units []unit) vector {
 	return v
 }
 
-// clipped is F(j,g) of all groups.
+// clipped returns F(j,g) of all groups.
 func (v vector) clipped(t testing.TB, j int) []*big.Int {
 	t.Helper()
 	out := make([]mechanisms.Private, len(v.groups))
@@ -290,14 +290,13 @@ func (v vector) clipped(t testing.TB, j int) []*big.Int {
 	return exact(t, out...)
 }
 
-// above is mⱼ of all limits.
+// above returns mⱼ of all limits.
 func (v vector) above(t testing.TB) []*big.Int {
 	t.Helper()
 	return exact(t, v.units.Above(0, v.grid.Len())...)
 }
 
-// exact reads private values with a source of no noise: noise of the least variance is
-// added, and is zero where every random bit is.
+// exact reads private values with a source of no noise. It adds noise of the smallest variance, which is zero if every random bit is zero.
 func exact(t testing.TB, values ...mechanisms.Private) []*big.Int {
 	t.Helper()
 	out := make([]*big.Int, len(values))
@@ -368,8 +367,8 @@ func ratio(n *big.Int, d int64) float64 {
 	return f
 }
 
-// TestClipping adds hostile units one by one. No limit lets one move the exact vector by more
-// than Lemma 1 says, some reach it nearly, and Lemma 2 holds for every limit.
+// TestClipping adds hostile units one by one. At no limit does a unit move the exact vector by more than Lemma 1 says. Some units nearly
+// reach that, and Lemma 2 holds for every limit.
 func TestClipping(t *testing.T) {
 	src := rand.New(rand.NewChaCha8([32]byte{16}))
 	reached := 0.0
@@ -431,7 +430,7 @@ func within(t *testing.T, moved []*big.Int, g contribution.Grid, j int) float64 
 	return part
 }
 
-// share is the square of a norm as a part of a sensitivity's; above 1 if it is above, by however little.
+// share returns the square of a norm as a part of a sensitivity's square. It is above 1 if the norm is above, by however little.
 func share(moved []*big.Int, s dp.Sensitivity) float64 {
 	norm, most := squareOf(moved), s.L2Squared()
 	f, _ := new(big.Rat).SetFrac(norm, most).Float64()
@@ -441,8 +440,8 @@ func share(moved []*big.Int, s dp.Sensitivity) float64 {
 	return math.Min(f, 1)
 }
 
-// TestWeighted adds hostile units of two norms with one weight. Each norm is within its limit, and
-// that of a unit within both counts in full; where the weight looks at one norm alone the other one is not.
+// TestWeighted adds hostile units of two norms with one weight. Each norm is within its limit, and a unit within both limits counts in
+// full. If the weight looks at one norm alone, the other norm is not within its limit.
 func TestWeighted(t *testing.T) {
 	src := rand.New(rand.NewChaCha8([32]byte{17}))
 	reached, outside := 0.0, false
@@ -501,7 +500,7 @@ func full(added []*big.Int, u unit, g contribution.Grid) bool {
 	return true
 }
 
-// TestBeyond counts units that are above one of two limits, each once.
+// TestBeyond counts units that are above either of two limits, each once.
 func TestBeyond(t *testing.T) {
 	var units contribution.Cells
 	for _, c := range []struct {
@@ -532,14 +531,14 @@ func TestBeyond(t *testing.T) {
 	}
 }
 
-// TestTailUnits counts the units below and above a limit, and each in one number at most: those that have nothing in none.
+// TestTailUnits counts the units below and above a limit. Each unit is in at most one number, and a unit that has nothing in none.
 func TestTailUnits(t *testing.T) {
 	g := grid(t, 64) // 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64
 	from := g.From(16)
 	for _, tt := range []struct {
 		g    contribution.Grid
 		j    int
-		want [contribution.TailNumbers]int64 // a bit for each level, from the least one on
+		want [contribution.TailNumbers]int64 // a bit for each level, from the lowest on
 	}{
 		{g, 7, [...]int64{0b1_1110, 0b110_0000, 0b1_1000_0000, 0b11_1110_0000_0000}}, // C = 16: 6 and 8, 12 and 16
 		{g, 3, [...]int64{0b10, 0b100, 0b1_1000, 0b11_1111_1110_0000}},               // C = 4: 2, 3 and 4
@@ -563,8 +562,8 @@ func TestTailUnits(t *testing.T) {
 	}
 }
 
-// TestNothingIsBelow holds that a unit with nothing, or with less than a half of the least limit, is not taken for one near it, whatever
-// the grid: the levels are those of the norms.
+// TestNothingIsBelow holds that a unit with nothing, or with less than half of the smallest limit, is not taken for a unit near the limit,
+// whatever the grid is: the levels are those of the norms.
 func TestNothingIsBelow(t *testing.T) {
 	chosen := []contribution.Grid{grid(t, 8), grid(t, 1<<20).From(1000), grid(t, 1<<20).From(3)}
 	public := []contribution.Grid{fixed(t, 1, 1), fixed(t, 1, 2), fixed(t, 3, 1), fixed(t, 1000, 3)}
@@ -592,8 +591,8 @@ func TestNothingIsBelow(t *testing.T) {
 	}
 }
 
-// TestTailOfTwoNorms counts each unit by the norm that is nearest to its limit, or the farthest above; not by one
-// that no unit can be above.
+// TestTailOfTwoNorms counts each unit by the norm that is nearest to its limit, or farthest above it, and not by a norm that no unit can be
+// above.
 func TestTailOfTwoNorms(t *testing.T) {
 	g := grid(t, 16) // 1, 2, 3, 4, 6, 8, 12, 16
 	var units contribution.Cells
@@ -609,7 +608,7 @@ func TestTailOfTwoNorms(t *testing.T) {
 	}{
 		{[]contribution.Grid{g, g}, []int{5, 6}, [...]int64{0b1, 0b1110, 0b1000_0000, 0b111_0000}}, // 8 and 12
 		{[]contribution.Grid{g, g}, []int{7, 7}, [...]int64{0b11, 0b1000_1100, 0b111_0000, 0}},     // 16 and 16
-		{[]contribution.Grid{{}, g}, []int{7, 6}, [...]int64{0b1100_0011, 0b1100, 0, 0b11_0000}},   // of the second alone
+		{[]contribution.Grid{{}, g}, []int{7, 6}, [...]int64{0b1100_0011, 0b1100, 0, 0b11_0000}},   // by the second norm alone
 	} {
 		b := units.Tail(tt.grids, tt.chosen)
 		for i, got := range exact(t, b[:]...) {
@@ -645,7 +644,7 @@ func TestShown(t *testing.T) {
 	if d := fine.StdDev() / coarse.StdDev(); math.Abs(d-1) > 1e-3 {
 		t.Errorf("the standard deviation changes with the lattice by %g", d)
 	}
-	// The shown number is half a unit further away at most.
+	// The shown number is at most half a unit further away.
 	if d := fine.Quantile(0.05) - coarse.Quantile(0.05); d < -0.5 || d > 1 {
 		t.Errorf("quantiles differ by %g: %g and %g", d, fine.Quantile(0.05), coarse.Quantile(0.05))
 	}
@@ -661,8 +660,8 @@ func steps(t *testing.T, with, without []*big.Int) {
 	}
 }
 
-// TestRounding shows that every part of the rounding is needed: a root that is not rounded up
-// and quotients that are floored leave the ball.
+// TestRounding shows that every part of the rounding is needed: without rounding the root up, or with quotients that are floored, vectors
+// leave the ball.
 func TestRounding(t *testing.T) {
 	outside := func(direction func(x, s int64) int64) bool {
 		for a := int64(-60); a < 60; a++ {
@@ -720,8 +719,8 @@ func TestPenalty(t *testing.T) {
 	}
 }
 
-// TestPrice checks that choice, tail and release cost no more than the budget together, and
-// the release the same for every limit.
+// TestPrice checks that choice, tail and release together cost no more than the budget, and that the release costs the same for every
+// limit.
 func TestPrice(t *testing.T) {
 	for _, m := range []dp.Measure{dp.ZCDP, dp.PureDP} {
 		for _, pico := range []int64{10, 123_457, 5 * dp.PicoPerUnit / 1000, dp.PicoPerUnit} {
@@ -745,8 +744,7 @@ func TestPrice(t *testing.T) {
 	}
 }
 
-// TestChoiceLaw draws levels and compares them with the oracle; a law of half the rate and one
-// without the penalty must fail.
+// TestChoiceLaw draws levels and compares them with the oracle. A law of half the rate and a law without the penalty must fail.
 func TestChoiceLaw(t *testing.T) {
 	want := []float64{0.280471889293, 0.280471889293, 0.170114800044, 0.103179841897, 0.103179841897, 0.062581737575}
 	m := []int64{2, 1, 1, 1, 0, 0}
@@ -852,7 +850,7 @@ func TestExcess(t *testing.T) {
 	if none.Units != 0 || none.About != 0 || none.AtMost <= 0 {
 		t.Errorf("%+v of noise alone", none)
 	}
-	// σ is 31.6, and that of the sum of two numbers 44.7.
+	// σ is 31.6, and for the sum of two numbers 44.7.
 	for _, c := range []struct {
 		all, just, near int64
 		few             bool
@@ -882,7 +880,7 @@ func TestExcess(t *testing.T) {
 	}
 }
 
-// numbers are those of a tail.
+// numbers returns the numbers of a tail.
 func numbers(all ...int64) (b [contribution.TailNumbers]*big.Int) {
 	for i, n := range all {
 		b[i] = big.NewInt(n)
@@ -890,7 +888,7 @@ func numbers(all ...int64) (b [contribution.TailNumbers]*big.Int) {
 	return b
 }
 
-// TestLoses has limits that leave out too much, by the lower end of what the numbers say, and limits that only may.
+// TestLoses has limits that leave out too much, by the lower end of what the numbers say, and limits that only may do so.
 func TestLoses(t *testing.T) {
 	for _, of := range []dp.Measure{dp.ZCDP, dp.PureDP} {
 		pico := int64(5 * dp.PicoPerUnit / 1000)
@@ -923,8 +921,8 @@ func TestLoses(t *testing.T) {
 	}
 }
 
-// TestLosesByChance has a tenth of the units above a limit, which is not too much: it is taken for that with the probability that is
-// left, at most.
+// TestLosesByChance has a tenth of the units above a limit, which is not too much. It is taken for too much with at most the probability
+// that the confidence leaves.
 func TestLosesByChance(t *testing.T) {
 	tail, err := contribution.NewTail(dp.ZCDP, shares(t, dp.ZCDP, 5*dp.PicoPerUnit/1000, 1))
 	if err != nil {
@@ -956,7 +954,7 @@ func TestNumbersBeyondInt8(t *testing.T) {
 	var c contribution.Cells
 	c.Add([]int{0}, large, nil)
 	c.Add([]int{2}, small, new(big.Int).Neg(large))
-	large.SetInt64(0) // what was added is not the caller's
+	large.SetInt64(0) // the caller's number is not kept
 	got := exact(t, c.Clipped(grid, 1, 3))[0]
 	want := new(big.Int).Lsh(big.NewInt(8-2), 80)
 	if got.Cmp(want) != 0 {
@@ -970,7 +968,7 @@ func TestNumbersBeyondInt8(t *testing.T) {
 // A rowed unit has rows in groups, each with two distances.
 type rowed struct{ n, sum, product, squaresX, squaresY unit }
 
-// hostileRows are those of a unit: few or many, near and far, of one sign and of both.
+// hostileRows returns the rows of a unit: few or many, near and far, of one sign and of both.
 func hostileRows(src *rand.Rand, groups int) rowed {
 	u := rowed{make(unit, groups), make(unit, groups), make(unit, groups), make(unit, groups), make(unit, groups)}
 	far := []int64{1, 9, 200, 1 << 11}[src.IntN(4)]
@@ -992,7 +990,7 @@ func hostileRows(src *rand.Rand, groups int) rowed {
 }
 
 // TestBetween adds units with one weight by the norms of their rows and of two sums of squares. Sums of distances and of products move by
-// no more than the root of two limits, and by nearly as much; by the weight of the first two norms alone products move by more.
+// at most the root of two limits, and by nearly as much. By the weight of the first two norms alone, products move by more.
 func TestBetween(t *testing.T) {
 	src := rand.New(rand.NewChaCha8([32]byte{19}))
 	grids := []contribution.Grid{grid(t, 1<<10), grid(t, 1<<42), grid(t, 1<<42)}
@@ -1027,7 +1025,7 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// TestBetweenIsTight compares the bound with its square, and refuses one that does not fit.
+// TestBetweenIsTight compares the bound with its square, and refuses a bound that does not fit.
 func TestBetweenIsTight(t *testing.T) {
 	g := grid(t, 1<<42)
 	src := rand.New(rand.NewChaCha8([32]byte{23}))
@@ -1051,7 +1049,7 @@ func TestBetweenIsTight(t *testing.T) {
 	}
 }
 
-// TestUnder leaves the limits below one, but one at least.
+// TestUnder leaves the limits below a number, and at least one limit.
 func TestUnder(t *testing.T) {
 	g := grid(t, 16)
 	for most, want := range map[int64]int{0: 1, 1: 1, 2: 1, 3: 2, 12: 6, 13: 7, 16: 7, 17: 8, 1 << 60: 8} {

@@ -13,7 +13,7 @@ import (
 	"dpproxy/internal/needs"
 )
 
-// people are units of which each adds as much to each of so many groups: of a count, or of a sum with a bound of one row.
+// people are units, each of which adds the same to each of so many groups: of a count, or of a sum with a bound for one row.
 type people struct {
 	name    string
 	adds    []float64 // to a group; some have nothing
@@ -22,7 +22,7 @@ type people struct {
 	row     float64
 }
 
-// equal are units that have as much in all.
+// equal returns units that all have the same.
 func equal(units int, rows float64) (adds []float64) { return slices.Repeat([]float64{rows}, units) }
 
 // skewed have as much on average, by a lognormal law with σ = 1.2.
@@ -34,12 +34,12 @@ func skewed(units int, rows float64) (adds []float64) {
 	return adds
 }
 
-// beside has others that add nothing.
+// beside adds units that add nothing.
 func beside(adds []float64, nothing int) []float64 { return append(make([]float64, nothing), adds...) }
 
 func (p people) norm(x float64) float64 { return x * math.Sqrt(float64(p.groups)) }
 
-// answer is the sum of a group if units are cut at a limit.
+// answer returns the sum of a group if units are cut at a limit.
 func (p people) answer(limit float64) (sum float64) {
 	for _, x := range p.adds {
 		if x > 0 {
@@ -65,14 +65,14 @@ type way struct {
 	retry  bool
 }
 
-// A fate counts statements: those that were NULL, whose interval had no end, and whose interval had the truth in it, of
-// the others.
+// A fate counts statements that were NULL, statements whose interval had no end, and, among the others, statements whose interval had the
+// truth in it.
 type fate struct {
 	null, endless, held, asked float64
-	square, half               float64 // of those that were answered, relative to the truth
+	square, half               float64 // of statements that were answered, relative to the truth
 }
 
-// cells are the numbers of people at each level of a grid.
+// cells returns the numbers of people at each level of a grid.
 func (p people) cells(g contribution.Grid) (units contribution.Cells) {
 	levels, squares := map[int]int64{}, g.Squares()
 	for _, x := range p.adds {
@@ -165,7 +165,7 @@ func (p people) ask(t *testing.T, w way, statements int) fate {
 	return f
 }
 
-// holds reports whether no more of the statements have an interval with an end that is too near than they say, by three standard
+// holds reports whether no more than 5 % of the statements have an interval with an end that misses the truth, by three standard
 // deviations.
 func (f fate) holds() bool {
 	missed := f.asked - f.null - f.endless - f.held
@@ -184,7 +184,7 @@ func (f fate) String() string {
 
 var ways = []way{{name: "nothing"}, {name: "`units`", stated: true}, {name: "`dp.limit_retry`", retry: true}}
 
-// fewPeople add to a sum of values up to 20,000, beside others that have nothing.
+// fewPeople add to a sum of values up to 20,000, among others that have nothing.
 func fewPeople() (all []people) {
 	for _, n := range []int{20, 45, 100, 200} {
 		for _, x := range []float64{18_000, 2000, 60_000} {
@@ -194,7 +194,7 @@ func fewPeople() (all []people) {
 	return all
 }
 
-// populations are those of the documents.
+// populations are the populations of the documents.
 func populations() (all []people) {
 	for _, units := range []int{50, 200, 1000, 5000} {
 		for _, rows := range []float64{1, 20, 200, 5000} {
@@ -208,7 +208,7 @@ func populations() (all []people) {
 	return all
 }
 
-// trials are populations of many sizes and laws, of which those of a size are looked at together.
+// trials are populations of many sizes and laws. All populations of a size are looked at together.
 func trials(units int) (all []people) {
 	for _, groups := range []int{1, 2} {
 		for _, rows := range []float64{2, 20, 200} {
@@ -224,8 +224,8 @@ func trials(units int) (all []people) {
 		people{fmt.Sprintf("%d of 30,000 with 60000", units), beside(equal(units, 60_000), 30_000), 1, false, 20_000})
 }
 
-// TestIntervalsWithAnEnd holds that an interval that has an end has the truth in it, as often as it says of all that have one: where too
-// few people are near a limit to tell what is above it, an interval that has an end by chance would be a false one.
+// TestIntervalsWithAnEnd holds that intervals with an end have the truth in them as often as they say. If too few people are near a limit
+// to show what is above it, an interval that has an end by chance would be a false one.
 func TestIntervalsWithAnEnd(t *testing.T) {
 	statements, asked := 10, ways[:1]
 	if *study {
@@ -248,7 +248,7 @@ func TestIntervalsWithAnEnd(t *testing.T) {
 	}
 }
 
-// beyond reports whether more of some intervals missed the truth than they say, by four standard deviations and one.
+// beyond reports whether more intervals missed the truth than they say, by four standard deviations and one interval.
 func beyond(missed, of float64) bool { return missed > 0.05*of+4*math.Sqrt(0.05*0.95*of)+1 }
 
 // TestStudyOfPeople prints the fates of counts and sums of few people.

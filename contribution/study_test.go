@@ -23,8 +23,8 @@ type law struct {
 	draw          func(r *rand.Rand, groups int) map[int]int64
 }
 
-// The laws below were not used when the constants of the choice were found: the constants were tuned on
-// the demonstration, nafld, TPC-H and Zipf laws.
+// The laws below were not used to find the constants of the choice: the constants were tuned on the demonstration, nafld, TPC-H and Zipf
+// laws.
 var laws = []law{
 	{"lognormal σ=1", 50_000, 1, spread(func(r *rand.Rand) int64 { return int64(math.Exp(r.NormFloat64() + 1)) })},
 	{"lognormal σ=1", 50_000, 12, spread(func(r *rand.Rand) int64 { return int64(math.Exp(r.NormFloat64() + 1)) })},
@@ -106,7 +106,7 @@ func poisson(mean float64) func(*rand.Rand) int64 {
 	}
 }
 
-// A table is the rows of all units, with a read of them.
+// A table has the rows of all units, and a read of them.
 type table struct {
 	law
 	read   vector
@@ -138,7 +138,7 @@ func simulate(t *testing.T, l law) *table {
 			sums[at{level, g}] += flat[i]
 			directions[at{level, g}] += d[i]
 			tab.truth[g] += float64(flat[i])
-			if i < 4 { // the order of a map is as good as that of a hash
+			if i < 4 { // the order of a map is as good as the order of a hash
 				tab.hashed[g] += float64(min(flat[i], 20))
 			}
 		}
@@ -180,7 +180,7 @@ func (tab *table) percent(square float64) float64 {
 	return 100 * math.Sqrt(square/float64(tab.groups)) / mean
 }
 
-// An outcome has the answers of many statements of one price.
+// An outcome has the answers of many statements at one price.
 type outcome struct {
 	fixed, best, auto             float64 // rms errors in percent
 	above                         float64 // mean number of units above the limit
@@ -269,8 +269,8 @@ func (tab *table) others(rho float64) outcome {
 	return outcome{fixed: tab.percent(fixed), best: tab.percent(best)}
 }
 
-// TestStudy prints how limits do on tables that were not used when their constants were found,
-// and checks the share of intervals that hold the truth where the tail falls.
+// TestStudy prints how limits do on tables that were not used to find their constants, and checks the share of intervals that contain the
+// truth if the tail falls.
 func TestStudy(t *testing.T) {
 	needs.Asked(t, *study, "limits")
 	fmt.Println("| table | groups | ρ | 20 rows in 4 groups | best limit | chosen | units above | noise | with limits " +

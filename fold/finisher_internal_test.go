@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTogether holds that a defect of one finisher, or the end of its time, is the error of all, with one text, and that it does
-// not leave the others at work.
+// TestTogether holds that if a finisher has a defect, or its time ends, all finishers return one error with one text, and none is left at
+// work.
 func TestTogether(t *testing.T) {
 	for broken := range finishers {
 		f, worked := New(adding(), secret, 1<<30), make([]bool, finishers)
@@ -41,8 +41,8 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestTooManyTogether holds that what finishers have beside each other is within the memory, and that rows of which it is not are read
-// once more, with the same result.
+// TestTooManyTogether holds that the results of two finishers together are within the memory. Rows whose results are not are read once
+// more, with the same result.
 func TestTooManyTogether(t *testing.T) {
 	rows := rowsOf(2003, 2500, 40_000)
 	spec := adding()
@@ -82,8 +82,8 @@ func TestTooManyTogether(t *testing.T) {
 	}
 }
 
-// TestValuesOfFinishers holds that different values that do not fit for one of two finishers are counted in parts, when both have the
-// same range.
+// TestValuesOfFinishers holds that different values that do not fit for one of two finishers are counted in parts, after both have the same
+// range.
 func TestValuesOfFinishers(t *testing.T) {
 	spec := counting()
 	spec.Buckets, spec.Value = nil, Column{Kind: Plain}
@@ -118,8 +118,8 @@ func TestValuesOfFinishers(t *testing.T) {
 	}
 }
 
-// TestValuesMeet holds that values of two finishers of which one has a narrower range are counted once, those beyond it in the next
-// reading.
+// TestValuesMeet holds that the values of two finishers are counted once if one finisher has a narrower range. The values beyond it are
+// counted in the next reading.
 func TestValuesMeet(t *testing.T) {
 	const values = 1000
 	for narrower := range 2 {

@@ -45,7 +45,7 @@ type Fold struct {
 	scratch, identity []byte
 
 	adds *summing
-	// finishers has one finisher, and a second one after two of them have finished all units together.
+	// finishers has one finisher, or two after they have finished all units together.
 	finishers []*finisher
 }
 

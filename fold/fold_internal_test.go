@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// counting counts rows of units, whose numbers are texts, in buckets of one.
+// counting counts rows of units, whose numbers are texts, in buckets of one number.
 func counting() Spec {
 	return Spec{
 		Unit: Column{Kind: Text}, Norm: Norm{Limits: []*big.Int{big.NewInt(0), big.NewInt(1), big.NewInt(5)}},
@@ -93,8 +93,8 @@ func TestOneUnitOfManyRows(t *testing.T) {
 	}
 }
 
-// TestUnitsTakeTurns holds that units that come one after the other, with few different values each, use the same memory, and that what
-// one had is no longer in it when the next one is there.
+// TestUnitsTakeTurns holds that units that come one after the other, with few different values each, use the same memory. The values of a
+// unit are no longer in it when the next unit is there.
 func TestUnitsTakeTurns(t *testing.T) {
 	spec := counting()
 	spec.Buckets, spec.Value, spec.ByUnit = nil, Column{Kind: Text}, true
@@ -134,7 +134,7 @@ func TestUnitsTakeTurns(t *testing.T) {
 	}
 }
 
-// TestErrorsTellNothing holds that all rows that cannot be taken have one text, and defects another.
+// TestErrorsTellNothing holds that the errors of all rows that cannot be taken have one text, and the errors of defects another.
 func TestErrorsTellNothing(t *testing.T) {
 	spec := counting()
 	spec.Keys = []Key{{Column: Column{Kind: Numeric}, Shown: Decimal}}
@@ -150,7 +150,7 @@ func TestErrorsTellNothing(t *testing.T) {
 		}
 	}
 	spec = counting()
-	spec.Buckets.Grid.Width = 0 // a defect: it has no cuts, and what it numbers is none of its buckets
+	spec.Buckets.Grid.Width = 0 // a defect: it has no cuts, and its numbers are not those of its buckets
 	spec.Buckets.Grid.Below = 1 << 40
 	spec.Buckets.Number = Number{Kind: Whole, High: 1 << 40}
 	f := New(&spec, secret, 1<<30)
@@ -160,7 +160,7 @@ func TestErrorsTellNothing(t *testing.T) {
 	}
 }
 
-// TestEnds holds that units are not finished behind the end of a context.
+// TestEnds holds that no unit is finished after the end of a context.
 func TestEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -201,8 +201,7 @@ func TestNothingIsKept(t *testing.T) {
 	}
 }
 
-// TestTablesGrowInParts holds that no look-up is work for more than a small part of what a table has, and that parts grow at sizes of
-// their own.
+// TestTablesGrowInParts holds that a look-up takes work for a small part of a table at most, and that each part grows at a size of its own.
 func TestTablesGrowInParts(t *testing.T) {
 	const entries = 1 << 18
 	table := newTable(manyParts)
@@ -280,7 +279,7 @@ func TestLinesSayAll(t *testing.T) {
 	}
 }
 
-// TestDropLeavesNothing holds that what a Fold that is given up had of rows is no longer in memory.
+// TestDropLeavesNothing holds that after a Fold is abandoned, nothing of its rows is in memory.
 func TestDropLeavesNothing(t *testing.T) {
 	spec := counting()
 	spec.Buckets, spec.Value = nil, Column{Kind: Text}

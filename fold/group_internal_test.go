@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestKeysOfGroups holds that rows are of one group where all of their keys are equal, and that each group is shown with its own.
+// TestKeysOfGroups holds that rows are of one group if all of their keys are equal, and that each group is shown with its own keys.
 func TestKeysOfGroups(t *testing.T) {
 	spec := adding()
 	spec.Lists = []List{{Column: Column{Kind: Numeric}, Null: true}}
@@ -23,7 +23,7 @@ func TestKeysOfGroups(t *testing.T) {
 	for i := range 1000 {
 		w := i % 3
 		if i%5 == 1 {
-			w = 3 // of rows that are left out alone
+			w = 3 // of rows that are left out
 		}
 		row := [][]byte{number(i), fmt.Appendf(nil, "w%d", w), fmt.Appendf(nil, "text %d", w), two[i%2], fmt.Appendf(nil, "%d ", i%7)}
 		shown := fmt.Sprintf("[text %d 1 %d]", w, i%7)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// manyGroups are rows of units in many groups, by two keys; some groups are of all units.
+// manyGroups are rows of units in many groups, by two keys; some groups have rows of all units.
 func manyGroups(columns ...func(i int) []byte) (rows [][][]byte) {
 	for i := range 12_000 {
 		row := [][]byte{number(i * 7919 % 2003), whole(int64(i * 31 % 6007)), whole(int64(i % 3))}
@@ -21,8 +21,8 @@ func manyGroups(columns ...func(i int) []byte) (rows [][][]byte) {
 	return rows
 }
 
-// TestGroupsInRanges holds that groups that do not fit into memory are counted in several readings, each once, with the same sums; that
-// units are bounded over all of their groups; and that no more memory is taken than there is.
+// TestGroupsInRanges holds that groups that do not fit into memory are counted in several readings, each once, with the same sums. Units
+// are bounded over all of their groups, and no more memory is taken than there is.
 func TestGroupsInRanges(t *testing.T) {
 	key := Key{Column: Column{Kind: Plain}, Shown: Decimal}
 	one := func(i int) []byte { return []byte{byte(i % 2)} }
@@ -92,7 +92,7 @@ func TestGroupsInRanges(t *testing.T) {
 	}
 }
 
-// mostBytes is how much memory groups and rows take, at most, behind each row of all readings.
+// mostBytes is the largest memory that groups and rows take after a row of any reading.
 func mostBytes(t *testing.T, spec *Spec, rows [][][]byte, most int) (n int) {
 	t.Helper()
 	f := New(spec, secret, most)
@@ -103,7 +103,7 @@ func mostBytes(t *testing.T, spec *Spec, rows [][][]byte, most int) (n int) {
 			}
 			now := f.groups.bytes() + f.finishers[0].bytes()
 			switch {
-			case f.byUnit: // rows of one unit are beside it
+			case f.byUnit: // rows of one unit come on top
 			case f.adds != nil:
 				now += f.adds.had.size()
 			default:
@@ -131,7 +131,7 @@ func mostBytes(t *testing.T, spec *Spec, rows [][][]byte, most int) (n int) {
 	return n
 }
 
-// TestLargeGroups holds that a few groups are counted in one reading, however much they take.
+// TestLargeGroups holds that a few groups are counted in one reading, whatever memory they take.
 func TestLargeGroups(t *testing.T) {
 	spec := counting()
 	spec.Keys = []Key{{Column: Column{Kind: Plain}, Shown: Decimal}}
@@ -146,7 +146,7 @@ func TestLargeGroups(t *testing.T) {
 	}
 }
 
-// TestListedGroupsInRanges holds that groups whose keys have numbers in lists are counted in several readings as well, each under its own
+// TestListedGroupsInRanges holds that groups whose keys have numbers in lists are counted in several readings as well, each with its own
 // number.
 func TestListedGroupsInRanges(t *testing.T) {
 	const values, units = 2000, 500

@@ -17,15 +17,15 @@ func numbered() *Spec {
 	return spec
 }
 
-// TestLists holds that a key is shown as the number of its value in its list, whatever its form is, and that of a row with another value
-// nothing is counted, nor is its unit.
+// TestLists holds that a key is shown as the number of its value in its list, whatever its form is. A row with another value does not
+// count, nor does its unit.
 func TestLists(t *testing.T) {
 	one, two, three := numericOf(0, positive, 1), numericOf(0, positive, 2), numericOf(0, positive, 3)
 	for _, byUnit := range []bool{false, true} {
 		spec := numbered()
 		spec.ByUnit, spec.Sums.Weights = byUnit, Weights{}
 		f := New(spec, secret, 1<<30)
-		for _, row := range [][][]byte{{two, []byte("b  ")}, {two, []byte("a")}, {one, nil}} { // two stands there twice
+		for _, row := range [][][]byte{{two, []byte("b  ")}, {two, []byte("a")}, {one, nil}} { // two is in the list twice
 			if err := f.List(row); err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +84,7 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// TestRowsOfAnotherForm holds that a row with other columns is none, also where it would not count.
+// TestRowsOfAnotherForm holds that a row with other columns is refused, even if it would not count.
 func TestRowsOfAnotherForm(t *testing.T) {
 	row := [][]byte{number(1), []byte("in no list"), numericOf(0, positive, 2), {1}, whole(5)}
 	for n := range 8 {
@@ -95,7 +95,7 @@ func TestRowsOfAnotherForm(t *testing.T) {
 	}
 }
 
-// TestListsOfAnotherForm holds that a row of lists with other columns is none.
+// TestListsOfAnotherForm holds that a row of lists with other columns is refused.
 func TestListsOfAnotherForm(t *testing.T) {
 	for _, row := range [][][]byte{{}, {nil}, {[]byte("no numeric"), nil}, {nil, nil, nil}} {
 		if err := New(numbered(), secret, 1<<30).List(row); !errors.Is(err, errRow) {

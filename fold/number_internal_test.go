@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// numericOf is a numeric in its binary form.
+// numericOf returns a numeric in its binary form.
 func numericOf(weight int, sign uint16, digits ...uint16) []byte {
 	b := binary.BigEndian.AppendUint16(nil, uint16(len(digits)))
 	b = binary.BigEndian.AppendUint16(b, uint16(weight))
@@ -22,7 +22,7 @@ func numericOf(weight int, sign uint16, digits ...uint16) []byte {
 	return b
 }
 
-// TestDecimals compares steps of numerics with those of fractions, rounded half away from zero.
+// TestDecimals compares steps of numerics with steps of fractions, rounded half away from zero.
 func TestDecimals(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		digits := rapid.SliceOfN(rapid.OneOf(
@@ -62,7 +62,7 @@ func TestDecimals(t *testing.T) {
 	})
 }
 
-// TestNumbersBeyond holds where NaN and infinities are, and how long numbers end.
+// TestNumbersBeyond holds to which steps NaN, infinities and long numbers go.
 func TestNumbersBeyond(t *testing.T) {
 	n := Number{Kind: DecimalNumber, Low: -700, High: 900, Decimals: 2}
 	f := Number{Kind: FloatNumber, Low: -700, High: 900, Bits: 3}
@@ -96,7 +96,7 @@ func TestNumbersBeyond(t *testing.T) {
 
 func floatOf(f float64) []byte { return binary.BigEndian.AppendUint64(nil, math.Float64bits(f)) }
 
-// TestGrid holds that a grid with cuts numbers as one cut after the other does.
+// TestGrid compares a grid with cuts with a grid that makes one cut after the other.
 func TestGrid(t *testing.T) {
 	g := Grid{Low: 10, Cuts: []int64{-16, -8, 8, 16, 32}, Below: 2, Each: 4, First: -12}
 	for x := int64(-60); x < 200; x++ {
@@ -112,8 +112,8 @@ func TestGrid(t *testing.T) {
 	}
 }
 
-// TestOneNumericOfSeveralForms holds that digits of zero at either end, decimals that are shown, and the sign of zero tell no numerics
-// apart, also where Postgres would not send them so.
+// TestOneNumericOfSeveralForms holds that numerics are equal whatever zeros they have at either end, whatever decimals they show, and
+// whatever sign zero has, even in forms that Postgres would not send.
 func TestOneNumericOfSeveralForms(t *testing.T) {
 	for name, forms := range map[string][2][]byte{
 		"zeros in front": {numericOf(1, negative, 0, 5), numericOf(0, negative, 5)},

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSharesGrowInParts holds that no row is work for more than a small part of what there is, and that all rows are there in the end.
+// TestSharesGrowInParts holds that a row takes work for a small part of the rows at most, and that all rows are there in the end.
 func TestSharesGrowInParts(t *testing.T) {
 	const units, groups = 1 << 15, 1 << 3
 	s, worst, last := newShares(1, manyParts, 1<<30), 0, 0
@@ -33,7 +33,7 @@ func TestSharesGrowInParts(t *testing.T) {
 	}
 }
 
-// TestSharesOfOneUnit holds that the rows of a unit that has most of them take no more memory than its groups do.
+// TestSharesOfOneUnit holds that the rows of a unit with most of the rows take no more memory than its groups do.
 func TestSharesOfOneUnit(t *testing.T) {
 	s := newShares(1, 1, 1<<30)
 	s.add([]byte("another one"), false, 7, []int64{1})
@@ -51,7 +51,7 @@ func TestSharesOfOneUnit(t *testing.T) {
 	})
 }
 
-// TestRoomOfOneUnit holds that the rows of one person in many groups are within the memory with all that brings them together.
+// TestRoomOfOneUnit holds that the rows of one person in many groups are within the memory, including the memory that brings them together.
 func TestRoomOfOneUnit(t *testing.T) {
 	const most = 8 << 20
 	f := New(adding(), secret, most)
@@ -69,7 +69,7 @@ func TestRoomOfOneUnit(t *testing.T) {
 	}
 }
 
-// capacities are the bytes of all that shares and desks have.
+// capacities are the bytes of everything that shares and desks have.
 func capacities(s *shares) (n int) {
 	for i := range s.parts {
 		n += s.parts[i].bytes()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestUnitByUnit holds that where rows come unit by unit those of the last unit alone are kept.
+// TestUnitByUnit holds that if rows come unit by unit, only rows of the last unit are kept.
 func TestUnitByUnit(t *testing.T) {
 	spec := adding()
 	spec.ByUnit = true
@@ -21,7 +21,8 @@ func TestUnitByUnit(t *testing.T) {
 	}
 }
 
-// TestRowsOfOneUnit holds that a unit takes the memory of its groups, however many rows come, and that the next one finds little room.
+// TestRowsOfOneUnit holds that a unit takes the memory of its groups, however many rows come, and that it leaves little of it to the next
+// unit.
 func TestRowsOfOneUnit(t *testing.T) {
 	const groups, rows = 50_000, 1 << 21
 	s := newSingle(1)
@@ -44,7 +45,7 @@ func TestRowsOfOneUnit(t *testing.T) {
 	}
 }
 
-// TestSingleIsAShare holds that a unit adds up to the same alone as beside others.
+// TestSingleIsAShare holds that a unit adds up to the same alone and among others.
 func TestSingleIsAShare(t *testing.T) {
 	type pair struct {
 		name   string

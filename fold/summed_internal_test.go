@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// numericOfBig is a whole number as a numeric, without digits of zero behind.
+// numericOfBig returns a whole number as a numeric, without zeros at its end.
 func numericOfBig(n *big.Int) []byte {
 	sign, rest := uint16(positive), new(big.Int).Abs(n)
 	if n.Sign() < 0 {
@@ -30,7 +30,7 @@ func numericOfBig(n *big.Int) []byte {
 	return numericOf(weight, sign, digits...)
 }
 
-// TestSummedUnits holds that units whose sums come as they are count as those whose rows are added up.
+// TestSummedUnits holds that units count the same whether their sums come as they are or their rows are added up.
 func TestSummedUnits(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		spec := drawSums(rt)
@@ -109,7 +109,7 @@ func TestReadAmount(t *testing.T) {
 	}
 }
 
-// TestSummedErrors holds that a row of a unit with other columns is none.
+// TestSummedErrors holds that a row of a unit with other columns is refused.
 func TestSummedErrors(t *testing.T) {
 	spec := adding()
 	spec.Keys, spec.Sums.Summed = nil, []NumberKind{Whole, DecimalNumber}

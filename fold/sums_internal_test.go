@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// adding counts rows by group, and adds a number up.
+// adding counts rows by group, and adds up a number.
 func adding() *Spec {
 	limits := []*big.Int{big.NewInt(0), big.NewInt(4), big.NewInt(100)}
 	return &Spec{
@@ -34,7 +34,7 @@ func adding() *Spec {
 
 func whole(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
 
-// rowsOf draws no lots: units have rows in some of the groups, in an order that brings units together at no place.
+// rowsOf uses no chance: units have rows in some of the groups, in an order that never brings the rows of a unit together.
 func rowsOf(units, groups, rows int) (out [][][]byte) {
 	for i := range rows {
 		out = append(out, [][]byte{number(i * 7919 % units), whole(int64(i * 31 % groups)), {byte(i % 2)}, whole(int64(i%19 - 9))})
@@ -77,7 +77,8 @@ func TestManyRowsOfAGroup(t *testing.T) {
 	}
 }
 
-// TestRootOfCounts holds that a length by a count is that of the nearest double, and all others whole: so they are released.
+// TestRootOfCounts holds that the length by a count uses the root of the nearest double, and all other lengths exact roots: so they are
+// released.
 func TestRootOfCounts(t *testing.T) {
 	for counts, want := range map[bool]uint64{true: 1<<40 + 1, false: 1<<40 + 2} {
 		b := newBound(&Bound{Kind: Root, Counted: counts, Limits: []*big.Int{big.NewInt(1)}}, true)
@@ -88,7 +89,7 @@ func TestRootOfCounts(t *testing.T) {
 	}
 }
 
-// TestLengthsBeyond holds that of a norm that is beyond all numbers nothing is left of a summand, rather than more than its share.
+// TestLengthsBeyond holds that a norm beyond all numbers leaves nothing of a summand, rather than more than its share.
 func TestLengthsBeyond(t *testing.T) {
 	for _, counts := range []bool{true, false} {
 		b := newBound(&Bound{Kind: Root, Counted: counts, Signed: true, Limits: []*big.Int{big.NewInt(1)}}, true)
@@ -130,7 +131,7 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
-// TestSumsErrorsTellNothing holds that all rows that cannot be taken have one text.
+// TestSumsErrorsTellNothing holds that the errors of all rows that cannot be taken have one text.
 func TestSumsErrorsTellNothing(t *testing.T) {
 	for name, row := range map[string][][]byte{
 		"nothing": {}, "without its key": {number(1)}, "too short": {number(1), whole(1), {1}},
@@ -143,7 +144,7 @@ func TestSumsErrorsTellNothing(t *testing.T) {
 	}
 }
 
-// TestDropLeavesNoSums holds that what a Fold that is given up had of rows is no longer in memory.
+// TestDropLeavesNoSums holds that after a Fold is abandoned, nothing of its rows is in memory.
 func TestDropLeavesNoSums(t *testing.T) {
 	for _, byUnit := range []bool{false, true} {
 		spec := adding()
@@ -183,7 +184,7 @@ func TestDropLeavesNoSums(t *testing.T) {
 	}
 }
 
-// TestIndexGrowsInParts holds that no look-up is work for more than a small part of what an index has.
+// TestIndexGrowsInParts holds that a look-up takes work for a small part of an index at most.
 func TestIndexGrowsInParts(t *testing.T) {
 	const entries = 1 << 18
 	x, worst := newIndex(manyParts), 0
@@ -252,12 +253,12 @@ func TestSumsLinesSayAll(t *testing.T) {
 	}
 }
 
-// TestCoarserGroups holds that the norm of a unit over coarser groups is that of its sums there.
+// TestCoarserGroups holds that the norm of a unit over coarser groups is the norm of its sums there.
 func TestCoarserGroups(t *testing.T) {
 	row := func(unit int, key, other int64) [][]byte {
 		return [][]byte{number(unit), whole(key), []byte("shown"), whole(other), nil, nil}
 	}
-	rows := [][][]byte{ // unit by unit: what is measured last is of the second
+	rows := [][][]byte{ // unit by unit: the second unit is measured last
 		row(5, 1, 9), row(5, 9, 9), row(7, 1, 1), row(7, 1, 2), row(7, 1, 3), row(7, 2, 1), row(7, 2, 1),
 	}
 	for name, c := range map[string]struct {
@@ -286,7 +287,7 @@ func TestCoarserGroups(t *testing.T) {
 	}
 }
 
-// TestSumsAboutACentre holds that a sum and its count are bounded, each by its own number, before the centre is taken from them.
+// TestSumsAboutACentre holds that a sum and its count are each bounded by their own number before the centre is taken off.
 func TestSumsAboutACentre(t *testing.T) {
 	for _, c := range []struct{ reach, sum, rows, want int64 }{
 		{0, 25, 7, 2*25 - 3*7},
@@ -309,8 +310,8 @@ func TestSumsAboutACentre(t *testing.T) {
 	}
 }
 
-// TestSkippedGroups holds that nothing but their weights is given of groups that are skipped, and all of the others, also where
-// groups are counted in several readings.
+// TestSkippedGroups holds that of skipped groups only the weights are given, and of other groups everything, even if groups are counted in
+// several readings.
 func TestSkippedGroups(t *testing.T) {
 	rows := rowsOf(5003, 2500, 40_000)
 	spec := adding()
@@ -346,7 +347,7 @@ func TestSkippedGroups(t *testing.T) {
 	}
 }
 
-// TestLargestDirections holds that the directions of a unit are within the unit ball however large its norm.
+// TestLargestDirections holds that the directions of a unit are within the unit ball, however large its norm is.
 func TestLargestDirections(t *testing.T) {
 	for _, fraction := range []uint{12, 14} {
 		most := new(big.Int).Lsh(big.NewInt(1), 61-fraction)

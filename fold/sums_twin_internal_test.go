@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// totalled writes all totals of rows, each as a line, sorted, and how often the rows were read.
+// totalled writes all totals of rows as sorted lines, and how often the rows were read.
 func totalled(t testing.TB, spec *Spec, rows [][][]byte, most int) ([]string, int) {
 	t.Helper()
 	f := New(spec, secret, most)
@@ -50,12 +50,12 @@ func totalled(t testing.TB, spec *Spec, rows [][][]byte, most int) ([]string, in
 	}
 }
 
-// A sumsTwin does the same, slowly, by the definition: in big integers, from maps.
+// A sumsTwin does the same as a Fold, slowly, by the definition: in big integers, from maps.
 type sumsTwin struct {
 	*Spec
 	units   map[string]int64
 	weights map[string]*big.Int
-	// sums has, by line, sums and directions.
+	// sums has sums and directions, by line.
 	sums map[string][2][]*big.Int
 }
 
@@ -130,7 +130,7 @@ func (w *sumsTwin) unit(unit string, groups map[string][][][]byte) {
 	}
 }
 
-// summands works out those of one group.
+// summands works out the summands of one group.
 func (w *sumsTwin) summands(rows [][][]byte) (out []*big.Int) {
 	var sums []*big.Int
 	for _, a := range w.Sums.Additions {
@@ -191,7 +191,7 @@ func nearest(x, most *big.Int) *big.Int {
 	return most
 }
 
-// norm is that of a unit, or of one of its groups, or its square.
+// norm returns the norm of a unit, or of one of its groups, or its square.
 func (w *sumsTwin) norm(b Bound, x map[string][]*big.Int, group string) *big.Int {
 	size := new(big.Int)
 	for g, values := range x {
@@ -228,7 +228,7 @@ func (w *sumsTwin) norm(b Bound, x map[string][]*big.Int, group string) *big.Int
 	return size
 }
 
-// length is the least whole number that is at least 2^10 times the root, and one more.
+// length returns the smallest whole number that is at least 2^10 times the root, and 1 more.
 func (w *sumsTwin) length(b Bound, size *big.Int, groups int) *big.Int {
 	out := new(big.Int).Set(size)
 	switch {
@@ -381,7 +381,7 @@ func drawSums(t *rapid.T) *Spec {
 	return spec
 }
 
-// drawTwice has each addition twice, with the same filter or another one, and draws which of them a summand is of.
+// drawTwice has each addition twice, with the same filter or another, and draws which of them a summand uses.
 func drawTwice(t *rapid.T, s *Sums) {
 	filter := rapid.IntRange(-1, 0).Draw(t, "filter again")
 	for _, a := range s.Additions {
@@ -447,14 +447,14 @@ func drawSumRows(t *rapid.T, spec *Spec) [][][]byte {
 	return rows
 }
 
-// tooWide says that a product is more than 2^62 units, which no plan has.
+// tooWide says that a product is more than 2^62 units, as in no plan.
 func tooWide(a Addition, row [][]byte) bool {
 	a.Filter, a.Offset = -1, 0
 	x := addedOf(a, row)
 	return x != nil && x.BitLen() > 62
 }
 
-// TestSumsTwin compares sums with those of a slow twin, whatever the order of rows is, and whether they fit into memory.
+// TestSumsTwin compares sums with those of a slow twin, whatever the order of rows is, and whether or not they fit into memory.
 func TestSumsTwin(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		spec := drawSums(rt)

@@ -24,7 +24,7 @@ type sums struct {
 	units            map[int]int64
 }
 
-// folded folds rows, and reads them once more in the order of units as often as it is asked for.
+// folded folds rows, and reads them again in the order of units as often as the Fold asks for it.
 func folded(t testing.TB, spec Spec, rows [][][]byte, most int) (sums, int) {
 	t.Helper()
 	f := New(&spec, secret, most)
@@ -77,15 +77,15 @@ func mapsKeys[V any](a, b map[string]V) map[string]V {
 	return all
 }
 
-// A twin does the same, slowly, by the definition: in big integers, from maps.
+// A twin does the same as a Fold, slowly, by the definition: in big integers, from maps.
 type twin struct {
 	spec Spec
 	out  sums
-	// least has the least level of each value of each group.
+	// least has the lowest level of each value of each group.
 	least map[string]map[string]int
 }
 
-// slow is what a Fold of a Spec of plain texts gives.
+// slow returns the results of a Fold of a Spec of plain texts.
 func slow(spec Spec, rows [][][]byte) sums {
 	w := &twin{spec, sums{map[string]*big.Int{}, map[string]*big.Int{}, map[int]int64{}}, map[string]map[string]int{}}
 	units := map[string]map[string]map[string]int64{} // rows by unit, group and value
@@ -177,7 +177,7 @@ func (w *twin) level(size *big.Int) (level int) {
 	return level
 }
 
-// bucket adds rows to all nodes above a bucket: by their direction, which is no longer than they are divided by the norm.
+// bucket adds rows to all nodes above a bucket. It adds their direction too, which is no longer than the rows divided by the norm.
 func (w *twin) bucket(group, value string, n int64, level int, size *big.Int) {
 	x, _ := readWhole([]byte(value))
 	x = max(min(x, w.spec.Buckets.Number.High), w.spec.Buckets.Number.Low)
@@ -195,7 +195,7 @@ func (w *twin) bucket(group, value string, n int64, level int, size *big.Int) {
 	}
 }
 
-// different keeps the r-th of k values from the least limit C on with C² ≥ r²·N²/k².
+// different keeps the r-th of k values from the smallest limit C on with C² ≥ r²·N²/k².
 func (w *twin) different(unit, group string, values map[string]int64, size *big.Int) {
 	list := slices.Collect(maps.Keys(values))
 	slices.SortFunc(list, func(a, b string) int {
@@ -258,7 +258,7 @@ func drawRows(t *rapid.T, spec Spec) [][][]byte {
 	return rows
 }
 
-// TestTwin compares sums with those of a slow twin, whatever the order of rows is, and whether they fit into memory.
+// TestTwin compares sums with those of a slow twin, whatever the order of rows is, and whether or not they fit into memory.
 func TestTwin(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		spec := drawSpec(rt)
@@ -280,7 +280,7 @@ func TestTwin(t *testing.T) {
 	})
 }
 
-// merged writes the values of rows as their buckets, which a unit's rows are told apart by.
+// merged writes the values of rows as their buckets, which distinguish a unit's rows.
 func merged(spec Spec, rows [][][]byte) [][][]byte {
 	if spec.Buckets == nil {
 		return rows

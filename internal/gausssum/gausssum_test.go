@@ -61,7 +61,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestFarRangesEnd sums where neighbouring doubles are more than 1 apart.
+// TestFarRangesEnd sums ranges in which neighbouring doubles differ by more than 1.
 func TestFarRangesEnd(t *testing.T) {
 	for _, far := range []float64{1 << 53, 1 << 60} {
 		if got := gausssum.Between(1e30, far, far-10, far+10); got < 1 || got > 30 {

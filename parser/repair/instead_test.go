@@ -17,7 +17,7 @@ import (
 	"dpproxy/pgerr"
 )
 
-// TestInstead shows what stands for statements. The last line of a case may say at which byte a statement is refused.
+// TestInstead shows the statements that are found. The last line of a case may say at which byte a statement is refused.
 func TestInstead(t *testing.T) {
 	datadriven.RunTest(t, "testdata/instead", func(t *testing.T, d *datadriven.TestData) string {
 		at := -1
@@ -47,8 +47,8 @@ func (suggesting) SuggestedType(_, table, column string) (typ string, unknown bo
 	return typ, typ != "" && column != "day"
 }
 
-// TestInsteadOfNested: each column of a sub-select is computed of all of the one below. That takes no more steps than there are columns:
-// with a step for each way through them it would not end.
+// TestInsteadOfNested has sub-selects in which each column is computed from all columns of the one below. The search takes no more steps
+// than there are columns: with a step for each way through the columns it would not end.
 func TestInsteadOfNested(t *testing.T) {
 	const names = "abcdefgh"
 	columns := func(of string) string {
@@ -70,7 +70,7 @@ func TestInsteadOfNested(t *testing.T) {
 	}
 }
 
-// TestInsteadOfAny makes statements of whatever the tests have, those of attackers too: each is one that parses.
+// TestInsteadOfAny makes statements from all statements of the tests, including attackers': each result can be parsed.
 func TestInsteadOfAny(t *testing.T) {
 	var all []string
 	for _, file := range []string{"../testdata/golden/*", "../testdata/statements.txt"} {

@@ -9,7 +9,7 @@ import (
 	"dpproxy/planner/sqltext"
 )
 
-// TestLines breaks statements into lines. Each is written in one.
+// TestLines breaks statements into lines. Each statement is written in one line.
 func TestLines(t *testing.T) {
 	datadriven.RunTest(t, "testdata/lines", func(t *testing.T, d *datadriven.TestData) string {
 		sql := strings.Join(strings.Fields(d.Input), " ")
@@ -21,7 +21,7 @@ func TestLines(t *testing.T) {
 	})
 }
 
-// words takes the blanks out that are not between quotes. Doubled quotes end a text and begin one.
+// words removes the blanks that are not between quotes. A doubled quote ends a text and begins the next.
 func words(sql string) string {
 	var out strings.Builder
 	var quote rune
@@ -39,7 +39,7 @@ func words(sql string) string {
 	return out.String()
 }
 
-// FuzzLines breaks any text, also such as is no SQL.
+// FuzzLines breaks any text, even if it is no SQL.
 func FuzzLines(f *testing.F) {
 	f.Add(`SELECT 'a' || "b""c d" FROM (SELECT CASE WHEN x THEN 'it''s, AND' ELSE y END) AS r WHERE a AND b`)
 	f.Add(`) END , WHEN (`)

@@ -7,8 +7,8 @@ import (
 	"dpproxy/planner/sqltext"
 )
 
-// TestUnread holds that statements as they run are proved to read every relation, and that others are not: trees as they are
-// meant, but for those whose joins leave out no row.
+// TestUnread holds that statements as they run provably read every relation, and that others do not. The others are trees as they are
+// meant, except trees whose joins leave out no row.
 func TestUnread(t *testing.T) {
 	whole := []string{
 		"an index of others' rows, of all", "each of a list", "left no other", "no where", "public", "table", "three, by foreign keys",
@@ -26,7 +26,7 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// TestUnreadFaults holds that each fault of a statement that is proved is seen.
+// TestUnreadFaults holds that each fault in a proved statement is found.
 func TestUnreadFaults(t *testing.T) {
 	const guard = "CASE WHEN pg_catalog.num_nulls(p.id, v.patient) OPERATOR(pg_catalog.>) 0 THEN FALSE ELSE p.smoker END"
 	look := &sqltext.Look{
@@ -97,7 +97,7 @@ func TestUnreadFaults(t *testing.T) {
 	}
 }
 
-// TestUnreadReferences holds that an inner join leaves a row for certain only by a foreign key alone.
+// TestUnreadReferences holds that an inner join surely leaves a row only if a foreign key is its only condition.
 func TestUnreadReferences(t *testing.T) {
 	by := func(more ...string) *sqltext.Select {
 		first := foreign(visits("v"), patients("p"), "p.id = v.patient")
@@ -112,7 +112,7 @@ func TestUnreadReferences(t *testing.T) {
 	}
 }
 
-// TestUnreadEverywhere holds that a query is seen in each part of a statement that has expressions.
+// TestUnreadEverywhere holds that a query is found in each part of a statement that has expressions.
 func TestUnreadEverywhere(t *testing.T) {
 	const exists = `EXISTS (SELECT 1 FROM "visits" WHERE patient = 7)`
 	list := &sqltext.Table{SQL: "(SELECT 1)", As: "l"}
@@ -138,7 +138,7 @@ func TestUnreadEverywhere(t *testing.T) {
 	}
 }
 
-// TestUnreadJoins holds that a side that may have no row is not taken for one that has all rows of a table.
+// TestUnreadJoins holds that a side that may have no row is not taken for a side that has all rows of a table.
 func TestUnreadJoins(t *testing.T) {
 	named := &sqltext.Table{SQL: "w", As: "w", Protected: true}
 	withNamed := func(it sqltext.Item) *sqltext.Select {
@@ -177,7 +177,7 @@ func TestUnreadJoins(t *testing.T) {
 	}
 }
 
-// TestUnreadOrder holds that an outer join behind another, whose conditions may leave no row, is proved in the written order alone.
+// TestUnreadOrder holds that an outer join after another, whose conditions may leave no row, is proved only in the written order.
 func TestUnreadOrder(t *testing.T) {
 	behind := func(right sqltext.Item, on ...string) *sqltext.Select {
 		return &sqltext.Select{Columns: star, From: left(left(patients("p"), right, on...), hospitals("h"), "h.id = v.hospital")}
@@ -196,7 +196,7 @@ func TestUnreadOrder(t *testing.T) {
 	}
 }
 
-// dearer are some rows.
+// dearer are some of the rows.
 func dearer(as string) sqltext.Item {
 	return &sqltext.Query{As: as, Select: &sqltext.Select{Columns: star, From: patients("w"), Where: []string{"w.smoker"}}}
 }

@@ -6,7 +6,7 @@ import (
 	"dpproxy/planner/sqltext"
 )
 
-// TestShorten holds that lists of constants that are long are shortened, and nothing else is touched.
+// TestShorten holds that long lists of constants are shortened, and nothing else is touched.
 func TestShorten(t *testing.T) {
 	for _, c := range [][2]string{
 		{"CAST('{1,4,9,16,36,64,144,256}' AS pg_catalog.int8[])", "CAST('{1,4,9,16,36,64,144,256}' AS pg_catalog.int8[])"},

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// The time of a statement may depend on how many rows meet a condition, since one row of a table is work for one row. It must not hang on a
-// single row otherwise: a condition can be one attribute of one person. Postgres skips work that is not needed, even a whole table: it does
-// not read one side of an inner join if the other side has no row left. So the joins of a query over protected rows are
+// The time of a statement may depend on how many rows meet a condition, since one row of a table is work for one row. Otherwise it must not
+// depend on a single row: a condition can be one attribute of one person. Postgres skips work that is not needed, even a whole table: it
+// does not read one side of an inner join if the other side has no row left. So the joins of a query over protected rows are
 //
 //   - chained, if a relation has conditions of its own, or is a query (chain.go): outer joins begin with a relation of one row, so that the
 //     left side of a join always has a row;

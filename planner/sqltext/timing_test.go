@@ -22,14 +22,13 @@ func links(equality string) []sqltext.Link {
 	return []sqltext.Link{{SQL: equality, Left: end(l), Right: end(r)}}
 }
 
-// end is a column of a table: those that are called id or ward have an index, and rows of many persons are of one ward.
+// end is a column of a table: a column called id or ward has an index, and one ward has rows of many persons.
 func end(column string) sqltext.End {
 	of, name, _ := strings.Cut(column, ".")
 	return sqltext.End{Of: of, Present: column, Indexed: name == "id" || name == "ward", Many: name == "ward"}
 }
 
-// TestTiming shows the meaning of trees, and how their time is kept from telling whether any row meets
-// a condition.
+// TestTiming shows the meaning of trees, and the form in which their time does not reveal whether any row meets a condition.
 func TestTiming(t *testing.T) {
 	shown := 0
 	datadriven.RunTest(t, "testdata/timing", func(t *testing.T, d *datadriven.TestData) string {
@@ -55,7 +54,7 @@ func both(meant, even *sqltext.Select) string {
 	return m + "\n=>\n" + e
 }
 
-// settings writes how Postgres is to join.
+// settings writes how Postgres must join.
 func settings(j sqltext.Joins) string {
 	said := ""
 	if j.Ordered {
@@ -67,7 +66,7 @@ func settings(j sqltext.Joins) string {
 	return said
 }
 
-// owned gives the relations of a query, and of those below, their conditions.
+// owned gives the relations of a query, and of the queries below, their conditions.
 func owned(q *sqltext.Select) {
 	for _, w := range q.With {
 		owned(w.Query)
@@ -78,7 +77,7 @@ func owned(q *sqltext.Select) {
 	}
 }
 
-// relations names those of an item.
+// relations returns the names of an item's relations.
 func relations(it sqltext.Item) []string {
 	switch it := it.(type) {
 	case *sqltext.Table:
@@ -122,8 +121,8 @@ func give(it sqltext.Item, conds []string) {
 	}
 }
 
-// TestSameRows holds that both forms of a tree have the same rows: of the trees of the golden file,
-// and of random joins. A tree of public rows is left alone.
+// TestSameRows holds that both forms of a tree have the same rows, for the trees of the golden file and for random joins. A tree of public
+// rows stays as it is.
 func TestSameRows(t *testing.T) {
 	ctx := t.Context()
 	server, err := pgtemp.Start(ctx, pgtemp.Options{})
@@ -205,8 +204,7 @@ func result(t *testing.T, conn *pgconn.PgConn, sql string) []string {
 	return out
 }
 
-// joins makes random trees of joins over relations t1, t2, ..., which all have a column id
-// without NULL and a column x with some.
+// joins makes random trees of joins over relations t1, t2, ... Each relation has a column id without NULL, and a column x with some NULLs.
 type joins struct {
 	*rand.Rand
 	protected bool
@@ -226,8 +224,7 @@ func (j *joins) query() *sqltext.Select {
 	return q
 }
 
-// item returns an item and the names of its relations. Where on is set, conditions of its joins can
-// be among those of the query.
+// item returns an item and the names of its relations. If on is set, conditions of its joins can be among the conditions of the query.
 func (j *joins) item(depth int, on bool) (sqltext.Item, []string) {
 	if depth == 0 || j.IntN(4) == 0 {
 		j.relations++

@@ -141,7 +141,7 @@ func visits(as string) sqltext.Item {
 	return &sqltext.Table{SQL: "visits", As: as, Protected: true}
 }
 
-// few are the visits that conditions leave few of.
+// few has the visits, with conditions that leave few of them.
 var few = &sqltext.Table{SQL: "visits", As: "v", Protected: true, Few: true}
 
 // whose joins visits with their patients, who may be looked up.
@@ -153,7 +153,7 @@ func whose(visits sqltext.Item) *sqltext.Join {
 
 func hospitals(as string) sqltext.Item { return &sqltext.Table{SQL: "hospitals", As: as} }
 
-// join joins by conditions of which the first is an equality.
+// join joins by conditions; the first condition is an equality.
 func join(l, r sqltext.Item, on ...string) *sqltext.Join {
 	j := &sqltext.Join{Left: l, Right: r, On: on}
 	if len(on) > 0 {

@@ -23,7 +23,7 @@ func protect(set *planner.GroupingSet, reads [][][][]byte) (*Exact, error) {
 	return c.Exact()
 }
 
-// TestManyPrivatePartitions holds that of partitions that selection does not keep nothing is held, however many there are.
+// TestManyPrivatePartitions holds that nothing is kept of partitions that selection drops, however many they are.
 func TestManyPrivatePartitions(t *testing.T) {
 	set := setOf(t, "SELECT reason, count(*) FROM visits GROUP BY reason")
 	c, shown, skipped := NewCollector(set, mechanisms.NewSource()), 0, 0
@@ -37,7 +37,7 @@ func TestManyPrivatePartitions(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		// Also of a group that is to be skipped sums are nothing that cannot be.
+		// Sums may come even of a group that is skipped.
 		if err := c.Take(0, planner.Row{Keys: key, Levels: []int{2}, Cells: []planner.Cell{cell("7", "9")}}); err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestManyPrivatePartitions(t *testing.T) {
 	if skipped+len(c.byKey) != 50_000 {
 		t.Errorf("%d partitions are skipped, and %d held", skipped, len(c.byKey))
 	}
-	if n := len(c.byKey); n < shown || n > shown+5 { // each of the others by chance one in a billion
+	if n := len(c.byKey); n < shown || n > shown+5 { // each other partition is kept with a chance of one in a billion
 		t.Errorf("%d partitions are held", n)
 	}
 	if exact, err := c.Exact(); err != nil || len(exact.partitions) != len(c.of.partitions) {

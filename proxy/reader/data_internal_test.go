@@ -49,7 +49,7 @@ func TestConnectInTime(t *testing.T) {
 	}
 }
 
-// A defect behind the taking of a session keeps neither it nor its place.
+// A defect after a session was taken keeps neither the session nor its place.
 func TestConnectPanics(t *testing.T) {
 	d, _ := openData(t)
 	views(d, 1)
@@ -70,8 +70,8 @@ func TestConnectPanics(t *testing.T) {
 	}
 }
 
-// A session prepares each statement once, also behind others whose names have begun anew; a
-// statement that was planned otherwise is another.
+// A session prepares each statement once, even after other statements whose names have begun anew. A statement that was planned with other
+// settings is another statement.
 func TestPrepared(t *testing.T) {
 	d, _ := openData(t)
 	c, err := d.connect(t.Context(), &planner.Plan{Relations: views(d, 19)}, func() {})
@@ -139,8 +139,7 @@ func views(d *Data, n int) (names []catalog.Name) {
 	return names
 }
 
-// openData connects to an empty database, with one session; between is called when it is
-// taken.
+// openData connects to an empty database, with one session. It calls between when the session is taken.
 func openData(t *testing.T) (d *Data, between *func()) {
 	t.Helper()
 	server, err := pgtemp.Start(t.Context(), pgtemp.Options{})

@@ -44,8 +44,7 @@ func TestProtectRefusesWhatThePlanCannotReturn(t *testing.T) {
 	}
 }
 
-// A private partition takes room for its rows, not for a whole histogram: the number of
-// private partitions is not known before.
+// A private partition takes room for its rows, and not for a whole histogram: the number of private partitions is not known before.
 func TestPrivatePartitionsAreSmall(t *testing.T) {
 	set := setOf(t, "SELECT name, min(height) FROM people GROUP BY name")
 	if !set.Private() || set.Integers() < 1000 {
@@ -91,7 +90,7 @@ func cell(sum, directions string) planner.Cell {
 	return c
 }
 
-// TestMeasured puts rows of several levels together: units are of all partitions, integers of their own.
+// TestMeasured puts rows of several levels together: units count over all partitions, integers in their own partition.
 func TestMeasured(t *testing.T) {
 	set := setOf(t, "SELECT ward, count(*) FROM visits GROUP BY ward")
 	if len(set.Measures) != 1 || set.Integers() != 1 {
@@ -184,7 +183,7 @@ func TestImpossibleRows(t *testing.T) {
 	}
 }
 
-// TestWeights tries selection on what comes first of a partition, in the first read.
+// TestWeights tries selection on the weights, which come first of a partition, in the first read.
 func TestWeights(t *testing.T) {
 	set := setOf(t, "SELECT reason, count(*) FROM visits GROUP BY reason")
 	weights := func(key, n string) planner.Row {
@@ -194,7 +193,7 @@ func TestWeights(t *testing.T) {
 		return planner.Row{Keys: texts(key), Levels: []int{level}, Units: []byte("1"), Cells: []planner.Cell{cell("7", "9")}}
 	}
 	const many = "1000000000000"
-	// Integers that come before the weights of a partition, or without them, are of none. Units count all the same.
+	// Integers that come before the weights of a partition, or without them, belong to no partition. Units count all the same.
 	exact, err := take(set, level("a", 2), weights("b", many), weights("a", many), weights("c", "0"), level("a", 3), level("c", 3),
 		level("b", 4), level("other", 5))
 	if err != nil {
@@ -233,8 +232,7 @@ func groupedCount(t *testing.T) *planner.GroupingSet {
 	return setOf(t, "SELECT sex, count(*) FROM people GROUP BY sex")
 }
 
-// setOf plans a statement of one grouping set.
-// TestUnitsOfThreeNorms keeps units of different levels of each of three norms apart.
+// TestUnitsOfThreeNorms distinguishes units of different levels of each of three norms.
 func TestUnitsOfThreeNorms(t *testing.T) {
 	set := setOf(t, "SELECT ward, corr(cost, cost * cost) FROM visits GROUP BY ward")
 	m := set.Measures[0]
@@ -259,6 +257,7 @@ func TestUnitsOfThreeNorms(t *testing.T) {
 	}
 }
 
+// setOf plans a statement of one grouping set.
 func setOf(t testing.TB, sql string) *planner.GroupingSet {
 	t.Helper()
 	return plantest.GroupingSet(t, sql, planner.Settings{

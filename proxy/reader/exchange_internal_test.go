@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// TestLost holds that the server's last word is told, where there is one.
+// TestLost holds that the error is the server's last word, if there is one.
 func TestLost(t *testing.T) {
 	said := &pgconn.PgError{Code: "57P01"}
 	if err := lost(said); !errors.Is(err, said) {

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// TestFailure holds that the listed causes alone are interruptions.
+// TestFailure holds that only the listed causes are interruptions.
 func TestFailure(t *testing.T) {
 	said := func(state string) error { return fmt.Errorf("reading: %w", &pgconn.PgError{Code: state}) }
 	reset := &net.OpError{Op: "read", Err: syscall.ECONNRESET}
@@ -32,7 +32,7 @@ func TestFailure(t *testing.T) {
 			t.Errorf("%s:\n%s", name, d)
 		}
 	}
-	// Any other cause may be of a row: memory and disk, locks, time, values, defects, and unknown ones.
+	// Any other cause may be due to a row: memory and disk, locks, time, values, defects, and unknown causes.
 	for _, state := range []string{
 		"53100", "53200", "53300", "55P03", "55000", "57014", "57000", "57P05", "25P03", "25001", "22012", "22P02", "54001", "42883",
 		"72000", "XX000", "XX001", "XX002", "P0001", "F0000", "00000", "ZZ999",

@@ -21,8 +21,8 @@ import (
 	"dpproxy/planner/policy"
 )
 
-// movingTables have people of whom 30 have a = 1 and 5 have b = 1, calls in one partition, and tables with other rows that can come
-// into their places.
+// movingTables has people, of whom 30 have a = 1 and 5 have b = 1, calls in one partition, and tables with other rows that can take their
+// places.
 const movingTables = `
 CREATE TABLE people (id int PRIMARY KEY, a int NOT NULL, b int NOT NULL);
 INSERT INTO people SELECT g, CAST(g <= 30 AS int), CAST(g <= 5 AS int) FROM generate_series(1, 50) g;
@@ -41,7 +41,7 @@ CREATE SCHEMA other;
 CREATE TABLE other.people (LIKE people INCLUDING ALL);
 INSERT INTO other.people SELECT g, 1, 1 FROM generate_series(1, 300) g`
 
-// schemaChanges are such that statements after them mean other rows, each with what undoes it.
+// schemaChanges are changes after which statements mean other rows, each with the statement that undoes it.
 var schemaChanges = []struct{ name, do, undo string }{
 	{
 		"columns swap names", "ALTER TABLE people RENAME a TO x; ALTER TABLE people RENAME b TO a; ALTER TABLE people RENAME x TO b",
@@ -71,15 +71,15 @@ var schemaChanges = []struct{ name, do, undo string }{
 	},
 }
 
-// movingQuestions are about them.
+// movingQuestions are questions about these tables.
 var movingQuestions = []string{
 	"SELECT sum(a) FROM people",
 	"SELECT count(*) FROM calls",
 	"SELECT count(*) FROM people p JOIN wards w ON w.id = p.id WHERE w.a = p.a",
 }
 
-// TestOneCatalogue changes the schema before each message of the first exchange of each read, and has a change open that the read
-// waits for: the read is refused, or it reads the rows that it reads without a change.
+// TestOneCatalogue changes the schema before each message of the first exchange of each read, and has an open change that the read waits
+// for. The read is refused, or it reads the rows that it reads without a change.
 func TestOneCatalogue(t *testing.T) {
 	d, _ := openData(t)
 	m := &mover{super: superuser(t, d), watch: superuser(t, d)}
@@ -116,7 +116,7 @@ func TestOneCatalogue(t *testing.T) {
 	}
 }
 
-// TestOneCatalogueByUnit changes the schema before each message that plans a read once more, whose rows did not fit into memory: it
+// TestOneCatalogueByUnit changes the schema before each message that plans a read again because its rows did not fit into memory. The read
 // ends, or it reads the rows that it reads without a change.
 func TestOneCatalogueByUnit(t *testing.T) {
 	d, _ := openData(t)
@@ -146,7 +146,7 @@ func TestOneCatalogueByUnit(t *testing.T) {
 	}
 }
 
-// readByUnit plans a read, and sends the messages that plan it once more as read does those of the first exchange.
+// readByUnit plans a read, and sends the messages that plan it again as read sends the messages of the first exchange.
 func (m *mover) readByUnit(t *testing.T, d *Data, plan *planner.Plan, step int, do, undo string) (rows []byte, messages int) {
 	t.Helper()
 	c, err := d.connect(t.Context(), plan, func() {})
@@ -176,7 +176,7 @@ func (m *mover) readByUnit(t *testing.T, d *Data, plan *planner.Plan, step int, 
 	return append(rows, '.'), m.end(t, pg, changed, undo, len(*q))
 }
 
-// open is the step of a change that is open before the read begins, and is committed when the read waits for it, or has been planned.
+// open is the step of a change that is open before the read begins. It is committed when the read waits for it, or has been planned.
 const open = -1
 
 func superuser(t *testing.T, d *Data) *pgx.Conn {
@@ -236,9 +236,9 @@ func movingPlan(t *testing.T, d *Data, conn *pgx.Conn, sql string) *planner.Plan
 // A mover changes the schema while somebody reads.
 type mover struct{ super, watch *pgx.Conn }
 
-// read sends the messages of the first exchange one by one, each when the one before is answered, and those of the second. A change is
-// committed before the message of a step. Read returns the rows, nil if it is refused, and how many messages the first exchange has.
-// The change is undone then.
+// read sends the messages of the first exchange one by one, each after the answer to the one before, and then those of the second. A change
+// is committed before the message of a step. Read returns the rows, nil if the read is refused, and how many messages the first exchange
+// has. Then the change is undone.
 func (m *mover) read(t *testing.T, d *Data, plan *planner.Plan, step int, do, undo string) (rows []byte, messages int) {
 	t.Helper()
 	c, err := d.connect(t.Context(), plan, func() {})
@@ -279,7 +279,7 @@ func (m *mover) read(t *testing.T, d *Data, plan *planner.Plan, step int, do, un
 	return append(rows, '.'), m.end(t, pg, changed, undo, messages)
 }
 
-// open makes a change that is committed when somebody waits for it, or the read is planned.
+// open makes a change that is committed when a session waits for it, or the read is planned.
 func (m *mover) open(t *testing.T, do string, planned <-chan struct{}) chan error {
 	t.Helper()
 	if _, err := m.super.PgConn().Exec(t.Context(), "BEGIN; "+do).ReadAll(); err != nil {
@@ -294,7 +294,7 @@ func (m *mover) open(t *testing.T, do string, planned <-chan struct{}) chan erro
 	return changed
 }
 
-// change begins a change of the schema, which goes on when the read has ended if it has to wait for that.
+// change begins a change of the schema. If it has to wait for the read, it goes on when the read has ended.
 func (m *mover) change(t *testing.T, do string) chan error {
 	t.Helper()
 	changed, done := make(chan error, 1), make(chan struct{})
@@ -309,7 +309,7 @@ func (m *mover) change(t *testing.T, do string) chan error {
 	return changed
 }
 
-// end ends the read, lets the change come to its end, and undoes it.
+// end ends the read, lets the change finish, and undoes it.
 func (m *mover) end(t *testing.T, pg *pgconn.PgConn, changed chan error, undo string, messages int) int {
 	t.Helper()
 	pg.Frontend().Send(&pgproto3.Sync{})

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// crowd lets statements into a queue and notes whose turn came.
+// crowd lets statements into a queue, and notes whose turn came.
 type crowd struct {
 	q     *queue
 	turns []string
@@ -35,8 +35,7 @@ func (c *crowd) leave(analyst string) {
 	synctest.Wait()
 }
 
-// One analyst fills the sessions and the queue; another's first statement is the next,
-// and their second waits like the others.
+// One analyst fills the sessions and the queue. Another analyst's first statement is next, and their second waits like the others.
 func TestQueueIsFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crowd{q: newQueue(2, Sharing{})}
@@ -80,7 +79,7 @@ func TestQueueShares(t *testing.T) {
 	})
 }
 
-// A statement that does not fit the queue is refused; one that needs no waiting is not.
+// A statement that does not fit the queue is refused, unless it need not wait.
 func TestQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crowd{q: newQueue(2, Sharing{AnalystSessions: 1, Waiting: 3, AnalystWaiting: 2})}
@@ -117,7 +116,7 @@ func TestQueueIsBounded(t *testing.T) {
 	})
 }
 
-// A statement that gives up makes room and takes nothing along.
+// A statement that gives up makes room, and takes no session along.
 func TestQueueAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crowd{q: newQueue(1, Sharing{Waiting: 1})}
@@ -155,8 +154,8 @@ func TestQueueTakesTurns(t *testing.T) {
 	})
 }
 
-// Whatever comes and goes: no more run than there are sessions, nobody has more than their
-// share, nothing is idle that somebody may have, and all is counted.
+// Whatever comes and goes, no more statements run than there are sessions, nobody has more than their share, no session is idle that
+// somebody may have, and everything is counted.
 func TestQueueInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := newQueue(rapid.IntRange(1, 4).Draw(t, "sessions"), Sharing{
@@ -176,7 +175,7 @@ func TestQueueInvariants(t *testing.T) {
 					return
 				}
 				i := rapid.IntRange(0, len(turns[a])-1).Draw(t, "which")
-				q.abandon(a, turns[a][i]) // of one whose turn has come, this is leave
+				q.abandon(a, turns[a][i]) // if its turn has come, this is leave
 				turns[a] = slices.Delete(turns[a], i, i+1)
 			},
 			"": func(t *rapid.T) { checkQueue(t, q, turns) },

@@ -8,9 +8,8 @@ import (
 	"dpproxy/planner/sqltext"
 )
 
-// TestSettingsOfReads holds that hash aggregation is off for the reads that an index gives
-// an order, that joins keep theirs in reads where that matters, and nothing changes for others of the
-// transaction.
+// TestSettingsOfReads holds that hash aggregation is off for reads to which an index gives an order, that joins keep their order in reads
+// that depend on it, and that nothing changes for other reads of the transaction.
 func TestSettingsOfReads(t *testing.T) {
 	before, after := SettingsOf(&planner.Read{Ordered: true})
 	if !slices.Equal(before, []string{"SET LOCAL enable_hashagg = off"}) ||
