@@ -101,7 +101,7 @@ func (a *averaged) aboutMiddle(c *collector, f overRow) error {
 // that the quotient is a weighted mean.
 func (a *averaged) aboutCentres(c *collector, f overRow) error {
 	sum := newOffsetSum(a.of, c.Private())
-	m := c.weighted(byCountAndSum, f.filter, f.arg, nil)
+	m := c.weighted(byCountAndSum{severalNorms{ofValues{f.arg, f.filter}}})
 	m.Vectors = len(sum.centres)
 	a.chosen = true
 	var err error

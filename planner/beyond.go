@@ -50,7 +50,7 @@ func (r observation) excess(statistic int) (e contribution.Excess, ok bool) {
 	if s.measure == nil {
 		return e, false
 	}
-	return r.excessOf(s.measure, s.measure.normOf(s))
+	return r.excessOf(s.measure, s.measure.weighting.normOf(s))
 }
 
 // excessOf is excess for the limit of a norm.
@@ -78,7 +78,7 @@ func (r observation) upTo(statistic int) float64 {
 	if s.measure == nil {
 		return 0
 	}
-	return r.upToOf(s.measure, s.measure.normOf(s), statistic)
+	return r.upToOf(s.measure, s.measure.weighting.normOf(s), statistic)
 }
 
 // upToOf is upTo for what a norm is of, spread over groups as a statistic is.

@@ -93,7 +93,7 @@ func (c topChooser) notCounted() string {
 		switch o.estimator.(type) {
 		case counted, summed:
 			s := c.statistics[o.statistics()[0]]
-			linear = s.own() == nil && s.nodes() == 1 && (s.measure == nil || s.measure.weighting == alone)
+			linear = s.own() == nil && s.nodes() == 1 && (s.measure == nil || s.measure.weighting.leavesOut())
 		}
 		if !linear {
 			return o.label + " is neither a count of rows or units nor a sum"

@@ -18,7 +18,7 @@ func (c *collector) add(form statisticForm, filter scalar.Expr, at int) (int, er
 	if c.bounds.unique {
 		return c.addTo(nil, form, filter, at)
 	}
-	return c.addTo(&Measure{weighting: alone, Vectors: 1}, form, filter, at)
+	return c.addTo(&Measure{weighting: alone{}, Vectors: 1}, form, filter, at)
 }
 
 // addTo returns the index of a statistic of a measure, nil in a set where a unit has one row.
@@ -31,13 +31,10 @@ func (c *collector) addTo(m *Measure, form statisticForm, filter scalar.Expr, at
 	if err != nil {
 		return 0, tooWide(at)
 	}
-	switch {
-	case m == nil:
+	if m == nil {
 		s.sensitivity = change
-	case m.weighting == byCount:
-		s.each = change.LInf
-	}
-	if m != nil {
+	} else {
+		s.each = m.weighting.each(change)
 		c.join(m)
 		s = s.bounding()
 		m.statistics = append(m.statistics, len(c.statistics))
@@ -54,13 +51,12 @@ func (c *collector) join(m *Measure) {
 	}
 }
 
-// weighted returns the measure of the values of an argument, and of another one beside it, that a filter keeps, nil in a set where
-// a unit has one row.
-func (c *collector) weighted(w weighting, filter, arg, beside scalar.Expr) *Measure {
+// weighted returns the measure of a weighting, nil in a set where a unit has one row.
+func (c *collector) weighted(w weighting) *Measure {
 	if c.bounds.unique {
 		return nil
 	}
-	m := &Measure{weighting: w, arg: arg, beside: beside, filter: filter, Vectors: 1}
+	m := &Measure{weighting: w, Vectors: 1}
 	if i := slices.IndexFunc(c.Measures, m.sameWeights); i >= 0 {
 		return c.Measures[i]
 	}
@@ -75,7 +71,7 @@ func (c *collector) countedBy(x, filter scalar.Expr, at int) (*Measure, int, err
 	if of := form.terms(); of != nil {
 		arg = x
 	}
-	m := c.weighted(byCount, filter, arg, nil)
+	m := c.weighted(byCount{ofValues: ofValues{arg, filter}})
 	i, err := c.addTo(m, form, filter, at)
 	return m, i, err
 }

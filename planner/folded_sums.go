@@ -203,18 +203,11 @@ func (s *readWriter) ofUnits() (*sqltext.Select, error) {
 // foldSummand is the part of a unit in a group, saturated: by numbers that are public, and by a proof of its rows.
 func (s *readWriter) foldSummand(x summand, norms []normColumn) fold.Summand {
 	m, rows := x.st.measure, s.set.bounds.rows
-	out := fold.Summand{Addition: x.at, Most: x.most(s), Norm: -1}
-	switch offset, about := x.st.statisticForm.(offsetSum); {
-	case x.st.counts():
+	out := fold.Summand{Addition: x.at, Most: m.weighting.most(x.st, rows), Norm: -1}
+	if x.st.counts() {
 		out.Most = x.st.statisticForm.(normForm).adds(rows)
-	case m.weighting == byCount:
-		out.Each, out.Rows, out.Count = x.st.each, rows, s.counting(m)
-	case about && m.weighting == byCountAndSum:
-		out.About, out.Centre, out.Count = true, offset.centres[x.vector], s.counting(m)
-		// Both are bounded such that the sum is narrow, unless the centre is so large that a count of rows would not be.
-		if most := int64(narrowSum) / 4 / max(out.Centre, -out.Centre, 1); most >= maxGroupRows {
-			out.Reach, out.Rows = narrowSum/4, most
-		}
+	} else {
+		m.weighting.saturates(&out, x.st, x.vector, rows, s.counting(m))
 	}
 	if len(m.Norms) == 1 && m.cuts() {
 		out.Norm, out.Fraction = slices.IndexFunc(norms, func(n normColumn) bool { return n.m == m }), m.fraction(x.st)

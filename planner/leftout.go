@@ -178,5 +178,5 @@ func movedUnstated(b *BlockPlan, released []*Released) []string {
 
 // moves reports whether the values computed of a measure are moved by its limits, in place of having a part left out.
 func (r *results) moves(m *Measure) bool {
-	return r.statistics[m.statistics[0]].nodes() > 1 || m.weighting != alone
+	return r.statistics[m.statistics[0]].nodes() > 1 || !m.weighting.leavesOut()
 }

@@ -8,7 +8,6 @@ import (
 
 	"dpproxy/contribution"
 	"dpproxy/mechanisms"
-	"dpproxy/planner/scalar"
 )
 
 // A Measure is a vector over the groups of a grouping set, of one statistic or of several, in which
@@ -27,11 +26,7 @@ type Measure struct {
 	Shared bool
 
 	weighting weighting
-	filter    scalar.Expr // of its statistics
-	arg       scalar.Expr // of an average, or of moments
-	beside    scalar.Expr // the other one of moments of two
-	squares   int         // how many norms are of squares
-	at        int         // among the measures of the set
+	at        int // among the measures of the set
 	// statistics are the indices of those of the set.
 	statistics []int
 	// bounding are the statistics that norms are of. Only those that are among statistics too are released.
@@ -47,22 +42,6 @@ type Measure struct {
 	family      *family
 	squareRatio int64
 }
-
-// A weighting says by which norms the units of a measure are weighted.
-type weighting uint8
-
-const (
-	// alone: the norm of its only statistic.
-	alone weighting = iota
-	// byCount: the norm of the count, which is its first statistic; of the others each row has a
-	// bounded part.
-	byCount
-	// byCountAndSum: the norms of its count and of a sum of distances from a centre.
-	byCountAndSum
-	// byMoments: the norms of its count and of the squares of distances from centres; every other sum is within the root of the
-	// product of two of them.
-	byMoments
-)
 
 // A Norm is a norm with the limits that it can have.
 type Norm struct {
@@ -140,12 +119,11 @@ func (m *Measure) sameWeights(o *Measure) bool {
 	if m == nil || o == nil || m == o {
 		return m == o
 	}
-	return m.weighting == o.weighting && m.Vectors == o.Vectors && sameExpr(m.arg, o.arg) && sameExpr(m.beside, o.beside) &&
-		sameExpr(m.filter, o.filter)
+	return m.Vectors == o.Vectors && m.weighting.same(o.weighting)
 }
 
 // byLevels reports whether the weight of a unit is by its levels alone, of several norms.
-func (w weighting) byLevels() bool { return w == byCountAndSum || w == byMoments }
+func (m *Measure) byLevels() bool { return m.weighting.norms() > 1 }
 
 // grids lists those of the norms.
 func (m *Measure) grids() []contribution.Grid {

@@ -2,7 +2,6 @@ package planner
 
 import (
 	"math/big"
-	"math/bits"
 	"slices"
 
 	"dpproxy/contribution"
@@ -12,14 +11,13 @@ import (
 // Fraction bits of the lattices that directions and weights are on, and exponents of two of the largest
 // limits of sums.
 const (
-	countFraction  = 20
-	sumFraction    = 14
-	momentFraction = 12 // of weights by squares, whose limits are so much larger
-	choiceBits     = 62 // of the sensitivity of a score
-	groupedBits    = contribution.GroupedSumBits
-	roomBits       = 10 // a thousand rows of the largest value are within the largest limit in groups, if that is
-	latticeBits    = 60 // at most 2^60 on the lattice: with the bit of what is saturated it is within an int64
-	totalBits      = 56
+	countFraction = 20
+	sumFraction   = 14
+	choiceBits    = 62 // of the sensitivity of a score
+	groupedBits   = contribution.GroupedSumBits
+	roomBits      = 10 // a thousand rows of the largest value are within the largest limit in groups, if that is
+	latticeBits   = 60 // at most 2^60 on the lattice: with the bit of what is saturated it is within an int64
+	totalBits     = 56
 )
 
 // leastChoice is the square of the largest norm for which no limit is chosen: choice and tail
@@ -47,12 +45,7 @@ func (m *Measure) bound(set *aggregation, laplace bool) error {
 		if n.Choices > 0 {
 			n.beginAt(s.ofOneRow())
 		}
-		if m.weighting.byLevels() {
-			n.Grid = n.Grid.Extend(root(reach))
-		}
-		if m.weighting == byMoments {
-			n.dropSaturated(s, c)
-		}
+		m.weighting.extends(&n, s, c, reach)
 		m.Norms = append(m.Norms, n)
 	}
 	return nil
@@ -107,39 +100,16 @@ func root(square *big.Int) int64 {
 	return r.Int64()
 }
 
-// norms is how many norms bound the weight.
-func (m *Measure) norms() int {
-	switch m.weighting {
-	case byCountAndSum:
-		return 2
-	case byMoments:
-		return 1 + m.squares
-	case alone, byCount:
-	}
-	return 1
-}
-
 // bounding has the statistic bound its measure, where norms have none yet, and returns the same one that does, if there is one.
 func (s *statistic) bounding() *statistic {
 	m := s.measure
 	if i := slices.IndexFunc(m.bounding, s.equal); i >= 0 {
 		return m.bounding[i]
 	}
-	if len(m.bounding) < m.norms() {
+	if len(m.bounding) < m.weighting.norms() {
 		m.bounding = append(m.bounding, s)
 	}
 	return s
-}
-
-// normOf returns which of the norms a statistic is bounded by.
-func (m *Measure) normOf(s *statistic) int {
-	if f, ok := s.statisticForm.(squareFrom); ok {
-		return f.norm
-	}
-	if m.weighting.byLevels() && !s.counts() {
-		return m.norms() - 1
-	}
-	return 0
 }
 
 // Parts of the largest value of one row from which on limits are chosen. Of a sum of bounded values nothing is gained by those
@@ -180,11 +150,18 @@ func (m *Measure) top(s *statistic) int64 {
 	switch {
 	case s.counts():
 		return 1 << contribution.CountBits
-	case m.keyed || m.weighting.byLevels():
-		plenty := s.statisticForm.(normForm).adds(1).BitLen() + roomBits
-		return 1 << min(max(groupedBits, plenty), latticeBits-int(m.weighting.sumFraction()))
+	case m.byLevels():
+		return topOf(s, m.fraction(s))
+	case m.keyed:
+		return topOf(s, sumFraction)
 	}
 	return 1 << totalBits
+}
+
+// topOf is the largest limit of sums of values in groups, on a lattice of 2^−fraction.
+func topOf(s *statistic, fraction uint) int64 {
+	plenty := s.statisticForm.(normForm).adds(1).BitLen() + roomBits
+	return 1 << min(max(groupedBits, plenty), latticeBits-int(fraction))
 }
 
 // saturation is the most that a unit adds to a group, of a statistic that a norm is of: of a sum more than the largest limit that
@@ -227,35 +204,23 @@ func (m *Measure) limited(s *statistic, most int64, c unitBounds) *big.Int {
 	return square
 }
 
+// mostOfNorm bounds what a unit with so many rows in a group adds to a statistic that a norm is of.
+func (s *statistic) mostOfNorm(rows int64) *big.Int {
+	m := s.measure
+	most, limit := s.statisticForm.(normForm).adds(rows), big.NewInt(m.Norms[m.weighting.normOf(s)].saturation)
+	if most.Cmp(limit) > 0 {
+		return limit
+	}
+	return most
+}
+
 // fraction returns the fraction bits of the lattice that the directions, or the weighted sums, of a
 // statistic are on.
 func (m *Measure) fraction(s *statistic) uint {
 	if m.Shared {
 		return m.family.finest.fraction(s)
 	}
-	switch {
-	case m.weighting.byLevels():
-		return m.weighting.sumFraction()
-	case !m.cuts(): // no unit counts by its direction
-		return 0
-	case m.weighting == byCount:
-		return uint(max(0, countFraction-bits.Len64(uint64(s.each))))
-	case s.choosing() != nil:
-		return min(countFraction, uint(choiceBits-contribution.CountBits-bits.Len64(uint64(s.choosing().weight()))))
-	case (!m.keyed || m.byGroup.holds()) && s.nodes() == 1:
-		return 0
-	case s.counts():
-		return countFraction
-	}
-	return sumFraction
-}
-
-// sumFraction is that of sums of values in groups.
-func (w weighting) sumFraction() uint {
-	if w == byMoments {
-		return momentFraction
-	}
-	return sumFraction
+	return m.weighting.fraction(m, s)
 }
 
 // sensitivity returns that of a statistic where the limits of the norms are those of levels.
@@ -263,19 +228,7 @@ func (m *Measure) sensitivity(s *statistic, levels []int) (dp.Sensitivity, error
 	if m.Shared {
 		return m.family.finest.Norms[0].Grid.Wider(levels[0], m.squareRatio, m.fraction(s))
 	}
-	norm := m.normOf(s)
-	grid, fraction := m.Norms[norm].Grid, m.fraction(s)
-	var sens dp.Sensitivity
-	var err error
-	switch f, between := s.statisticForm.(momentForm); {
-	case between:
-		of, square := f.within()
-		sens, err = contribution.Between(m.grids(), of, levels, square, fraction)
-	case m.weighting.byLevels(): // it is released on the lattice of its weights
-		sens, err = grid.Sensitivity(levels[norm], max(s.each, 1), fraction-grid.Lattice(0))
-	default:
-		sens, err = grid.Sensitivity(levels[norm], max(s.each, 1), fraction)
-	}
+	sens, err := m.weighting.sensitivity(s, levels)
 	if m.byGroup.holds() {
 		sens.L0 = int64(m.byGroup)
 	}

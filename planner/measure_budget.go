@@ -43,29 +43,6 @@ func (m *Measure) spend(set *aggregation, s split) error {
 	return nil
 }
 
-// Weights of noise in the penalty of a choice, for answers that are properties of the distribution
-// of rows: the noise of a tree adds up over its nodes, the noise of second moments is of the bounds and not of the
-// values, and what a limit cuts moves any by a part of it. Values that are chosen have weights of their own ([choosing]).
-const (
-	rankWeight   = 50
-	momentWeight = 80
-)
-
-// noiseWeight is the weight of noise in the penalty of the measure's choices.
-func (m *Measure) noiseWeight(set *aggregation) float64 {
-	s := set.statistics[m.statistics[0]]
-	if c := s.choosing(); c != nil {
-		return c.noiseWeight()
-	}
-	if _, ok := s.statisticForm.(histogram); ok {
-		return rankWeight
-	}
-	if m.weighting == byCount {
-		return momentWeight
-	}
-	return 1
-}
-
 // leastUnits is how many units there must be for one that a step of a choice has to save: with fewer
 // the choice falls to the least limits. For percentiles and modes these are no worse than a number of the policy's.
 const leastUnits = 15
@@ -92,7 +69,7 @@ func (m *Measure) unbounded(set *aggregation) bool {
 
 // lattice returns the fraction bits of the lattice on which a statistic is released.
 func (m *Measure) lattice(s *statistic) uint {
-	if m.weighting.byLevels() {
+	if m.byLevels() {
 		return m.fraction(s) // weights are of levels alone
 	}
 	return m.Norms[0].Grid.Lattice(m.fraction(s))
@@ -117,7 +94,7 @@ func (m *Measure) divide(set *aggregation, d split) error {
 		release, tail = release+shares.Release, tail+shares.Tail
 		shares.Release = m.family.finestPart(set.forNoise(m, shares.Release) * int64(len(norms)) / n)
 		if err := norm.chooseBy(s.measure(), shares, contribution.Asked{
-			Groups: coordinates, Weight: m.noiseWeight(set), Grid: norm.Grid, Row: norm.row, Units: set.bounds.units,
+			Groups: coordinates, Weight: m.weighting.noiseWeight(set.statistics[m.statistics[0]]), Grid: norm.Grid, Row: norm.row, Units: set.bounds.units,
 		}); err != nil {
 			return err
 		}
@@ -163,44 +140,24 @@ func (n *Norm) chooseBy(m dp.Measure, s contribution.Shares, of contribution.Ask
 // whose noise would be too large to be drawn.
 func (m *Measure) check(set *aggregation) error {
 	for _, i := range m.statistics {
-		s := set.statistics[i]
-		if f, between := s.statisticForm.(momentForm); between {
-			if err := checkBetween(m, s, f); err != nil {
-				return err
-			}
-			continue
-		}
-		at := m.normOf(s)
-		norm := &m.Norms[at]
-		for m.checkAt(s, m.levels(at, norm.last())) != nil || m.family.check(m.levels(at, norm.last())) != nil {
-			if norm.Choices--; norm.Choices < 1 {
-				return imprecise()
-			}
-			if len(m.Norms) == 1 {
-				norm.Grid = norm.Grid.First(norm.Choices)
-			}
+		if err := m.weighting.within(set.statistics[i]); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// checkBetween is check of a sum whose noise grows with two limits.
-func checkBetween(m *Measure, s *statistic, f momentForm) error {
-	of, _ := f.within()
-	last := func() []int {
-		levels := m.leastLevels()
-		for _, i := range of {
-			levels[i] = m.Norms[i].last()
-		}
-		return levels
-	}
-	for m.checkAt(s, last()) != nil {
-		norm := &m.Norms[of[0]]
-		if next := &m.Norms[of[1]]; next.Choices > norm.Choices {
-			norm = next
-		}
+// withinLimits drops limits of the norm of a statistic until there is noise at the last one.
+func (s *statistic) withinLimits() error {
+	m := s.measure
+	at := m.weighting.normOf(s)
+	norm := &m.Norms[at]
+	for m.checkAt(s, m.levels(at, norm.last())) != nil || m.family.check(m.levels(at, norm.last())) != nil {
 		if norm.Choices--; norm.Choices < 1 {
 			return imprecise()
+		}
+		if len(m.Norms) == 1 {
+			norm.Grid = norm.Grid.First(norm.Choices)
 		}
 	}
 	return nil

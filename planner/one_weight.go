@@ -104,7 +104,7 @@ func eachHas(rows [][]int) bool {
 // alike reports whether measure i of all sets is of one statistic whose totals are the sums of their parts.
 func (o *oneWeight) alike(m *Measure, i int) bool {
 	return !slices.ContainsFunc(o.Sets, func(g *GroupingSet) bool {
-		if len(g.Measures) <= i || !slices.Equal(g.Measures[i].statistics, m.statistics) || g.Measures[i].weighting != alone {
+		if len(g.Measures) <= i || !slices.Equal(g.Measures[i].statistics, m.statistics) || !g.Measures[i].weighting.leavesOut() {
 			return true
 		}
 		s := g.statistics[m.statistics[0]]

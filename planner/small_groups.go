@@ -41,7 +41,7 @@ func (r *results) unanswered(o *output, clips []Clip) bool {
 	}
 	_, linear := o.linear()
 	m := r.statistics[o.statistics()[0]].measure
-	return m != nil && (linear || m.weighting == byMoments) && r.Loses(m, clips[m.at], r.Confidence())
+	return m != nil && (linear || m.weighting.refuses()) && r.Loses(m, clips[m.at], r.Confidence())
 }
 
 // empty reports whether a group surely has too few rows for an output: no further measurement

@@ -310,8 +310,7 @@ type squared struct {
 
 // moments returns the measure of the norms of a number of rows and of squares of distances, with the index of that number.
 func (c *collector) moments(form statisticForm, filter scalar.Expr, at int, of ...squared) (m *Measure, count int, err error) {
-	m = c.weighted(byMoments, filter, of[0].arg, of[len(of)-1].arg)
-	m.squares = len(of)
+	m = c.weighted(byMoments{severalNorms{ofValues{of[0].arg, filter}}, of[len(of)-1].arg, len(of)})
 	count, err = c.addTo(m, form, filter, at)
 	for _, s := range of {
 		(&statistic{statisticForm: squareFrom{distanceOf: s.distanceOf}, filter: s.filter, measure: m, each: 1}).bounding()

@@ -1,9 +1,6 @@
 package planner
 
-import (
-	"math/big"
-	"slices"
-)
+import "slices"
 
 // A summand is a column that is added up over units: of a statistic or, where its centre is chosen,
 // of the statistic about one of them.
@@ -18,7 +15,7 @@ func (s *readWriter) summands() []summand {
 	var out []summand
 	for i, st := range s.read.statistics {
 		offset, ok := st.statisticForm.(offsetSum)
-		if !ok || st.measure.weighting != byCountAndSum {
+		if !ok {
 			out = append(out, summand{st, i, 0})
 			continue
 		}
@@ -31,23 +28,6 @@ func (s *readWriter) summands() []summand {
 
 // narrowSum bounds numbers that are computed in int8.
 const narrowSum = 1 << 62
-
-// most bounds what a unit adds in one partition.
-func (x summand) most(s *readWriter) *big.Int {
-	rows := s.set.bounds.rows
-	if x.st.measure.weighting == byCount && !x.st.counts() {
-		most := big.NewInt(x.st.each)
-		return most.Mul(most, big.NewInt(rows))
-	}
-	if f, ok := x.st.statisticForm.(momentForm); ok {
-		return mostBetween(x.st.measure, f)
-	}
-	most, limit := x.st.statisticForm.(normForm).adds(rows), big.NewInt(x.st.measure.Norms[x.st.measure.normOf(x.st)].saturation)
-	if most.Cmp(limit) > 0 {
-		return limit
-	}
-	return most
-}
 
 // counting is the place of the count that weights of a measure are by.
 func (s *readWriter) counting(m *Measure) int {
@@ -117,7 +97,8 @@ func (s *readWriter) describe() {
 	for _, x := range s.summands() {
 		column := sumColumn{place: x.st.place, vector: x.vector, measure: x.st.measure}
 		column.bounds = !slices.Contains(s.set.statistics, x.st)
-		column.shared = x.st.counts() || x.st.measure.weighting != byCountAndSum
+		_, about := x.st.statisticForm.(offsetSum)
+		column.shared = !about
 		s.read.sums = append(s.read.sums, column)
 	}
 	if s.read.levels == nil {

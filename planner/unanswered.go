@@ -14,7 +14,7 @@ import (
 // Loses reports whether released numbers tell that a chosen limit of a measure of the set leaves out too much for an answer. The last
 // limit is no choice: it is as large as somebody has allowed.
 func (a *aggregation) Loses(m *Measure, c Clip, confidence float64) bool {
-	return m.Tail != nil && m.chosen() && len(c.Tail) == contribution.TailNumbers && (a.adds(m) || m.weighting == byMoments) &&
+	return m.Tail != nil && m.chosen() && len(c.Tail) == contribution.TailNumbers && (a.adds(m) || m.weighting.refuses()) &&
 		higher(m, c) >= 0 && m.Tail.Loses([contribution.TailNumbers]*big.Int(c.Tail), confidence)
 }
 
@@ -33,7 +33,7 @@ func higher(m *Measure, c Clip) int {
 func (a *aggregation) adds(m *Measure) bool {
 	s := a.statistics[m.statistics[0]]
 	_, about := s.statisticForm.(offsetSum)
-	return m.weighting == alone && s.choosing() == nil && s.nodes() == 1 && !about
+	return m.weighting.leavesOut() && s.choosing() == nil && s.nodes() == 1 && !about
 }
 
 // way is how the limit of a norm of a measure is found.
@@ -65,7 +65,7 @@ func (l loss) said(unit string) Unanswered {
 		have += float(new(big.Rat).SetInt(n))
 	}
 	surely := float64(l.m.Tail.Surely(b))
-	if l.m.weighting == byMoments {
+	if l.m.weighting.refuses() {
 		return Unanswered{
 			Message: isOrAre(l.set.labelsOf(l.m)) + " NULL: the limits that were chosen cut more than a tenth",
 			Detail: fmt.Sprintf("Of about %s that have something, surely %s have more than one %s can count with: they would weigh less.",

@@ -1,0 +1,83 @@
+package planner
+
+import (
+	"math/big"
+
+	"dpproxy/dp"
+	"dpproxy/fold"
+	"dpproxy/planner/scalar"
+)
+
+// A weighting says by which norms the units of a measure are weighted. All that sets one measure apart from the others is in it.
+type weighting interface {
+	// same reports whether units have the same weights by another weighting.
+	same(o weighting) bool
+	// norms is how many norms bound the weight.
+	norms() int
+	// normOf returns which of the norms a statistic is bounded by.
+	normOf(s *statistic) int
+	// each is the most that a row adds to a statistic for one that it adds to the norm, if it changes the statistic so.
+	each(change dp.Sensitivity) int64
+	// most bounds what a unit with so many rows in a group adds to a statistic there.
+	most(s *statistic, rows int64) *big.Int
+	// saturates bounds the part that a unit has of a sum in a group, where rows are added up: count is the place of their number.
+	saturates(part *fold.Summand, s *statistic, vector int, rows int64, count int)
+
+	// extends completes the limits of a norm, which is at most √reach.
+	extends(n *Norm, s *statistic, c unitBounds, reach *big.Int)
+	// fraction returns the fraction bits of the lattice that the directions, or the weighted sums, of a statistic are on, with the limits
+	// of a measure.
+	fraction(m *Measure, s *statistic) uint
+	// sensitivity returns that of a statistic where the limits of the norms are those of levels.
+	sensitivity(s *statistic, levels []int) (dp.Sensitivity, error)
+	// noiseWeight is the weight of noise in the penalty of a choice by a statistic.
+	noiseWeight(s *statistic) float64
+	// within makes sure that there is noise for a statistic at every limit.
+	within(s *statistic) error
+
+	// leavesOut says that limits leave a part of a statistic out: by another weighting they move values.
+	leavesOut() bool
+	// refuses says that values which limits move are NULL if many units are above them.
+	refuses() bool
+}
+
+// ofValues is the common part of weightings by several statistics: of the values of an argument that a filter keeps.
+type ofValues struct{ arg, filter scalar.Expr }
+
+func (w ofValues) same(o ofValues) bool {
+	return sameExpr(w.arg, o.arg) && sameExpr(w.filter, o.filter)
+}
+
+func (ofValues) leavesOut() bool { return false }
+
+func (ofValues) refuses() bool { return false }
+
+// severalNorms is the common part of weightings by several norms: the weight of a unit is by its levels alone.
+type severalNorms struct{ ofValues }
+
+func (severalNorms) each(dp.Sensitivity) int64 { return 1 }
+
+func (severalNorms) noiseWeight(*statistic) float64 { return 1 }
+
+// byLevel returns the sensitivity of a statistic on the lattice of its weights, at the limit of its own norm.
+func (s *statistic) byLevel(levels []int) (dp.Sensitivity, error) {
+	m := s.measure
+	at := m.weighting.normOf(s)
+	grid := m.Norms[at].Grid
+	return grid.Sensitivity(levels[at], max(s.each, 1), m.fraction(s)-grid.Lattice(0))
+}
+
+// oneNorm is the common part of weightings by one norm.
+type oneNorm struct{}
+
+func (oneNorm) norms() int { return 1 }
+
+func (oneNorm) normOf(*statistic) int { return 0 }
+
+func (oneNorm) extends(*Norm, *statistic, unitBounds, *big.Int) {}
+
+func (oneNorm) sensitivity(s *statistic, levels []int) (dp.Sensitivity, error) {
+	return s.measure.Norms[0].Grid.Sensitivity(levels[0], max(s.each, 1), s.measure.fraction(s))
+}
+
+func (oneNorm) within(s *statistic) error { return s.withinLimits() }
