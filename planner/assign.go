@@ -181,7 +181,7 @@ func (g *GroupingSet) assign(s split) error {
 		return err
 	}
 	for _, m := range g.Measures {
-		if m.Shared {
+		if m.Shared() {
 			continue
 		}
 		if err := m.assign(&g.aggregation, s); err != nil {

@@ -64,8 +64,8 @@ func (r observation) excessOf(m *Measure, norm int) (e contribution.Excess, ok b
 // excessOf says how much the limits of a measure leave out of one of its norms.
 func excessOf(m *Measure, norm int, clip Clip, confidence float64) contribution.Excess {
 	e := m.Tail.Excess(m.Norms[norm].Grid.Limit(clip.Levels[norm]), [contribution.TailNumbers]*big.Int(clip.Tail), confidence, m.chosen())
-	if m.Shared {
-		times := member{Measure: m}.wider()
+	if w, shared := m.weighting.(withFinest); shared {
+		times := w.wider()
 		e.About, e.UpTo = e.About*times, e.UpTo*times
 	}
 	return e

@@ -18,7 +18,7 @@ func (b *BlockPlan) Cuts(released []*Released, unit string) []string {
 			continue
 		}
 		for _, m := range set.Measures {
-			if m.Tail == nil || m.Shared {
+			if m.Tail == nil || m.Shared() {
 				continue
 			}
 			s := m.cut(b, set, released, released[i].Clips[m.at], unit)
@@ -44,7 +44,7 @@ func (b *BlockPlan) Unanswered(released []*Released, unit string, epsilonPico in
 		}
 		for _, m := range set.Measures {
 			clip := released[i].Clips[m.at]
-			if !m.Shared && set.Loses(m, clip, set.Confidence()) {
+			if !m.Shared() && set.Loses(m, clip, set.Confidence()) {
 				out = append(out, loss{m, set, clip, epsilonPico}.said(unit))
 			}
 		}

@@ -26,7 +26,8 @@
 //   - a measure, which bounds what a unit adds to statistics: weighting.go, measure.go, choosing.go, top.go, integer.go;
 //   - statistics: statistic.go, statistic_count.go, statistic_sum.go, statistic_product.go, statistic_offset.go, statistic_moment.go,
 //     statistic_histogram.go, statistic_quantile.go;
-//   - by which norms units are weighted: weighting_alone.go, weighting_count.go, weighting_average.go, weighting_moments.go;
+//   - by which norms units are weighted: weighting_alone.go, weighting_finest.go, weighting_count.go, weighting_average.go,
+//     weighting_moments.go;
 //   - values and errors of released statistics: result.go, released.go, estimators.go, estimator.go, small_groups.go, beyond.go,
 //     errorunit.go, strays.go;
 //   - aggregates: call.go, arguments.go, collector.go, form.go, aggregate_linear.go, aggregate_average.go, aggregate_spread.go,

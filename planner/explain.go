@@ -203,7 +203,7 @@ func (g *GroupingSet) told(s *statistic) string {
 	if m := s.measure; m != nil && m.family != nil {
 		finest := float64(finestThirds) / 3
 		part = finest * float64(m.family.sets())
-		if m.Shared {
+		if m.Shared() {
 			part = (1 - finest) * float64(m.family.sets()) / float64(len(m.family.coarser))
 		}
 	}

@@ -32,7 +32,7 @@ func (g *GroupingSet) explainBounds(w *tree, depth int) {
 func (m *Measure) explain(w *tree, depth int, g *GroupingSet) {
 	for i, n := range m.Norms {
 		w.line(depth, "contribution of one unit to %s: %s", g.labelsOf(m), m.describe(i, g))
-		if n.Choice != nil && !m.Shared {
+		if n.Choice != nil && !m.Shared() {
 			w.line(depth+1, "C is chosen: %v", n.Choice)
 			if n.Again != nil {
 				w.line(depth+1, "where it leaves out too much, C is chosen once more: %v", n.Again)
@@ -42,7 +42,7 @@ func (m *Measure) explain(w *tree, depth int, g *GroupingSet) {
 			}
 		}
 	}
-	if m.Tail != nil && !m.Shared {
+	if m.Tail != nil && !m.Shared() {
 		w.line(depth+1, "units above the limit are counted: %v", m.Tail)
 	}
 }
@@ -74,8 +74,8 @@ type apartForm interface{ apart(chosen bool) string }
 func (m *Measure) describe(norm int, g *GroupingSet) string {
 	n, s := m.Norms[norm], m.bounding[norm]
 	scale, of := unitOf(s)
-	if m.Shared {
-		return describeShared(m, g, scale, of)
+	if w, shared := m.weighting.(withFinest); shared {
+		return describeShared(m, w.wider(), g, scale, of)
 	}
 	if sum, ok := s.statisticForm.(apartForm); ok {
 		of = sum.apart(n.Choice != nil)
@@ -100,9 +100,9 @@ func (m *Measure) describe(norm int, g *GroupingSet) string {
 		m.over(g, func(parts float64) string { return "C / " + Number(parts) }), strings.Join(limits, ", "))
 }
 
-// describeShared writes the limit of a coarser grouping set.
-func describeShared(m *Measure, g *GroupingSet, scale float64, of string) string {
-	n, times := m.Norms[0], member{Measure: m}.wider()
+// describeShared writes the limit of a coarser grouping set, so many times that of the finest one.
+func describeShared(m *Measure, times float64, g *GroupingSet, scale float64, of string) string {
+	n := m.Norms[0]
 	if n.Choice == nil {
 		limit := n.Grid.Limit(n.Fixed) * times * scale
 		over := m.over(g, func(parts float64) string { return Number(limit / parts) })

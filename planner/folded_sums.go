@@ -242,7 +242,7 @@ func (s *readWriter) coarserNorms(x summand) []fold.Coarser {
 	}
 	var out []fold.Coarser
 	for _, c := range m.family.coarser {
-		n := fold.Coarser{Square: c.squareRatio}
+		n := fold.Coarser{Square: c.weights.squareRatio}
 		if !c.set.alone() {
 			for _, k := range c.set.keys {
 				n.Keys = append(n.Keys, slices.Index(s.set.keys, k))

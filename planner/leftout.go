@@ -163,7 +163,7 @@ func movedUnstated(b *BlockPlan, released []*Released) []string {
 			continue
 		}
 		for _, m := range set.Measures {
-			if m.Tail == nil || m.Shared || !set.moves(m) {
+			if m.Tail == nil || m.Shared() || !set.moves(m) {
 				continue
 			}
 			labels := set.labelsWhere(m, func(o *output) bool { return !isLimited(o) })

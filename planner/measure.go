@@ -22,9 +22,6 @@ type Measure struct {
 	// Tail states how many units are above the limits; nil where keys and public tables say that none is.
 	Tail *contribution.Tail
 
-	// Shared says that the limits are those of the same measure of the finest grouping set.
-	Shared bool
-
 	weighting weighting
 	at        int // among the measures of the set
 	// statistics are the indices of those of the set.
@@ -37,10 +34,7 @@ type Measure struct {
 	laplace  bool  // norms are ℓ₁, not ℓ₂
 	few      bool  // there are too few units to choose a limit
 	byGroup  byGroup
-	// family has the measures in which units have the weights of this one, and squareRatio is the square
-	// of how many times the limit of the finest one this one's is.
-	family      *family
-	squareRatio int64
+	family   *family // the measures in which units have the weights of this one
 }
 
 // A Norm is a norm with the limits that it can have.
@@ -87,8 +81,8 @@ func (m *Measure) question() string {
 	if m.Tail != nil {
 		fmt.Fprintf(&b, " %v", m.Tail)
 	}
-	if m.Shared {
-		fmt.Fprintf(&b, " of the finest groups, times √%d", m.squareRatio)
+	if w, shared := m.weighting.(withFinest); shared {
+		fmt.Fprintf(&b, " of the finest groups, times √%d", w.squareRatio)
 	}
 	return b.String()
 }

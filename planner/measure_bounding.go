@@ -216,18 +216,10 @@ func (s *statistic) mostOfNorm(rows int64) *big.Int {
 
 // fraction returns the fraction bits of the lattice that the directions, or the weighted sums, of a
 // statistic are on.
-func (m *Measure) fraction(s *statistic) uint {
-	if m.Shared {
-		return m.family.finest.fraction(s)
-	}
-	return m.weighting.fraction(m, s)
-}
+func (m *Measure) fraction(s *statistic) uint { return m.weighting.fraction(m, s) }
 
 // sensitivity returns that of a statistic where the limits of the norms are those of levels.
 func (m *Measure) sensitivity(s *statistic, levels []int) (dp.Sensitivity, error) {
-	if m.Shared {
-		return m.family.finest.Norms[0].Grid.Wider(levels[0], m.squareRatio, m.fraction(s))
-	}
 	sens, err := m.weighting.sensitivity(s, levels)
 	if m.byGroup.holds() {
 		sens.L0 = int64(m.byGroup)

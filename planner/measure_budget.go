@@ -202,7 +202,7 @@ func (m *Measure) mechanism(s *statistic, tree int, levels []int) (mechanisms.Me
 // choosing is the release of the limits, and of the units above them.
 func (m *Measure) choosing() dp.ComposedEvent {
 	var e dp.ComposedEvent
-	if m.Shared {
+	if m.Shared() {
 		return e
 	}
 	for _, n := range m.Norms {

@@ -29,7 +29,7 @@ func TestNothingIsNear(t *testing.T) {
 			exacts := p.read(t, conn)
 			for i, set := range p.Blocks[0].Sets {
 				for _, m := range set.Measures {
-					if m.Shared || m.Tail == nil {
+					if m.Shared() || m.Tail == nil {
 						continue
 					}
 					for _, level := range plantest.Limits(m.Norms[0]) {

@@ -57,10 +57,11 @@ type family struct {
 	coarser []member
 }
 
-// A member of a family is the measure of a coarser set, with the square of r.
+// A member of a family is the measure of a coarser set.
 type member struct {
 	*Measure
-	set *GroupingSet
+	weights withFinest
+	set     *GroupingSet
 }
 
 // oneWeight finds the families of a block.
@@ -141,8 +142,9 @@ func (o *oneWeight) join(m *Measure) {
 		st := m.statistics[0]
 		g.totals.statistics = append(g.totals.statistics, st)
 		own := g.Measures[m.at]
-		own.Shared, own.family, own.squareRatio = true, m.family, o.squareRatio(m, g)
-		m.family.coarser = append(m.family.coarser, member{own, g})
+		weights := withFinest{finest: m, squareRatio: o.squareRatio(m, g)}
+		own.weighting, own.family = weights, m.family
+		m.family.coarser = append(m.family.coarser, member{own, weights, g})
 	}
 }
 
@@ -159,9 +161,6 @@ func (o *oneWeight) squareRatio(m *Measure, g *GroupingSet) int64 {
 	parts := float64(o.finest.size) / float64(max(g.size, 1))
 	return min(max(int64(math.Round(math.Cbrt(parts*parts))), 1), groups)
 }
-
-// wider is how many times the limit of the finest set that of a member is.
-func (m member) wider() float64 { return math.Sqrt(float64(m.squareRatio)) }
 
 // sets is how many grouping sets there are.
 func (f *family) sets() int64 {
@@ -224,8 +223,8 @@ func (f *family) times(b *BlockPlan) string {
 	}
 	var all []string
 	for _, c := range f.coarser {
-		if c.squareRatio > 1 {
-			all = append(all, fmt.Sprintf("%s times that in (%s)", Number(c.wider()), strings.Join(c.set.labels(b.block), ", ")))
+		if c.weights.squareRatio > 1 {
+			all = append(all, fmt.Sprintf("%s times that in (%s)", Number(c.weights.wider()), strings.Join(c.set.labels(b.block), ", ")))
 		}
 	}
 	if all == nil {

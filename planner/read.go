@@ -78,7 +78,7 @@ func (sp *specializer) read(a *aggregation) (reads []*Read, err error) {
 	var own [][]*statistic
 	for _, s := range a.read() {
 		switch {
-		case s.measure != nil && s.measure.Shared: // it is the sum of its parts
+		case s.measure != nil && s.measure.Shared(): // it is the sum of its parts
 		case s.own() != nil:
 			own = append(own, []*statistic{s})
 		default:

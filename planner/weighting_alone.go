@@ -13,8 +13,7 @@ import (
 type alone struct{ oneNorm }
 
 func (alone) same(o weighting) bool {
-	_, ok := o.(alone)
-	return ok
+	return o.leavesOut()
 }
 
 func (alone) each(dp.Sensitivity) int64 { return 1 }

@@ -365,7 +365,7 @@ func (e *Exact) Weights() map[string]*big.Int {
 
 // Units returns the numbers of units of one vector of a measure.
 func (e *Exact) Units(m *planner.Measure, vector int) Units {
-	if m.Shared {
+	if m.Shared() {
 		if e.finest == nil {
 			return Units{}
 		}

@@ -217,7 +217,7 @@ func kindOf(s planner.Statistic, m *planner.Measure) string {
 	if m != nil && len(m.Norms) > 1 {
 		kind += " of an average"
 	}
-	if m != nil && m.Shared {
+	if m != nil && m.Shared() {
 		kind += " of totals"
 	}
 	return kind

@@ -15,7 +15,7 @@ import (
 func clipped(set *planner.GroupingSet, e *reader.Exact, finest []planner.Clip, src mechanisms.Source) ([]planner.Clip, error) {
 	clips := make([]planner.Clip, len(set.Measures))
 	for i, m := range set.Measures {
-		if m.Shared {
+		if m.Shared() {
 			clips[i] = finest[i]
 			continue
 		}
