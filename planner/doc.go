@@ -23,7 +23,7 @@
 //   - values as integers: lattice.go, term.go, factors.go (products of columns), told_apart.go (columns by their bytes);
 //   - grouping: key.go, list.go, extents.go (of public tables), by_group.go, unit_bounds.go;
 //   - the budget of a statistic: share.go, split.go;
-//   - a measure, which bounds what a unit adds to statistics: weighting.go, measure.go, choosing.go, top.go, integer.go;
+//   - a measure, which bounds what a unit adds to statistics: norms.go, weighting.go, measure.go, choosing.go, top.go, integer.go;
 //   - statistics: statistic.go, statistic_count.go, statistic_sum.go, statistic_product.go, statistic_offset.go, statistic_moment.go,
 //     statistic_histogram.go, statistic_quantile.go;
 //   - by which norms units are weighted: weighting_alone.go, weighting_finest.go, weighting_count.go, weighting_average.go,

@@ -14,8 +14,7 @@ import (
 // every unit counts with one weight: such that each of its norms is within a limit
 // ([contribution]).
 type Measure struct {
-	// Norms are those that bound the weight: one, or of an average two, of second moments two or three.
-	Norms []Norm
+	Norms
 	// Vectors is how many vectors there are to choose from: one, or of an average one for each
 	// centre. The last norm is of each of them, the others are of all.
 	Vectors int
@@ -36,26 +35,6 @@ type Measure struct {
 	byGroup  byGroup
 	family   *family // the measures in which units have the weights of this one
 }
-
-// A Norm is a norm with the limits that it can have.
-type Norm struct {
-	// Grid tells norms apart.
-	Grid contribution.Grid
-	// Choice chooses one of the first Choices limits. Where it is nil the limit is the public one at
-	// Fixed.
-	Choice         *contribution.Choice
-	Choices, Fixed int
-	// Again chooses another one, once more, where that one leaves out too much; nil where it may not.
-	Again *contribution.Choice
-
-	cuts bool    // a unit can be above the limits
-	row  float64 // is the bound of one row; 0 where nothing is gained by limits below it
-	// saturation is the most that a unit adds to a group: more is taken as so much.
-	saturation int64
-}
-
-// last returns the largest level that the limit can have.
-func (n Norm) last() int { return max(n.Fixed, n.Choices-1) }
 
 // A Clip is where the units of a measure were cut: all of it was released.
 type Clip struct {
@@ -90,14 +69,10 @@ func (m *Measure) question() string {
 // At is the place of the measure among those of its grouping set.
 func (m *Measure) At() int { return m.at }
 
-// cuts reports whether a unit can be above the limits.
-func (m *Measure) cuts() bool {
-	return slices.ContainsFunc(m.Norms, func(n Norm) bool { return n.cuts })
-}
-
-// chosen reports whether a limit is chosen privately.
-func (m *Measure) chosen() bool {
-	return slices.ContainsFunc(m.Norms, func(n Norm) bool { return n.Choices > 0 })
+// Shared says that the limits are those of the same measure of the finest grouping set.
+func (m *Measure) Shared() bool {
+	_, ok := m.weighting.(withFinest)
+	return ok
 }
 
 // spreads reports whether a norm of a unit is over several numbers: over the groups, or the nodes of one statistic.
@@ -118,15 +93,6 @@ func (m *Measure) sameWeights(o *Measure) bool {
 
 // byLevels reports whether the weight of a unit is by its levels alone, of several norms.
 func (m *Measure) byLevels() bool { return m.weighting.norms() > 1 }
-
-// grids lists those of the norms.
-func (m *Measure) grids() []contribution.Grid {
-	var out []contribution.Grid
-	for _, n := range m.Norms {
-		out = append(out, n.Grid)
-	}
-	return out
-}
 
 // Integers is how many integers of each partition are released.
 func (g *GroupingSet) Integers() int { return len(g.releasedOf) }

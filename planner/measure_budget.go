@@ -94,7 +94,8 @@ func (m *Measure) divide(set *aggregation, d split) error {
 		release, tail = release+shares.Release, tail+shares.Tail
 		shares.Release = m.family.finestPart(set.forNoise(m, shares.Release) * int64(len(norms)) / n)
 		if err := norm.chooseBy(s.measure(), shares, contribution.Asked{
-			Groups: coordinates, Weight: m.weighting.noiseWeight(set.statistics[m.statistics[0]]), Grid: norm.Grid, Row: norm.row, Units: set.bounds.units,
+			Groups: coordinates, Weight: m.weighting.noiseWeight(set.statistics[m.statistics[0]]),
+			Grid: norm.Grid, Row: norm.row, Units: set.bounds.units,
 		}); err != nil {
 			return err
 		}
@@ -104,35 +105,6 @@ func (m *Measure) divide(set *aggregation, d split) error {
 	if err == nil {
 		err = set.release(m, s, release)
 	}
-	return err
-}
-
-// dividing returns the norms whose limits are chosen, or one where none is.
-func (m *Measure) dividing() (norms []*Norm) {
-	for i := range m.Norms {
-		if m.Norms[i].Choices > 0 {
-			norms = append(norms, &m.Norms[i])
-		}
-	}
-	if norms == nil {
-		return []*Norm{&m.Norms[0]}
-	}
-	return norms
-}
-
-// chooseBy gives a norm whose limit is chosen its choices.
-func (n *Norm) chooseBy(m dp.Measure, s contribution.Shares, of contribution.Asked) error {
-	if n.Choices < 1 {
-		return nil
-	}
-	c, err := contribution.NewChoice(m, s, of)
-	n.Choice = &c
-	if err != nil || s.Again < 1 {
-		return err
-	}
-	s.Choice = s.Again
-	again, err := contribution.NewChoice(m, s, of)
-	n.Again = &again
 	return err
 }
 
@@ -161,13 +133,6 @@ func (s *statistic) withinLimits() error {
 		}
 	}
 	return nil
-}
-
-// levels are those of all norms, of which one is given.
-func (m *Measure) levels(norm, level int) []int {
-	out := m.leastLevels()
-	out[norm] = level
-	return out
 }
 
 func (m *Measure) checkAt(s *statistic, levels []int) error {

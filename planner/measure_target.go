@@ -26,15 +26,6 @@ func (m *Measure) fixedGoal(set *aggregation, s *statistic, boundary int64, lapl
 
 var errChosen = errors.New("planner: the limit is not known before the answer")
 
-// leastLevels are those of the least limits that there can be.
-func (m *Measure) leastLevels() []int {
-	out := make([]int, len(m.Norms))
-	for i, n := range m.Norms {
-		out[i] = n.Fixed
-	}
-	return out
-}
-
 // tailBeside is the price of the statement about units above a limit, beside noise of a price.
 func tailBeside(pico int64) int64 { return max(pico/9, 1) }
 

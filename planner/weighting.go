@@ -59,8 +59,8 @@ func (severalNorms) each(dp.Sensitivity) int64 { return 1 }
 
 func (severalNorms) noiseWeight(*statistic) float64 { return 1 }
 
-// byLevel returns the sensitivity of a statistic on the lattice of its weights, at the limit of its own norm.
-func (s *statistic) byLevel(levels []int) (dp.Sensitivity, error) {
+// sensitivityAt is that of a statistic on the lattice of its weights, at the limit of its own norm.
+func sensitivityAt(s *statistic, levels []int) (dp.Sensitivity, error) {
 	m := s.measure
 	at := m.weighting.normOf(s)
 	grid := m.Norms[at].Grid

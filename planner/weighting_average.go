@@ -41,7 +41,7 @@ func (byCountAndSum) extends(n *Norm, _ *statistic, _ unitBounds, reach *big.Int
 func (byCountAndSum) fraction(*Measure, *statistic) uint { return sumFraction }
 
 func (byCountAndSum) sensitivity(s *statistic, levels []int) (dp.Sensitivity, error) {
-	return s.byLevel(levels)
+	return sensitivityAt(s, levels)
 }
 
 func (byCountAndSum) within(s *statistic) error { return s.withinLimits() }

@@ -15,12 +15,6 @@ type withFinest struct {
 	squareRatio int64
 }
 
-// Shared says that the limits are those of the same measure of the finest grouping set.
-func (m *Measure) Shared() bool {
-	_, ok := m.weighting.(withFinest)
-	return ok
-}
-
 // wider is how many times the limit of the finest set that of the coarser one is.
 func (w withFinest) wider() float64 { return math.Sqrt(float64(w.squareRatio)) }
 

@@ -59,7 +59,7 @@ func (byMoments) sensitivity(s *statistic, levels []int) (dp.Sensitivity, error)
 		of, square := f.within()
 		return contribution.Between(s.measure.grids(), of, levels, square, momentFraction)
 	}
-	return s.byLevel(levels)
+	return sensitivityAt(s, levels)
 }
 
 // within drops limits of the norm that has more of them left, if noise grows with two limits.
