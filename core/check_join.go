@@ -115,7 +115,7 @@ func (c *closed) refersTo(loose Loose) bool {
 func extended(l, right, matched Type, conds []Condition) Type {
 	out := Type{Cols: matched.Cols, Row: matched.Row, Spelled: matched.Spelled, Loose: l.Loose}
 	on := saying(conds)
-	match := Given{right.Cols.Or(right.Row), right.Facts.with(on)}
+	match := Given{right.Cols.Or(right.Row), right.with(on)}
 	out.closed = l.and(Facts{Given: []Given{match}, Looks: right.Looks})
 	out.Refers = matched.Refers
 	needs := Set{}

@@ -134,7 +134,7 @@ func (g *Generator) above(in core.Rel, t core.Type, depth int) core.Rel {
 		if g.IntN(4) > 0 {
 			on = append(on, equal(g.pick(t.Cols), l.Keys[0].Cols[0], t.Spelled), equal(g.pick(also.Cols), l.Keys[0].Cols[0], also.Spelled))
 		}
-		for _, by := range slices.Concat(t.Facts.Refers, also.Facts.Refers) {
+		for _, by := range slices.Concat(t.Refers, also.Refers) {
 			if g.IntN(2) == 0 {
 				on = append(on, equal(by.Cols[0], l.Keys[0].Cols[0], nil))
 			}

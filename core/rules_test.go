@@ -110,7 +110,8 @@ func TestLooseRows(t *testing.T) {
 	}
 }
 
-// Numbers of rows that an int64 cannot hold are not known: in place of them there must be no smaller ones, or negative ones.
+// Numbers of rows that an int64 cannot hold are not known: in place of them there must be no smaller ones, or negative ones. A cap above
+// a number that is known changes nothing.
 func TestRowsBeyondNumbers(t *testing.T) {
 	next := core.Col(0)
 	fresh := func() core.Col { next++; return next }
@@ -133,6 +134,8 @@ func TestRowsBeyondNumbers(t *testing.T) {
 		rows int64
 	}{
 		{elements(capped(1<<40), 1000), 1000 << 40},
+		{&core.Cap{In: capped(2), Rows: 3}, 2},
+		{&core.Cap{In: capped(3), Rows: 2}, 2},
 		{elements(capped(1<<62+1), 4), 0},
 		{elements(capped(1<<62), 2), 0},
 		{both(1 << 40), 1 << 41},

@@ -68,8 +68,8 @@ func (byMoments) within(s *statistic) error {
 	if !between {
 		return s.withinLimits()
 	}
-	m, of := s.measure, [2]int{}
-	of, _ = f.within()
+	m := s.measure
+	of, _ := f.within()
 	last := func() []int {
 		levels := m.leastLevels()
 		for _, i := range of {

@@ -109,7 +109,7 @@ func conditionsIn(b *bounded, rel core.Rel) []core.Condition {
 	if slices.ContainsFunc(b.relations, func(r *relation) bool { return r.term == rel }) {
 		return nil
 	}
-	switch r := rel.(type) {
+	switch r := rel.(type) { //nolint:gochecksumtype // a level has no others above its relations
 	case *core.Filter:
 		return slices.Concat(r.If, conditionsIn(b, r.In))
 	case *core.Join:
