@@ -189,9 +189,9 @@ func (c *Cells) Beyond(chosen []int) mechanisms.Private {
 }
 
 // Tail returns the numbers of units that a [Tail] releases at limits C, with one limit for each norm. The first number is of units that
-// have something and are at most C/4 in all norms. The second is of units above C/4 in some norm and at most C/2 in all norms, the third of
-// units above C/2 in some norm and at most C in all norms, and the fourth of units above C in some norm. They count disjoint units, and no
-// unit that has nothing. No unit can be above a norm without a grid, nor near its limit.
+// have something and are at most C/4 in all norms. The second is of units above C/4 in some norm and at most C/2 in all norms. The third is
+// of units above C/2 in some norm and at most C in all norms, and the fourth of units above C in some norm. The numbers count disjoint
+// units, and no unit that has nothing. No unit can be above a norm without a grid, nor near its limit.
 func (c *Cells) Tail(grids []Grid, chosen []int) [TailNumbers]mechanisms.Private {
 	bounds := [][]int{levelsWithin(grids, chosen, nothing), levelsWithin(grids, chosen, 4), levelsWithin(grids, chosen, 2), chosen}
 	var out [TailNumbers]mechanisms.Private

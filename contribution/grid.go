@@ -12,8 +12,8 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// Exponents of two: of the largest limit of a count of rows, of the largest limit of a sum in groups (unless its values are large), and of
-// the largest limit of any grid, such as the grid of a sum without groups.
+// Exponents of two. CountBits is that of the largest limit of a count of rows, and GroupedSumBits that of a sum in groups, unless its
+// values are large. SumBits is that of the largest limit of any grid, such as the grid of a sum without groups.
 const (
 	CountBits      = 30
 	GroupedSumBits = 42

@@ -144,8 +144,8 @@ const (
 // mostCut is the largest part that a chosen limit may leave out of an answer: of the units that have anything, and of their sum.
 const mostCut = 0.1
 
-// Loses reports whether b shows, at a confidence, that a limit leaves out more than a tenth of the units that have something, and more than
-// a tenth of their sum, as far as the numbers bound it. The sum of the rest would be no answer.
+// Loses reports whether b shows, at a confidence, that a limit leaves out too much: more than a tenth of the units that have something, and
+// more than a tenth of their sum, as far as the numbers bound it. The sum of the rest would be no answer.
 //
 // With s = 1/10, it tests whether b₃ − s·Σb is above 0 by more than its noise, of the variance ((1−s)² + 3s²)·σ². The units of the first
 // three numbers have at most C/4, C/2 and C, and each unit of the last number counts with C. Beyond C these units have at least as much as

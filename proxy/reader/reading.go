@@ -20,9 +20,9 @@ import (
 )
 
 // A Reading is one transaction on the protected database, with the steps of package steady in two exchanges. The first exchange comes
-// before the charge. It locks the tables against changes of their schema, compares the schema with the catalogue's in the snapshot of the
-// reads, plans the reads, and checks that they were planned with the same schema. It executes no read. The second exchange executes the
-// reads.
+// before the charge. It locks the tables against changes of their schema, and compares the schema with the catalogue's in the snapshot of
+// the reads. It plans the reads, checks that they were planned with the same schema, and executes none of them. The second exchange
+// executes the reads.
 type Reading struct {
 	c    *connection
 	plan *planner.Plan
