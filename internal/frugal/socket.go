@@ -7,7 +7,6 @@ import (
 	"os"
 	"sync"
 	"syscall"
-	"unsafe"
 )
 
 // A socket reads and writes without telling Go's scheduler that a system call begins. The calls
@@ -114,10 +113,10 @@ func (t *transfer) write(fd uintptr) bool {
 // call makes one system call. It reports false where the socket is not ready.
 func (t *transfer) call(trap, fd uintptr) bool {
 	for {
-		n, _, errno := syscall.RawSyscall(trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(t.bytes))), uintptr(len(t.bytes)))
+		n, errno := call(trap, fd, t.bytes)
 		switch {
 		case errno == 0:
-			t.bytes, t.done = t.bytes[n:], t.done+int(n)
+			t.bytes, t.done = t.bytes[n:], t.done+n
 			return true
 		case errno == syscall.EAGAIN:
 			return false
