@@ -16,7 +16,7 @@ import (
 // With equalities alone it is a semijoin as it stands.
 func applyFound(a *applied, e ast.Expr) (ast.Expr, *ast.Join) {
 	x, ok := e.(*ast.Exists)
-	if !ok || x.Alike {
+	if !ok {
 		return nil, nil
 	}
 	sel, ok := x.Query.(*ast.Select)

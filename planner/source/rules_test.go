@@ -8,11 +8,12 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"dpproxy/catalog"
+	"dpproxy/parser"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/source"
 )
 
-// partedShop is the shop with a foreign key from items to parts, and another from parts to makers, which not every part has.
+// partedShop is the shop with foreign keys from items and orders to parts, and another from parts to makers, which not every part has.
 func partedShop(t *testing.T) *policy.Model {
 	t.Helper()
 	s := shopSchema()
@@ -23,6 +24,7 @@ func partedShop(t *testing.T) *policy.Model {
 		})
 	}
 	refers("items", "part_id", "parts")
+	refers("orders", "id", "parts")
 	refers("parts", "maker_id", "makers")
 	s.PublicRows = map[catalog.Name]int64{name("parts"): 2000, name("makers"): 50, name("old_parts"): 10}
 	return shopOf(t, s, 4)
@@ -68,5 +70,27 @@ func TestRules(t *testing.T) {
 	slices.Sort(rules)
 	if !slices.Equal(rules, drawn) {
 		t.Errorf("%q have a file, of the rules %q", drawn, rules)
+	}
+}
+
+// A block is resolved again for each type of its parameters: rules do not change it.
+func TestRulesKeepBlocks(t *testing.T) {
+	cat := partedShop(t)
+	const kind = "(SELECT p.kind FROM parts p WHERE p.id = i.part_id)"
+	script, err := parser.Parse("SELECT "+kind+", count("+kind+" || 'x') FROM (SELECT order_id, part_id, "+kind+" AS k FROM items i WHERE "+
+		kind+" > 'a') i WHERE "+kind+" || k > 'b' GROUP BY 1", cat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := policy.Limits{PublicFanout: 100, Work: 1_000_000, PublicRows: cat.PublicRows()}
+	b := script.Statements[0].Blocks[0]
+	where, group, arg := b.Where, b.Groups[0], b.Aggregates[0].Args[0]
+	for range 2 {
+		if _, err := source.Draw(cat, b, limits, literals); err != nil {
+			t.Fatal(err)
+		}
+		if b.Where != where || b.Groups[0] != group || b.Aggregates[0].Args[0] != arg {
+			t.Fatal("the block has other expressions")
+		}
 	}
 }
