@@ -90,8 +90,8 @@ func extends(from ast.From) bool {
 	if !ok {
 		return false
 	}
-	outer := j.Kind != ast.Inner && j.Kind != ast.Cross && !isAdded(j.Right)
-	return outer || extends(j.Left) || extends(j.Right)
+	outer := j.Kind != ast.Inner && j.Kind != ast.Cross
+	return outer && !(j.Kind == ast.Left && isAdded(j.Right)) || extends(j.Left) || extends(j.Right)
 }
 
 // isAdded reports whether an item of FROM stands for a query of the client's: it keeps the rows to the left of it as they are.

@@ -14,6 +14,7 @@ import (
 )
 
 // partedShop is the shop with foreign keys from items and orders to parts, and another from parts to makers, which not every part has.
+// Each line of an order has a depot of its own, in a partitioned table.
 func partedShop(t *testing.T) *policy.Model {
 	t.Helper()
 	s := shopSchema()
@@ -26,8 +27,15 @@ func partedShop(t *testing.T) *policy.Model {
 	refers("items", "part_id", "parts")
 	refers("orders", "id", "parts")
 	refers("parts", "maker_id", "makers")
-	s.PublicRows = map[catalog.Name]int64{name("parts"): 2000, name("makers"): 50, name("old_parts"): 10}
-	return shopOf(t, s, 4)
+	s.Tables[name("depots")] = &catalog.Table{
+		Name: name("depots"), Kind: 'p', Keys: []catalog.Key{{Name: "id", Columns: []string{"id"}}},
+		Columns: []catalog.Column{column("id", int4, true), column("town", text, true)},
+	}
+	refers("items", "line", "depots")
+	s.PublicRows = map[catalog.Name]int64{name("parts"): 2000, name("makers"): 50, name("old_parts"): 10, name("depots"): 10}
+	p := shopPolicy(4)
+	p.Tables = append(p.Tables, policy.TablePolicy{Name: name("depots"), Public: true})
+	return checkedShop(t, p, s)
 }
 
 // TestRules draws what each rule does, in a file of its name, and the statements that it leaves alone. Without the rule the former are
