@@ -29,6 +29,8 @@ func (c *classes) merge(a, b Col) {
 // closed are facts with all that follows from them.
 type closed struct {
 	classes classes
+	// identical has the columns that the identical pairs tie together.
+	identical classes
 	Facts
 }
 
@@ -47,13 +49,7 @@ func (c closed) and(more ...Facts) closed {
 	}
 	for again := true; again; {
 		again = false
-		for i, g := range c.Given {
-			if g.If.Meets(c.Valued) {
-				c.Given = slices.Delete(slices.Clone(c.Given), i, i+1)
-				c.take(g.Says)
-				again = true
-				break
-			}
+		for c.given() {
 		}
 		for i, l := range c.Looks {
 			for _, r := range c.Looks[:i] {
@@ -64,6 +60,18 @@ func (c closed) and(more ...Facts) closed {
 	return c
 }
 
+// given takes the facts of one value that is proved, and reports whether there was one.
+func (c *closed) given() bool {
+	i := slices.IndexFunc(c.Given, func(g Given) bool { return g.If.Meets(c.Valued) })
+	if i < 0 {
+		return false
+	}
+	says := c.Given[i].Says
+	c.Given = slices.Delete(slices.Clone(c.Given), i, i+1)
+	c.take(says)
+	return true
+}
+
 // lack reports whether facts are not all among these.
 func (c *closed) lack(f Facts) bool {
 	return len(f.Looks)+len(f.Refers)+len(f.Given) > 0 || !f.Fixed.In(c.Fixed) || !f.Valued.In(c.Valued) ||
@@ -72,7 +80,7 @@ func (c *closed) lack(f Facts) bool {
 
 // own returns facts that share nothing which can be changed in its place.
 func (c closed) own() closed {
-	return closed{slices.Clone(c.classes), Facts{
+	return closed{slices.Clone(c.classes), slices.Clone(c.identical), Facts{
 		slices.Clip(c.Equal), slices.Clone(c.Fixed), slices.Clone(c.Valued),
 		slices.Clip(c.Looks), slices.Clip(c.Refers), slices.Clip(c.Given),
 	}}
@@ -95,6 +103,9 @@ func (c *closed) equate(p Pair) bool {
 	c.Equal = append(c.Equal, p)
 	c.Valued = c.Valued.with(p.A).with(p.B)
 	c.classes.merge(p.A, p.B)
+	if p.Identical {
+		c.identical.merge(p.A, p.B)
+	}
 	return true
 }
 
@@ -107,7 +118,7 @@ func (c *closed) looked(l, r Look) (more bool) {
 		l, r = r, l
 	}
 	for name, a := range l.Gives {
-		if b := r.Gives[name]; b != 0 && a != b && (c.Valued.Has(a) || c.Valued.Has(b)) {
+		if b := r.Gives[name]; b != 0 && (c.Valued.Has(a) || c.Valued.Has(b)) && !c.identical.same(a, b) {
 			more = c.equate(Pair{min(a, b), max(a, b), true}) || more
 		}
 	}

@@ -2,6 +2,8 @@ package core_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 
 	"dpproxy/core"
@@ -216,5 +218,39 @@ func TestTermsThatAreNone(t *testing.T) {
 	outer := &core.Unnest{In: people, Most: 3, Row: 61, Outer: true, Array: core.Def{Out: 62, Cols: core.Of(x), Valued: true, Same: x}}
 	if typ, err := new(core.Judge).Check(outer); err != nil || typ.Valued(62) || typ.Closure(core.Of(62)).Has(x) {
 		t.Errorf("elements of rows that may have none: %+v, %v", typ.Facts, err)
+	}
+}
+
+// Many looks at one row tie its values together once each, not each to each other.
+func TestManyLooks(t *testing.T) {
+	const looks, values = 60, 5
+	next := core.Col(0)
+	fresh := func() core.Col { next++; return next }
+	var all core.Rel
+	var first core.Col
+	for i := range looks {
+		s := &core.Scan{Unit: fresh(), Row: fresh()}
+		gives := map[string]core.Col{}
+		for v := range values {
+			c := fresh()
+			s.Cols, gives[fmt.Sprint(v)] = append(s.Cols, c), c
+		}
+		key := s.Cols[0]
+		s.Keys, s.Says.Valued = []core.Set{core.Of(key)}, core.Of(s.Cols...)
+		s.Says.Looks = []core.Look{{Key: core.Key{Of: "t(id)", Cols: []core.Col{key}}, Gives: gives}}
+		gives["the unit"] = s.Unit
+		if i == 0 {
+			all, first = s, key
+			continue
+		}
+		same := core.Facts{Equal: []core.Pair{{A: first, B: key}}}
+		all = &core.Join{L: all, R: s, On: []core.Condition{{Cols: core.Of(first, key), Says: same}}}
+	}
+	typ, err := new(core.Judge).Check(all)
+	if err != nil || typ.Rows != 0 || len(typ.Facts.Equal) > looks*(values+2) {
+		t.Errorf("%d pairs, %d rows, %v", len(typ.Facts.Equal), typ.Rows, err)
+	}
+	if c := typ.Closure(core.Of(first)); len(slices.Collect(c.All())) != looks*(values+2) {
+		t.Errorf("the key tells %v", c)
 	}
 }
