@@ -38,7 +38,7 @@ func (s *single) gather() {
 	c := &s.came
 	c.groups, c.sums = append(c.groups[:0], s.joined.groups...), append(c.sums[:0], s.joined.sums...)
 	s.joined.clear()
-	s.most = max(singleRows, 16*len(c.groups))
+	s.most = max(singleRows, 2*len(c.groups))
 	s.most -= int(maphash.Comparable(s.seed, s.most) % uint64(s.most/4+1))
 }
 
