@@ -91,7 +91,7 @@ func extends(from ast.From) bool {
 		return false
 	}
 	outer := j.Kind != ast.Inner && j.Kind != ast.Cross
-	return outer && !(j.Kind == ast.Left && isAdded(j.Right)) || extends(j.Left) || extends(j.Right)
+	return outer && (j.Kind != ast.Left || !isAdded(j.Right)) || extends(j.Left) || extends(j.Right)
 }
 
 // isAdded reports whether an item of FROM stands for a query of the client's: it keeps the rows to the left of it as they are.
