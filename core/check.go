@@ -15,10 +15,9 @@ var (
 	ErrSpell = errors.New("rows are grouped by values that can be equal and look different")
 )
 
-// errUnknown refuses all that is no case of the induction.
 var errUnknown = errors.New("an unknown operator")
 
-// A Judge derives the types of relations, of each once.
+// A Judge derives the type of each relation once.
 type Judge struct{ types map[Rel]*judged }
 
 type judged struct {
@@ -26,8 +25,9 @@ type judged struct {
 	err error
 }
 
-// Check derives the type of a relation, or refuses it. One with loose rows is to be joined with those that look them up. Of a join that
-// it refuses for its units, or for a loose row, it returns a type all the same, whose facts and dependencies hold of the joined rows.
+// Check derives the type of a relation, or refuses the relation. A relation with loose rows is not refused: a join above it can look them
+// up. If the error is ErrUnits or ErrLoose and the relation a join, the type is returned all the same; its facts and dependencies hold of
+// the joined rows, whatever their units.
 func (j *Judge) Check(r Rel) (Type, error) {
 	if known, ok := j.types[r]; ok {
 		return known.Type, known.err
@@ -53,7 +53,7 @@ func (j *Judge) derive(r Rel) (Type, error) {
 			Cols: Of(r.Cols...), Row: Of(r.Row), Spelled: r.Spelled, closed: Facts{Valued: r.Valued.Or(Of(r.Row))}.close(),
 			Deps: []Dep{{Of(r.Row), Of(r.Cols...)}},
 		}, nil
-	case *Filter: // of loose rows as well: they are the same whoever is removed
+	case *Filter: // loose rows may be filtered: the same of them remain in D, D⁻ and Dₓ
 		return above(r.If, filter)(j.Check(r.In))
 	case *Map:
 		return above(r, mapped)(j.tight(r.In))
@@ -84,7 +84,7 @@ func above[R any](r R, derive func(Type, R) (Type, error)) func(Type, error) (Ty
 	}
 }
 
-// tight checks a relation that must not have loose rows.
+// tight checks a relation, and refuses loose rows.
 func (j *Judge) tight(r Rel) (Type, error) {
 	t, err := j.Check(r)
 	if err == nil && len(t.Loose) > 0 {
@@ -93,8 +93,8 @@ func (j *Judge) tight(r Rel) (Type, error) {
 	return t, err
 }
 
-// scan: the catalogue proves that each row of a protected table is of one unit, and the Scan has all that it proves of the path, of keys
-// and of references. Rows of a reference table are the same whoever is removed.
+// scan: the catalogue proves that each row of a protected table belongs to one unit. The Scan says what it proves of the path to the unit,
+// of keys and of references. Rows of a reference table are the same in D, D⁻ and Dₓ.
 func scan(r *Scan) Type {
 	t := Type{Cols: Of(r.Cols...).Or(Of(r.Unit, r.Row)), Row: Of(r.Row), Unit: r.Unit, Spelled: r.Spelled}
 	says := r.Says.with(Facts{Valued: Of(r.Unit, r.Row)})
@@ -111,13 +111,13 @@ func scan(r *Scan) Type {
 			}
 		}
 		says.Refers, t.Loose = nil, []Loose{loose}
-	case r.Unit == 0: // a public row looks nothing up
+	case r.Unit == 0: // only rows of a unit can look rows up
 		says.Refers = nil
 	}
 	return t.Where(says).counted()
 }
 
-// counted has one row of a unit if the unit tells rows apart.
+// counted sets Rows to 1 if no unit can have two rows.
 func (t Type) counted() Type {
 	if t.Unique(nil) {
 		t.Rows = 1
@@ -125,7 +125,7 @@ func (t Type) counted() Type {
 	return t
 }
 
-// filter: a condition is a function of the row, so that it keeps the same rows of a unit, whoever else is there.
+// filter: a condition is a function of the row, so it keeps the same rows of x in D and in Dₓ, and the same other rows in D and in D⁻.
 func filter(t Type, conds []Condition) (Type, error) {
 	for _, c := range conds {
 		if !c.Cols.In(t.Cols) {
@@ -143,14 +143,15 @@ func (f Facts) with(g Facts) Facts {
 	}
 }
 
-// mapped: a computed column is a function of the row, or of a window of rows. All rows of a window are of one unit.
+// mapped: a computed column is a function of its row and of windows. All rows of a window belong to one unit, so the value is the same
+// without the other units.
 func mapped(t Type, r *Map) (Type, error) {
 	for _, d := range r.Defs {
 		if err := t.defines(d); err != nil {
 			return t, err
 		}
 		for _, by := range d.Over {
-			if t.Unit != 0 && !t.tells(by) {
+			if t.Unit != 0 && !t.oneUnit(by) {
 				return t, ErrGroup
 			}
 		}
@@ -159,7 +160,7 @@ func mapped(t Type, r *Map) (Type, error) {
 	return t, nil
 }
 
-// defines refuses a column that is not computed from columns that there are, or that is there already.
+// defines refuses a column that already exists, and an expression that uses a column that does not.
 func (t Type) defines(d Def) error {
 	switch all := t.Cols.Or(t.Row); {
 	case d.Out == 0 || all.Has(d.Out):
@@ -196,9 +197,9 @@ func (t Type) computed(d Def) Type {
 	return t.Where(says)
 }
 
-// group: all rows of a group are of one unit, since rows are grouped by the unit too. So the groups of a unit depend on its
-// rows alone. A group has the values of each of its rows in the keys, if these have one spelling: facts of rows hold of it, as
-// of one of its rows.
+// group: the rows of a group belong to one unit, since the keys determine the unit or rows are grouped by it. So the groups of a unit
+// depend on its rows alone. The values of the keys and the unit in a group are the values in each of its rows, as spelled columns are
+// refused. So the facts that hold of every row hold of every group.
 func group(t Type, r *Group) (Type, error) {
 	if !r.Keys.In(t.Cols) {
 		return t, ErrScope
@@ -206,7 +207,7 @@ func group(t Type, r *Group) (Type, error) {
 	if r.Keys.Or(Of(t.Unit)).Meets(t.Spelled) {
 		return t, ErrSpell
 	}
-	if t.Unit != 0 && !r.ByUnit && !t.tells(r.Keys) {
+	if t.Unit != 0 && !r.ByUnit && !t.oneUnit(r.Keys) {
 		return t, ErrGroup
 	}
 	out := Type{Unit: t.Unit, Rows: t.Rows, Row: Of(r.Row), Cols: r.Keys.Or(Of(t.Unit, r.Row)), Spelled: t.Spelled}
@@ -227,8 +228,8 @@ func group(t Type, r *Group) (Type, error) {
 	return out.counted(), nil
 }
 
-// tells reports whether rows that agree in columns are of one unit: it is equal to one of them, or follows from them.
-func (t Type) tells(by Set) bool {
+// oneUnit reports whether rows that agree in columns belong to one unit: the unit is equal to one of the columns, or follows from them.
+func (t Type) oneUnit(by Set) bool {
 	for c := range by.All() {
 		if t.Equal(c, t.Unit) {
 			return true
@@ -237,7 +238,7 @@ func (t Type) tells(by Set) bool {
 	return !by.empty() && t.Closure(by).Has(t.Unit)
 }
 
-// ranked: the numbers are those of rows of one unit.
+// ranked: rows are numbered within one unit, so the numbers are the same without the other units.
 func ranked(t Type, r *Rank) (Type, error) {
 	number := Def{Out: r.Out, Cols: r.By, Free: true, Valued: true}
 	if err := t.defines(number); err != nil {
@@ -248,7 +249,7 @@ func ranked(t Type, r *Rank) (Type, error) {
 	return t, nil
 }
 
-// union: the rows of a unit are those of both sides.
+// union: the rows of a unit are its rows on both sides.
 func (j *Judge) union(r *Union) (Type, error) {
 	l, err := j.tight(r.L)
 	if err != nil {
@@ -303,7 +304,7 @@ func (j *Judge) union(r *Union) (Type, error) {
 	return out, nil
 }
 
-// looks are the looks of both sides at rows of one table, by the same columns of the union.
+// looks returns the looks of the union: both sides look up a row of the same table, with keys and values in the same columns of Out.
 func (r *Union) looks(l, also Type) (list []Look) {
 	for _, a := range l.Looks {
 		for _, b := range also.Looks {
@@ -329,7 +330,7 @@ func (r *Union) looks(l, also Type) (list []Look) {
 	return list
 }
 
-// column is the first column that is one of each side of which something holds; 0 if there is none.
+// column returns the first column of Out for whose left and right columns a predicate holds, or 0.
 func (r *Union) column(holds func(l, also Col) bool) Col {
 	for i, c := range r.Out {
 		if holds(r.Left[i], r.Also[i]) {
@@ -339,7 +340,7 @@ func (r *Union) column(holds func(l, also Col) bool) Col {
 	return 0
 }
 
-// unnest: the elements are those of a row, and of its unit.
+// unnest: the elements of a row belong to the unit of the row.
 func unnest(t Type, r *Unnest) (Type, error) {
 	array := r.Array
 	array.Free, array.Same, array.Valued = true, 0, array.Valued && !r.Outer
@@ -354,7 +355,7 @@ func unnest(t Type, r *Unnest) (Type, error) {
 	return t.computed(array), nil
 }
 
-// capped: which rows are kept depends on the rows of their unit alone.
+// capped: the choice of rows depends on the rows of their unit alone.
 func capped(t Type, r *Cap) (Type, error) {
 	if t.Unit != 0 && (t.Rows == 0 || t.Rows > r.Rows) {
 		t.Rows = r.Rows

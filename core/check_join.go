@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// join: rows of two protected relations meet only if their units are equal, so that all joined rows are of the unit of the left row, and
-// depend on the rows of that unit. If one side is public, it is the same whoever is removed.
+// join: if both sides are protected, rows meet only if their units are equal. So a joined row belongs to the unit of its left row, and
+// depends on rows of that unit alone. If one side is public, it is the same in D, D⁻ and Dₓ.
 //
-// Rows of a left side without a match stay, and whether there is a match is a matter of the unit's own rows. The left side must be
-// protected then if the right one is: whether a public row has a match would say whether any unit has such a row. So it is with the
-// rows that EXISTS, and its negation, keep.
+// A left join keeps left rows without a match, and semi- and anti-joins keep or drop left rows by their matches. If both sides are
+// protected, whether a row has a match depends on rows of its own unit. If the left side is public the right side must be too: otherwise a
+// public row would reveal whether any unit has a row that matches.
 func (j *Judge) join(r *Join) (Type, error) {
 	l, err := j.Check(r.L)
 	right, also := j.Check(r.R)
@@ -32,7 +32,7 @@ func (j *Judge) join(r *Join) (Type, error) {
 	}
 	if matched.Loose = slices.Concat(l.Loose, right.Loose); r.Kind != Inner {
 		matched.Loose = right.Loose
-		for _, loose := range l.Loose { // it is looked up further up, if at all
+		for _, loose := range l.Loose { // a join above may look it up
 			matched.Refers = slices.Concat(matched.Refers, loose.Refers)
 		}
 	}
@@ -57,7 +57,7 @@ func (j *Judge) join(r *Join) (Type, error) {
 	return out.counted(), err
 }
 
-// Meet returns the facts and dependencies of rows of two relations that meet conditions, whosever they are.
+// Meet returns the facts and dependencies of rows of two relations that meet conditions. It compares no units.
 func (t Type) Meet(right Type, on []Condition) Type {
 	return Type{
 		Cols: t.Cols.Or(right.Cols), Row: t.Row.Or(right.Row), Spelled: t.Spelled.Or(right.Spelled),
@@ -65,7 +65,7 @@ func (t Type) Meet(right Type, on []Condition) Type {
 	}
 }
 
-// saying are the facts of conditions.
+// saying returns the facts of conditions.
 func saying(list []Condition) (f Facts) {
 	for _, c := range list {
 		f = f.with(c.Says)
@@ -73,7 +73,8 @@ func saying(list []Condition) (f Facts) {
 	return f
 }
 
-// apart refuses rows of two relations that need not be of one unit where they meet.
+// apart refuses a join of rows that can be of different units, and a join of another kind than inner if nothing looks up the loose rows of
+// its right side.
 func (t *Type) apart(kind Kind, l, right Type) error {
 	switch {
 	case kind != Inner && len(t.Loose) > 0:
@@ -86,7 +87,7 @@ func (t *Type) apart(kind Kind, l, right Type) error {
 	return nil
 }
 
-// lookUp takes away loose rows that rows of the join refer to.
+// lookUp removes the loose rows that rows of the join refer to. The rows to which a looked-up row refers can be looked up in turn.
 func (t *Type) lookUp() {
 	for again := true; again; {
 		again = false
@@ -101,17 +102,17 @@ func (t *Type) lookUp() {
 	}
 }
 
-// refersTo reports whether a row of a unit refers to a row of a reference table.
+// refersTo reports whether rows of units refer to the loose row by one of its keys.
 func (c *closed) refersTo(loose Loose) bool {
 	return slices.ContainsFunc(loose.Keys, func(k Key) bool {
 		return slices.ContainsFunc(c.Refers, func(by Key) bool { return c.sameRow(k, by) })
 	})
 }
 
-// extended has the facts of a left join. Facts of a match hold of rows on which any column of the right side has a value. A
-// dependency of the right side holds of the rows without a match as well if it is from a column that always has a value
-// there; otherwise only if the same is known of whether there is a match, which is a function of the left columns that the conditions
-// are about.
+// extended derives the facts and dependencies of a left join. Facts of the right side and of the conditions hold of each row on which some
+// column of the right side is not NULL, since only a match sets it. A dependency From → To of the right side holds of the rows without a
+// match too if From has a column that is never NULL on the right side: two rows that agree in it both have a match or both have none.
+// Otherwise the left columns of the conditions are added to From, as they determine whether there is a match.
 func extended(l, right, matched Type, conds []Condition) Type {
 	out := Type{Cols: matched.Cols, Row: matched.Row, Spelled: matched.Spelled, Loose: l.Loose}
 	on := saying(conds)
@@ -138,12 +139,12 @@ func extended(l, right, matched Type, conds []Condition) Type {
 	return out
 }
 
-// joined bounds the rows of a unit.
+// joined bounds the rows of one unit; 0 is no bound.
 func joined(kind Kind, l, right, matched Type) int64 {
 	switch {
 	case l.Unit != 0 && right.Row.In(matched.Closure(l.Row)):
 		return l.Rows
-	case kind == Inner && right.Unit != 0 && l.Row.In(matched.Closure(right.Row)): // of an outer join rows of l without a match stay
+	case kind == Inner && right.Unit != 0 && l.Row.In(matched.Closure(right.Row)): // a left join keeps rows of l without a match
 		return right.Rows
 	case l.Unit == 0 || right.Unit == 0:
 		return 0
@@ -151,7 +152,7 @@ func joined(kind Kind, l, right, matched Type) int64 {
 	return times(l.Rows, right.Rows)
 }
 
-// times multiplies numbers of rows. More than an int64 can hold are not known.
+// times multiplies bounds of rows. It returns 0, which is no bound, if the product exceeds an int64.
 func times(a, b int64) int64 {
 	high, n := bits.Mul64(uint64(a), uint64(b))
 	if high > 0 || n >= 1<<63 {

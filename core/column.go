@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// A Col is a column, from 1 on. No two operators of a query make the same one, so that no rewriting captures a name.
+// A Col is a column, numbered from 1. No two operators of a query make the same column, so no rewriting can capture a name.
 type Col int
 
-// A Set is a set of columns. It is not changed once it is made.
+// A Set is a set of columns. It is immutable, but for add and with.
 type Set []uint64
 
 // Of returns the set of some columns.
@@ -33,7 +33,7 @@ func Of(cols ...Col) Set {
 // Has reports whether a column is in the set.
 func (s Set) Has(c Col) bool { return int(c)/64 < len(s) && s[c/64]&(1<<(c%64)) != 0 }
 
-// In reports whether all columns are in t.
+// In reports whether s is a subset of t.
 func (s Set) In(t Set) bool {
 	for i, w := range s {
 		if i >= len(t) && w != 0 || i < len(t) && w&^t[i] != 0 {
@@ -45,12 +45,12 @@ func (s Set) In(t Set) bool {
 
 func (s Set) empty() bool { return !slices.ContainsFunc(s, func(w uint64) bool { return w != 0 }) }
 
-// isOneOf reports whether a set is one of a list.
+// isOneOf reports whether s is in a list.
 func (s Set) isOneOf(list []Set) bool {
 	return slices.ContainsFunc(list, func(t Set) bool { return s.In(t) && t.In(s) })
 }
 
-// Meets reports whether a column is in both.
+// Meets reports whether s and t have a common column.
 func (s Set) Meets(t Set) bool {
 	for i := range min(len(s), len(t)) {
 		if s[i]&t[i] != 0 {
@@ -60,7 +60,7 @@ func (s Set) Meets(t Set) bool {
 	return false
 }
 
-// Or returns the columns of both.
+// Or returns the union of s and t.
 func (s Set) Or(t Set) Set {
 	switch {
 	case len(s) == 0:
@@ -76,7 +76,7 @@ func (s Set) Or(t Set) Set {
 	return both
 }
 
-// add is Or in the place of s, where that is long enough.
+// add returns the union of s and t, and may change s in place.
 func (s Set) add(t Set) Set {
 	for len(s) < len(t) {
 		s = append(s, 0)
@@ -87,7 +87,7 @@ func (s Set) add(t Set) Set {
 	return s
 }
 
-// with adds a column in the place of s, where that is long enough.
+// with returns s with a column, and may change s in place.
 func (s Set) with(c Col) Set {
 	for len(s) <= int(c)/64 {
 		s = append(s, 0)
@@ -96,7 +96,7 @@ func (s Set) with(c Col) Set {
 	return s
 }
 
-// But returns the columns that are not in t.
+// But returns the columns of s that are not in t.
 func (s Set) But(t Set) Set {
 	rest := make(Set, len(s))
 	for i, w := range s {
@@ -107,7 +107,7 @@ func (s Set) But(t Set) Set {
 	return rest
 }
 
-// All are the columns, in order.
+// All iterates over the columns in ascending order.
 func (s Set) All() iter.Seq[Col] {
 	return func(yield func(Col) bool) {
 		for i, w := range s {

@@ -20,20 +20,21 @@ type (
 	// A Scan reads a table.
 	Scan struct {
 		Table string
-		// Cols are the columns of the table. Others can follow from a row: the unit at the end of the path that the catalogue proves.
+		// Cols are the columns of the table. Facts can mention others, such as the unit at the end of a path that the catalogue proves.
 		Cols []Col
-		// Row stands for the row itself: no other row of the table has the same.
+		// Row identifies the row within the table.
 		Row Col
-		// Unit identifies the privacy unit of each row; it is 0 of a public table.
+		// Unit identifies the privacy unit of each row; it is 0 if the table is public.
 		Unit Col
-		// Keys are sets of columns that no two rows have alike.
+		// No two rows of the table agree in all columns of one of the Keys.
 		Keys []Set
-		// Equal values of Spelled columns need not be identical.
+		// Values of a Spelled column can be equal without being identical.
 		Spelled Set
-		// The catalogue proves Says and Deps, of the rows, their references and their paths to the unit.
+		// Says and Deps hold of the rows, of the rows that they refer to, and of their paths to the unit, by the catalogue.
 		Says Facts
 		Deps []Dep
-		// Reference says that the rows are nobody's and not public either: they are only looked up, by a key, from rows that refer to them.
+		// Reference says that the rows belong to no unit and are not public: they are only looked up, by a key, from rows that refer to
+		// them.
 		Reference bool
 	}
 	// Values are rows of constants.
@@ -48,18 +49,18 @@ type (
 		In Rel
 		If []Condition
 	}
-	// A Map computes columns, and keeps those that it has.
+	// A Map adds computed columns.
 	Map struct {
 		In   Rel
 		Defs []Def
 	}
-	// A Join joins rows that meet conditions.
+	// A Join joins the rows that meet all conditions.
 	Join struct {
 		Kind Kind
 		L, R Rel
 		On   []Condition
 	}
-	// A Group has one row for each different value of the keys, and of the unit: ByUnit says that this makes a difference.
+	// A Group has a row for each combination of values of the keys; if ByUnit is true, for each combination in each unit.
 	Group struct {
 		In     Rel
 		Keys   Set
@@ -67,30 +68,30 @@ type (
 		Aggs   []Def
 		Row    Col
 	}
-	// A Rank numbers the rows that agree in By and the unit, in an order that tells all of them apart.
+	// A Rank numbers the rows that agree in By and in the unit. Order distinguishes all of these rows.
 	Rank struct {
 		In    Rel
 		By    Set
 		Order any
 		Out   Col
 	}
-	// A Union has the rows of both. Each column of Out is one of the left and one of the right.
+	// A Union is a UNION ALL. Out[i] takes its values from Left[i] on the rows of L, and from Also[i] on the rows of R.
 	Union struct {
 		L, R       Rel
 		Out        []Col
 		Left, Also []Col
 		Row        Col
 	}
-	// An Unnest has a row for each of the first elements of an array, at most Most of each row.
+	// An Unnest has a row for each of the first Most elements of the array of each row.
 	Unnest struct {
 		In    Rel
 		Array Def
 		Most  int64
 		Row   Col
-		// Outer says that a row without elements stays, with NULL.
+		// Outer says that a row without elements remains, with NULL as its element.
 		Outer bool
 	}
-	// A Cap keeps at most Rows rows of each unit, by an order that depends on a secret and the unit's own rows.
+	// A Cap keeps at most Rows rows of each unit, chosen by a secret and the unit's own rows; it keeps all rows of a public relation.
 	Cap struct {
 		In   Rel
 		Rows int64
@@ -108,27 +109,26 @@ func (*Union) rel()  {}
 func (*Unnest) rel() {}
 func (*Cap) rel()    {}
 
-// A Condition is a function of one row. Says holds of each row on which it is true.
+// A Condition is a function of one row. Says holds of each row for which the condition is true.
 type Condition struct {
-	// Of is the condition itself, for those who evaluate or write it.
+	// Of is the condition itself. Package core does not look into it.
 	Of   any
 	Cols Set
 	Says Facts
 }
 
-// A Def is a column that is computed from a row, from the rows of a unit, or from a group of them.
+// A Def is a column that is computed from a row, from a window of rows, or from a group of rows.
 type Def struct {
 	Out Col
 	Of  any
-	// Cols are the columns of the row that the value is a function of; Free says that it depends on other rows as well: those of
-	// windows, or of a group.
+	// The value is a function of the columns Cols of its row, unless it is Free: then it depends on other rows of a window or a group too.
 	Cols Set
 	Free bool
-	// Over are the columns that partition the rows of each window function in it.
+	// Over has, for each window function in the expression, the columns of its PARTITION BY.
 	Over []Set
-	// Same is the column that it is itself, else 0.
+	// Same is the column that the expression copies, or 0.
 	Same Col
-	// Valued says that it is never NULL; Spelled that equal values of it need not be identical.
+	// Valued says that the value is never NULL; Spelled that two values can be equal without being identical.
 	Valued, Spelled bool
 }
 
@@ -140,24 +140,24 @@ type Facts struct {
 	// Valued columns are not NULL.
 	Valued Set
 	Looks  []Look
-	// Refers are the keys of rows of reference tables that a row of a unit refers to.
+	// Refers are the keys by which a row of a unit refers to rows of reference tables.
 	Refers []Key
 	Given  []Given
 }
 
-// A Pair is two columns that are equal. They are identical as well if Identical is true.
+// A Pair is two columns that are equal. Identical says that they are identical too.
 type Pair struct {
 	A, B      Col
 	Identical bool
 }
 
-// A Key is the values that a row of a table has in a key. Of names the table and the key, whose order the columns are in.
+// A Key is the columns that hold the value of a key of some table. Of names that table and its key, which fixes the order of Cols.
 type Key struct {
 	Of   string
 	Cols []Col
 }
 
-// A Look says: the row which has a key, if that is not NULL, has the values of Gives.
+// A Look says: if Key has no NULL, the row that it identifies has the values of Gives, by the names of its columns.
 type Look struct {
 	Key
 	Gives map[string]Col
@@ -170,11 +170,11 @@ func (l Look) gives() (s Set) {
 	return s
 }
 
-// Given are facts of each row on which one of the columns is not NULL.
+// Given are facts that hold of each row on which one of the columns of If is not NULL.
 type Given struct {
 	If   Set
 	Says Facts
 }
 
-// A Dep says that rows which are identical in From are identical in To.
+// A Dep is a functional dependency: rows that are identical in From are identical in To.
 type Dep struct{ From, To Set }

@@ -1,26 +1,32 @@
-// Package core is the language that queries over protected rows become: ten operators over columns that have numbers instead of
-// names, and one judgment about them. [Judge.Check] derives the [Type] of a relation R, or refuses it. The type promises, for all databases
-// D, with D⁻ for D without the rows of a unit x, and Dₓ for the rows of x and the public ones:
+// Package core is a small relational algebra for queries over protected rows: ten operators over numbered columns, and one judgment,
+// [Judge.Check], which derives the [Type] of a relation R or refuses R. Let D be any database, x a unit, D⁻ the database D without the rows
+// of x, and Dₓ the rows of x with the public rows. The theorem is that a typed R satisfies
 //
 //	R(D) = R(D⁻) ⊎ R(Dₓ)
 //
-// The column of the unit is NULL on no row. Every row of R(Dₓ) has x in it, no row of R(D⁻) has, and R(Dₓ) has at most [Type.Rows] rows,
-// if that is known. The facts and the dependencies of the type hold of the rows of R(D), and so of fewer rows. If R is
-// public the three are equal. Rows of reference tables are the same in all three databases; a relation in which some are [Loose] is
-// not one of rows of units yet, and stands below a join alone.
+// if R is protected, and R(D) = R(D⁻) = R(Dₓ) if R is public. In a protected relation the column [Type.Unit] is never NULL; it is x on
+// every row of R(Dₓ), and on no row of R(D⁻). R(Dₓ) has at most [Type.Rows] rows, unless Rows is 0. The facts and the dependencies of the
+// type hold of the rows of R(D), and so of every subset of them.
 //
-// The proof is an induction over the operators, one case of [Judge.Check] each. The comment of each case is that step of the proof. The
-// tests evaluate random terms, and hold the promise against the rows.
+// Rows of reference tables are the same in D, D⁻ and Dₓ, and belong to no unit. A relation with [Loose] rows is not covered by the theorem
+// until a join looks these rows up: only a Filter or a Join may be above it.
 //
-// Whoever makes a term answers for these: the catalogue's proofs in a [Scan], of which keys are of columns that are never NULL; that
-// the facts of conditions and the columns of expressions are what is said of them; that an equality of units is one of values of one type,
-// by one collation; and that the order of a [Rank] is one of its own columns. All else is checked, also that no two operators make the
-// same column.
+// The proof is an induction over the operators, one case of [Judge.Check] each; the comment of each case is its step of the proof. The
+// tests evaluate random terms over random rows, and compare the rows with the type.
 //
-// A condition or an expression is opaque here: whoever makes the term says which facts hold of the columns ([Condition], [Def]). The
-// package has no types of values, and no functions. It knows two relations between columns. Equal columns are the same by the equality
-// that joins and groups use, and neither is NULL: then the same unit is on both sides. Nothing can tell identical columns apart:
-// dependencies are about identical values, among which NULL is one. A [Pair] is of columns that are never NULL.
+// The maker of a term answers for the following:
 //
-// Package planner/source makes a term of each level of a statement, and asks for its type: docs/decisions/0033-one-judgment.md.
+//   - The catalogue proves all that a [Scan] says. The columns of its keys are never NULL.
+//   - The facts of a condition hold if it is true. An expression depends on its columns alone, unless it is [Def.Free].
+//   - Units that a condition equates are compared as values of one type, by one collation.
+//   - The order of a [Rank] depends on columns of its input alone.
+//   - No two operators make the same column. Check refuses a collision between the two sides of a join, and between a column that is
+//     computed and the columns below it that can still be named; it does not see others.
+//
+// Conditions and expressions are opaque to this package, which has neither types of values nor functions. It knows two relations between
+// columns. Two columns are equal if the operator = of joins and groups says so; then neither is NULL, and equal units are one unit. Two
+// columns are identical if nothing distinguishes their values. Dependencies are about identical values, and NULL is identical to NULL. The
+// columns of a [Pair] are never NULL.
+//
+// Package planner/source makes a term of each level of a statement and asks for its type: docs/decisions/0033-one-judgment.md.
 package core

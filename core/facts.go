@@ -2,8 +2,7 @@ package core
 
 import "slices"
 
-// classes are columns that are equal on every row. The parents, by column, are roots or lead to one; 0 and columns beyond the last have
-// none.
+// classes partitions columns that are equal on every row, as a union-find forest: c[x] is the parent of x, and 0 or missing at a root.
 type classes []Col
 
 func (c classes) find(x Col) Col {
@@ -26,10 +25,10 @@ func (c *classes) merge(a, b Col) {
 	(*c)[a] = b
 }
 
-// closed are facts with all that follows from them.
+// closed is facts with their consequences.
 type closed struct {
 	classes classes
-	// identical has the columns that the identical pairs tie together.
+	// identical has the classes of identical columns.
 	identical classes
 	Facts
 }
@@ -37,8 +36,8 @@ type closed struct {
 // close returns the facts with all consequences.
 func (f Facts) close() closed { return closed{}.and(f) }
 
-// and returns the facts with further ones and all consequences: facts of rows that have a value where one is proved, and that two looks
-// at one row see the same.
+// and returns the facts with further facts and all consequences. The facts that are given if a column is not NULL follow once it is known
+// not to be; two looks at one row give identical values.
 func (c closed) and(more ...Facts) closed {
 	if !slices.ContainsFunc(more, c.lack) {
 		return c
@@ -60,7 +59,7 @@ func (c closed) and(more ...Facts) closed {
 	return c
 }
 
-// given takes the facts of one value that is proved, and reports whether there was one.
+// given takes the facts of one Given whose condition is met, and reports whether there was one.
 func (c *closed) given() bool {
 	i := slices.IndexFunc(c.Given, func(g Given) bool { return g.If.Meets(c.Valued) })
 	if i < 0 {
@@ -72,13 +71,13 @@ func (c *closed) given() bool {
 	return true
 }
 
-// lack reports whether facts are not all among these.
+// lack reports whether some of the facts are not among the closed facts.
 func (c *closed) lack(f Facts) bool {
 	return len(f.Looks)+len(f.Refers)+len(f.Given) > 0 || !f.Fixed.In(c.Fixed) || !f.Valued.In(c.Valued) ||
 		slices.ContainsFunc(f.Equal, func(p Pair) bool { return !slices.Contains(c.Equal, p) })
 }
 
-// own returns facts that share nothing which can be changed in its place.
+// own returns a copy, whose classes and sets can be changed in place.
 func (c closed) own() closed {
 	return closed{slices.Clone(c.classes), slices.Clone(c.identical), Facts{
 		slices.Clip(c.Equal), slices.Clone(c.Fixed), slices.Clone(c.Valued),
@@ -95,7 +94,7 @@ func (c *closed) take(f Facts) {
 	}
 }
 
-// equate adds a pair, and reports whether it made a difference.
+// equate adds a pair, and reports whether it was new.
 func (c *closed) equate(p Pair) bool {
 	if slices.Contains(c.Equal, p) {
 		return false
@@ -109,7 +108,7 @@ func (c *closed) equate(p Pair) bool {
 	return true
 }
 
-// looked makes the values identical that two looks see at one row, and reports whether it made a difference.
+// looked makes the values identical that two looks at one row give, and reports whether a pair was new.
 func (c *closed) looked(l, r Look) (more bool) {
 	if !c.sameRow(l.Key, r.Key) {
 		return false
@@ -125,7 +124,7 @@ func (c *closed) looked(l, r Look) (more bool) {
 	return more
 }
 
-// sameRow reports whether two keys are of one row.
+// sameRow reports whether two keys identify the same row.
 func (c *closed) sameRow(a, b Key) bool {
 	if a.Of != b.Of {
 		return false
@@ -138,7 +137,7 @@ func (c *closed) sameRow(a, b Key) bool {
 	return true
 }
 
-// deps are the dependencies that facts are.
+// deps returns the dependencies that follow from the facts directly.
 func (c *closed) deps() (list []Dep) {
 	for _, p := range c.Equal {
 		if p.Identical {

@@ -2,46 +2,46 @@ package core
 
 import "slices"
 
-// A Type is derived of a relation by [Judge.Check].
+// A Type is the type of a relation, derived by [Judge.Check].
 type Type struct {
-	// Cols are the columns that can be named. Facts and dependencies may be of others, which rows had below a Group: they are those of
-	// one of the rows of the group.
+	// Cols are the columns that can be named. Facts and dependencies can mention others: columns of the rows below a Group, with the values
+	// of one row of the group.
 	Cols Set
-	// Row are the columns that tell all rows apart.
+	// No two rows agree in all columns of Row.
 	Row     Set
 	Spelled Set
-	// The facts are those of each row, with all that follows from them.
+	// The embedded facts hold of each row.
 	closed
 	Deps []Dep
-	// Unit identifies the unit of each row; 0 if the rows are public.
+	// Unit identifies the unit of each row; it is 0 if the relation is public.
 	Unit Col
-	// Rows are at most so many of a unit; 0 if that is not known.
+	// A unit has at most Rows rows; 0 is no bound.
 	Rows int64
-	// Loose are the rows of reference tables that nothing looks up yet.
+	// Loose are the rows of reference tables that no join has looked up yet.
 	Loose []Loose
 }
 
-// Where returns the type of the rows of which facts hold.
+// Where returns the type of the rows for which facts hold.
 func (t Type) Where(f Facts) Type {
 	t.closed = t.and(f)
 	return t
 }
 
-// A Loose is a row of a reference table, with its keys and the rows that it refers to itself.
+// A Loose is a row of a reference table: its keys, and the keys by which it refers to other rows.
 type Loose struct{ Keys, Refers []Key }
 
 // Equal reports whether two columns are equal on every row.
 func (t Type) Equal(a, b Col) bool { return t.classes.same(a, b) }
 
-// Valued reports whether a column is not NULL on any row.
+// Valued reports whether a column is never NULL.
 func (t Type) Valued(c Col) bool { return t.Facts.Valued.Has(c) }
 
-// Identifies reports whether a column is equal to the unit on each row on which it is not NULL.
+// Identifies reports whether a column equals the unit on each row on which it is not NULL.
 func (t Type) Identifies(c Col) bool {
 	return t.Unit != 0 && (t.Equal(c, t.Unit) || t.and(Facts{Valued: Of(c)}).classes.same(c, t.Unit))
 }
 
-// Closure returns all columns that the set determines.
+// Closure returns all columns that s determines.
 func (t Type) Closure(s Set) Set {
 	s = slices.Clone(s).add(t.Fixed)
 	for again := true; again; {
@@ -60,7 +60,7 @@ func (t Type) Closure(s Set) Set {
 	return s
 }
 
-// PerUnit returns the columns that are identical in all rows of a unit that are identical in the columns given.
+// PerUnit returns the columns that s determines among the rows of one unit.
 func (t Type) PerUnit(s Set) Set {
 	if t.Unit != 0 && !t.Spelled.Has(t.Unit) {
 		s = s.Or(Of(t.Unit))
@@ -68,5 +68,5 @@ func (t Type) PerUnit(s Set) Set {
 	return t.Closure(s)
 }
 
-// Unique reports whether a unit has at most one row which has the same values in the columns given.
+// Unique reports whether a unit has at most one row for each combination of values of s. It is false of public relations.
 func (t Type) Unique(s Set) bool { return t.Unit != 0 && t.Row.In(t.PerUnit(s)) }
