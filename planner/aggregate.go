@@ -10,20 +10,19 @@ import (
 	"dpproxy/planner/source"
 )
 
-// An aggregate is one aggregate call of a block, resolved. Its statistics are decided
-// when constants have values (form.specialize).
+// An aggregate is an aggregate call of a block, resolved. form.specialize decides its statistics, when constants have values.
 type aggregate struct {
 	form   form
-	result pgtype.Type // of the cells: the form's own, or a double for an error
+	result pgtype.Type // of a cell: the type of the form, or float8 for an error
 	// array says that a cell is an array of the result type.
 	array bool
-	// report is the error that is asked for instead of the value, empty for the value; level
-	// is its confidence, 0 for that of the statement.
+	// report names the error that is asked for, and is empty if the value is. level is the confidence of the error; 0 is the confidence of
+	// the statement.
 	report string
 	level  float64
-	// silent says that nothing is known of the error: the report is NULL.
+	// silent says that no error of the value is known, so that the report is NULL.
 	silent bool
-	// shares of the budget that each of its statistics has, in millionths.
+	// shares are the shares of the budget that each of its statistics gets, in millionths.
 	shares int64
 	call   string // as the analyst would write it
 	label  string // for EXPLAIN and notices: the call, or, if that is abridged, the name of its output column if it has one
@@ -32,7 +31,7 @@ type aggregate struct {
 	abridged bool
 }
 
-// functions are the aggregates by name. Each is in a file with its form.
+// functions has the aggregates by name.
 var functions = map[string]function{
 	"count":           newCount,
 	"sum":             newSum,
@@ -93,7 +92,7 @@ func newAggregate(r *scalar.Resolver, rows *source.Rows, a *ast.Aggregate) (*agg
 	return out, out.asReport(a)
 }
 
-// asReport makes the aggregate one that asks for its error, as a double.
+// asReport makes the aggregate ask for an error of its value, as a float8.
 func (a *aggregate) asReport(call *ast.Aggregate) error {
 	odd := a.array || a.result.Dated()
 	a.report, a.result, a.array = call.Report, pgtype.Of(pgtype.Float8), false
@@ -121,11 +120,10 @@ func (a *aggregate) asReport(call *ast.Aggregate) error {
 	return a.confident(call.Level)
 }
 
-// asksCut reports whether the aggregate asks for how many units count for less than they have. That is of
-// their rows, whatever is computed from these, so that each aggregate has it.
+// asksCut reports whether the aggregate asks for the number of units that limits cut. Every aggregate has such a number.
 func (a *aggregate) asksCut() bool { return a.report == "cut" || a.report == "cut_upper" }
 
-// confident reads the confidence of a call, nil for that of the statement.
+// confident reads the confidence of a call; nil is the confidence of the statement.
 func (a *aggregate) confident(level ast.Expr) error {
 	if level == nil {
 		return nil

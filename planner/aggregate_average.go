@@ -10,9 +10,8 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// An averageOf is AVG of clamped values: a noisy sum of distances from the middle of their
-// bounds over a noisy count. A row changes a sum of distances by half the range at most, and a sum
-// of the values by the larger bound.
+// An averageOf is AVG of clamped values: a noisy sum of distances from the middle of their bounds, over a noisy count. A row changes the
+// sum of distances by at most half the range, and a sum of values by up to the larger bound.
 type averageOf struct {
 	overRow
 	result pgtype.Type
@@ -29,14 +28,14 @@ func newAverage(c *call) (form, error) {
 	return averageOf{overRow{x, c.filter, c.At}, pgtype.Mean(x.Type())}, nil
 }
 
-// length resolves the seconds of an interval, if the only argument is one that lasts so long: of a difference of two timestamps days have
-// 24 hours, and there are no months.
+// length resolves the seconds of the only argument, if that is an interval without months and with days of 24 hours: a difference of two
+// timestamps.
 func (c *call) length() (seconds scalar.Expr, ok bool, err error) {
 	if len(c.Args) != 1 || c.Within != nil || c.Distinct {
 		return nil, false, nil
 	}
 	if x, err := c.resolver.Expr(c.Args[0]); err != nil || x.Type().OID != pgtype.Interval || !scalar.Lasting(x) {
-		return nil, false, nil //nolint:nilerr // the argument is resolved as any other, and refused by that
+		return nil, false, nil // the call is resolved in the usual way, which refuses the argument
 	}
 	at := c.Args[0].Pos()
 	epoch := &ast.Const{Kind: ast.String, Text: "epoch", At: at}
@@ -73,8 +72,8 @@ func (f averageOf) specialize(c *collector) (estimator, error) {
 	return averageEstimator{estimated{out, t, x.values.digits + 6}, out}, err
 }
 
-// ofUnits sums the values themselves where each unit has one, at a limit of their own: of the units none
-// is left out, so that what the limit leaves out of the sum is known of the average as well.
+// ofUnits sums the values themselves, within a limit of their own, if each unit has one row. No unit is left out of the count then, so the
+// part that the limit leaves out of the sum bounds what it leaves out of the average.
 func (a *averaged) ofUnits(c *collector, f overRow) error {
 	a.alone = true
 	var err error
@@ -85,7 +84,7 @@ func (a *averaged) ofUnits(c *collector, f overRow) error {
 	return err
 }
 
-// aboutMiddle sums distances from the middle of the bounds: a row changes them least.
+// aboutMiddle sums distances from the middle of the bounds, which one row changes least.
 func (a *averaged) aboutMiddle(c *collector, f overRow) error {
 	m, count, err := c.countedBy(f.arg, f.filter, f.at)
 	if err != nil {
@@ -96,9 +95,8 @@ func (a *averaged) aboutMiddle(c *collector, f overRow) error {
 	return err
 }
 
-// aboutCentres sums distances from one of several centres, chosen with the limit of the sum: the
-// values of a unit matter as far as they are from it. Units have one weight in sum and count, so
-// that the quotient is a weighted mean.
+// aboutCentres sums distances from one of several centres, which is chosen together with the limit of the sum. A unit needs only as much of
+// the limit as its values are far from the centre. Each unit has the same weight in sum and count, so the quotient is a weighted mean.
 func (a *averaged) aboutCentres(c *collector, f overRow) error {
 	sum := newOffsetSum(a.of, c.Private())
 	m := c.weighted(byCountAndSum{severalNorms{ofValues{f.arg, f.filter}}})
@@ -112,12 +110,12 @@ func (a *averaged) aboutCentres(c *collector, f overRow) error {
 	return err
 }
 
-// An averaged is the quantity of an average.
+// An averaged is an average as a quantity of its statistics.
 type averaged struct {
 	of         term
 	sum, count int
-	chosen     bool // the sum is about one of several centres, with the limit that was chosen; else about the middle of the bounds
-	alone      bool // the sum is about zero, in whole steps, and its limit is no other's
+	chosen     bool // the sum is about a centre that was chosen with the limit; otherwise about the middle of the bounds
+	alone      bool // the sum is about zero, in whole steps, and has a limit of its own
 }
 
 func (a averaged) statistics() []int { return []int{a.sum, a.count} }
@@ -126,7 +124,7 @@ func (a averaged) countedBy() (statistic int, fewest int64) { return a.count, 1 
 
 func (a averaged) clamped() []term { return []term{a.of} }
 
-// values has all that is public about the sum, but for a centre that was chosen.
+// values returns all that is public about the sum, except a chosen centre.
 func (a averaged) values() estimate.Values {
 	v := a.of.centred()
 	if a.alone {
@@ -135,7 +133,7 @@ func (a averaged) values() estimate.Values {
 	return v
 }
 
-// centre is the one that was chosen, in half steps.
+// centre returns the chosen centre, in half steps.
 func (a averaged) centre(r observation) int64 {
 	s := r.statistics[a.sum]
 	return s.statisticForm.(offsetSum).centres[r.clips[s.measure.at].Vector]
@@ -149,8 +147,8 @@ func (a averaged) estimator(r observation) estimate.Average {
 	return must(estimate.NewAverage(values, r.noise(a.sum), r.noise(a.count), r.alpha))
 }
 
-// leftOut bounds what limits leave out of sum and count, if units go on above them as they do below. Of a sum
-// about the middle of bounds nothing is known but the bounds.
+// leftOut bounds the parts of sum and count that limits leave out, if norms above a limit are distributed as they are below it. For a sum
+// about the middle of the bounds nothing but the bounds is known.
 func (a averaged) leftOut(r observation) (out estimate.LeftOut) {
 	if a.alone {
 		out.Less, out.More = r.beyond(a.sum)
@@ -181,13 +179,12 @@ func (a averaged) interval(r observation) (estimate.Interval, bool) {
 	return a.estimator(r).Interval(r.integer(a.sum), r.integer(a.count))
 }
 
-// An averageEstimator knows the standard error of an average.
 type averageEstimator struct {
 	estimated
 	averaged averaged
 }
 
-// ends have, beside the noise, what the limits of contributions leave out; within the bounds of the values.
+// ends widens the interval of the noise by the part that limits leave out, within the bounds of the values.
 func (e averageEstimator) ends(r observation) (low, high float64) {
 	low, high = e.estimated.ends(r)
 	below, above := e.beyond(r)
@@ -200,7 +197,7 @@ func (e averageEstimator) beyond(r observation) (below, above float64) {
 	return a.estimator(r).Beyond(r.integer(a.sum), r.integer(a.count), a.leftOut(r))
 }
 
-// standardError is to first order in the noise: a quotient of two noisy numbers has no moments.
+// standardError is exact to first order in the noise: a quotient of two noisy numbers has no moments.
 func (e averageEstimator) standardError(r observation) float64 {
 	a := e.averaged
 	sum, _ := new(big.Float).SetInt(r.integer(a.sum)).Float64()

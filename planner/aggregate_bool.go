@@ -6,11 +6,10 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// A boolOf is BOOL_AND, EVERY or BOOL_OR, by a count of the rows that speak against it: those
-// where the argument is false, or true for BOOL_OR. No answer that is private can tell one
-// such row from none.
+// A boolOf is BOOL_AND, EVERY or BOOL_OR. It counts the rows that decide against the result: rows for which the argument is false, or, for
+// BOOL_OR, true. No private answer distinguishes one such row from none.
 type boolOf struct {
-	overRow // the filter keeps the rows against it
+	overRow // the filter keeps the rows against the result
 	or      bool
 }
 
@@ -48,14 +47,13 @@ func (f boolOf) specialize(c *collector) (estimator, error) {
 	return verdict{counted{at}, f.or}, err
 }
 
-// A verdict is the estimator of a boolOf. Its number and error are of the rows against it.
+// A verdict is the estimator of a boolOf. Its number and error are those of the count of rows against it.
 type verdict struct {
 	counted
 	or bool
 }
 
-// text goes against it only where the interval of the rows against it is above zero. Over no
-// rows, which are not counted, nothing is against it.
+// text is decided by the rows against it only if their interval is above zero. If no row counts, none is against it.
 func (v verdict) text(r observation) *string {
 	against := v.number(r) > v.radius(r)
 	s := "t"

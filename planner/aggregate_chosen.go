@@ -10,27 +10,27 @@ import (
 	"dpproxy/estimate"
 )
 
-// A chosenRank shows buckets that were chosen: percentiles, MIN or MAX, each with an interval whose ends were chosen beside it, if
-// its error was asked for. Without an interval nothing is known but a rank.
+// A chosenRank shows buckets that the exponential mechanism chose for percentiles, MIN or MAX. If their errors are asked for, the ends of
+// their intervals were chosen too; otherwise only an error of the rank is known.
 type chosenRank struct {
 	ranked
-	// cells are the values, of which an array shows all.
+	// cells are the values: one, or all elements of an array.
 	cells []chosenCell
 	array bool
 	shape estimate.Shape
-	// alpha is the probability that the ends were chosen for.
+	// alpha is the probability with which an interval may miss its value, for which the ends were chosen.
 	alpha float64
 }
 
-// A chosenCell has the choices of one value by their numbers; -1 has none. Of the least and the greatest of values the outer end is their
-// bound, and the inner one is what is shown.
+// A chosenCell has the indices of the choices of a value; −1 is none. For a minimum or maximum the outer end is the bound of the values,
+// and the inner end is the value that is shown.
 type chosenCell struct {
-	fraction         fraction // upwards
+	fraction         fraction // in ascending order
 	null             bool
 	lower, at, upper int
 }
 
-// cellOf finds the choices of a fraction among the aims of a statistic.
+// cellOf finds the choices for a fraction among the aims of a statistic.
 func cellOf(f fraction, aims []aim) chosenCell {
 	find := func(end int) int { return slices.Index(aims, aim{f, end}) }
 	c := chosenCell{fraction: f, lower: find(-1), at: find(0), upper: find(1)}
@@ -40,17 +40,17 @@ func cellOf(f fraction, aims []aim) chosenCell {
 	return c
 }
 
-// ended reports whether the value has the ends of an interval.
+// ended reports whether the interval of the value has both ends.
 func (c chosenCell) ended() bool {
 	return c.null || c.fraction.extreme() || c.lower >= 0 && c.upper >= 0
 }
 
-// ended reports whether all values have.
+// ended reports whether the intervals of all values have both ends.
 func (e chosenRank) ended() bool {
 	return !slices.ContainsFunc(e.cells, func(c chosenCell) bool { return !c.ended() })
 }
 
-// text shows the middle of each bucket. Values of one array are in the order of their fractions.
+// text shows the middle of each bucket. The values of an array are sorted by their fractions.
 func (e chosenRank) text(r observation) *string {
 	var at []int // cells, in the order of their fractions
 	var buckets []int
@@ -72,14 +72,14 @@ func (e chosenRank) text(r observation) *string {
 	return &s
 }
 
-// middle is the value that a bucket is shown by.
+// middle returns the value that is shown for a bucket.
 func (e chosenRank) middle(bucket int) int64 {
 	first, last := e.shape.Bucket(bucket)
 	return first + (last-first)/2
 }
 
-// interval is that of one value, of whole buckets: from the first integer of the lowest that was chosen for it to the last of the
-// highest, or to the bounds of the values where no end was chosen.
+// interval returns the interval of a value, in whole buckets: from the first integer of the lowest bucket that was chosen for it to the
+// last integer of the highest. The bounds of the values replace ends that were not chosen.
 func (e chosenRank) interval(r observation, c chosenCell) (low, high int64) {
 	least, most := r.choice(e.histogram, c.at), r.choice(e.histogram, c.at)
 	for _, i := range []int{c.lower, c.upper} {
@@ -98,10 +98,10 @@ func (e chosenRank) interval(r observation, c chosenCell) (low, high int64) {
 	return low, high
 }
 
-// bounded reports whether intervals hold with the confidence that is asked for: their ends were chosen for one.
+// bounded reports whether intervals have the confidence of r: the ends were chosen for one at least as high.
 func (e chosenRank) bounded(r observation) bool { return r.alpha >= e.alpha*(1-1e-9) }
 
-// radius is the widest error of the values, of ranks if a value has no ends.
+// radius is the largest error of the values, or of their ranks if a value has no interval.
 func (e chosenRank) radius(r observation) float64 {
 	if !e.ended() {
 		return e.rankError(r)
@@ -119,7 +119,7 @@ func (e chosenRank) radius(r observation) float64 {
 	return widest
 }
 
-// rankError is by how many rows a value may miss its place.
+// rankError is the number of rows by which a rank may be off.
 func (e chosenRank) rankError(r observation) float64 {
 	most := 0.0
 	for _, c := range e.cells {
@@ -130,8 +130,8 @@ func (e chosenRank) rankError(r observation) float64 {
 	return most
 }
 
-// said implements chosenValue: of values without ends alone. It names the widths of buckets too, where one can have several values:
-// the rank is that of the value's bucket.
+// said implements chosenValue. It is empty if all values have intervals. It names the widths of buckets of more than one value, since the
+// error is that of the rank of the bucket.
 func (e chosenRank) said() string {
 	switch {
 	case e.ended():
@@ -142,7 +142,7 @@ func (e chosenRank) said() string {
 	return e.saidOf(e.shape.Width(), e.shape.Width())
 }
 
-// saidOf says it of values whose buckets have so many integers.
+// saidOf is said for values in buckets of least to most integers.
 func (e chosenRank) saidOf(least, most int64) string {
 	const rank = "rank within %s rows"
 	if most == 1 {
@@ -178,7 +178,7 @@ func (e chosenRank) ends(r observation) (low, high float64) {
 	return e.inUnits(e.interval(r, e.cells[0]))
 }
 
-// rows implements rowed. The least and the greatest of fewer rows than the choice passes over are not known.
+// rows implements rowed. A minimum or maximum is unknown if there are fewer rows than the choice can be off by.
 func (e chosenRank) rows(r observation) (low, high, fewest float64) {
 	low, high, fewest = r.rowsOfChoice(e.histogram)
 	for _, c := range e.cells {
@@ -189,8 +189,8 @@ func (e chosenRank) rows(r observation) (low, high, fewest float64) {
 	return low, high, fewest
 }
 
-// RanksOf tells, for each value that was chosen, within how many rows of it by rank its interval ends: that is known before the answer
-// but for the limit of a unit, and of no use in the unit of the value. Released has the relations of each block.
+// RanksOf returns, for each chosen value, a sentence on how many rows by rank its interval ends from it. That number is known before the
+// answer except for the limit of a unit, and it says nothing in the unit of the value. Released has the relations of each block.
 func RanksOf(p *Plan, released [][]*Released) []string {
 	var said []string
 	for i, b := range p.Blocks {
@@ -205,7 +205,7 @@ func RanksOf(p *Plan, released [][]*Released) []string {
 	return said
 }
 
-// rankSaid tells it of the values of one argument.
+// rankSaid is RanksOf for the values of an argument.
 func rankSaid(g *GroupingSet, p *rankPlan, released *Released) string {
 	if !p.chosen || released == nil || len(released.Rows) == 0 {
 		return ""

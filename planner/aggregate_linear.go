@@ -8,8 +8,8 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// A countOf is COUNT of rows, values, units or different values. One unit changes it by its
-// rows, at most; units by one.
+// A countOf is COUNT of rows, values, units or different values. A unit changes a count of units by one, and any other by at most the
+// number of its rows.
 type countOf struct {
 	overRow
 	units     bool // COUNT(DISTINCT unit)
@@ -30,7 +30,7 @@ func newCount(c *call) (form, error) {
 		f.arg = x
 	case c.rows.IsUnit(x):
 		f.units = true
-	case c.rows.Identifies(x): // rows without a person count as no people
+	case c.rows.Identifies(x): // a row without a person counts no unit
 		if f.filter, err = c.where(c.Args[0]); err != nil {
 			return nil, err
 		}
@@ -55,7 +55,7 @@ func (f countOf) specialize(c *collector) (estimator, error) {
 	var at int
 	var err error
 	switch {
-	case f.units && c.bounds.unique: // one row, one unit
+	case f.units && c.bounds.unique: // each unit has one row
 		at, err = c.add(rowCount{}, f.filter, f.at)
 	case f.units:
 		at, err = c.add(unitCount{}, f.filter, f.at)
@@ -73,7 +73,7 @@ func (f countOf) specialize(c *collector) (estimator, error) {
 	return counted{at}, err
 }
 
-// A counted is the estimator of a count: the statistic itself.
+// A counted is the estimator of a count, which is the statistic itself.
 type counted struct{ statistic int }
 
 func (c counted) statistics() []int            { return []int{c.statistic} }
@@ -90,7 +90,7 @@ func (c counted) text(r observation) *string {
 	return &s
 }
 
-// ends have, beside the noise, what the limits of contributions leave out.
+// ends widens the interval of the noise by the part that limits leave out.
 func (c counted) ends(r observation) (low, high float64) {
 	below, above := c.beyond(r)
 	return c.number(r) - c.radius(r) - below, c.number(r) + c.radius(r) + above
@@ -113,8 +113,7 @@ func (f sumOf) resultType() (pgtype.Type, bool) {
 
 func (sumOf) reports() reports { return allReports }
 
-// specialize reads one sum, or, of a constant, a count, which the constant is multiplied with:
-// it has no lattice to be rounded to.
+// specialize reads a sum; for a constant it reads a count and multiplies it by the constant, without rounding to a lattice.
 func (f sumOf) specialize(c *collector) (estimator, error) {
 	t, _ := f.resultType()
 	if in := c.env.Narrowed(f.arg, c.conjuncts); in.Low != nil && in.Constant() {
@@ -129,7 +128,7 @@ func (f sumOf) specialize(c *collector) (estimator, error) {
 	return summed{counted: counted{at}, result: t, factor: x.values.step, digits: x.values.digits, of: []term{x}}, err
 }
 
-// decimals is how many decimals a number has, at most maxDigits.
+// decimals returns how many decimals a number has, at most maxDigits.
 func decimals(x *big.Rat) int {
 	digits := 0
 	for f := new(big.Rat).Set(x); !f.IsInt() && digits < maxDigits; digits++ {
@@ -138,7 +137,7 @@ func decimals(x *big.Rat) int {
 	return digits
 }
 
-// A summed is the estimator of a sum: the statistic times a factor.
+// A summed is the estimator of a sum: a statistic times a factor.
 type summed struct {
 	counted
 	result pgtype.Type

@@ -9,12 +9,10 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// A pairForm is the common part of the aggregates of two arguments: they are over the rows where
-// neither is NULL.
+// A pairForm is the common part of the aggregates of two arguments, over the rows in which neither is NULL.
 type pairForm struct {
 	y, x scalar.Expr
-	// filter is that of the call, and ofY and ofX are it with the condition that the other
-	// argument is not NULL.
+	// filter is the filter of the call. ofY adds the condition that x is not NULL, and ofX that y is not NULL.
 	filter, ofY, ofX scalar.Expr
 	at               int
 }
@@ -49,7 +47,7 @@ func (c *call) pair() (f pairForm, err error) {
 	return f, err
 }
 
-// where resolves the filter with the condition that an argument is not NULL.
+// where resolves the filter together with the condition that an argument is not NULL.
 func (c *call) where(arg ast.Expr) (scalar.Expr, error) {
 	var cond ast.Expr = &ast.IsNull{X: arg, Not: true, At: arg.Pos()}
 	if c.Filter != nil {
@@ -58,8 +56,7 @@ func (c *call) where(arg ast.Expr) (scalar.Expr, error) {
 	return c.resolver.Boolean(cond)
 }
 
-// filters returns ofY and ofX. Where the other argument is never NULL that is the filter of the
-// call, so that more statistics are equal.
+// filters returns ofY and ofX, or the filter of the call if the other argument is never NULL: then more statistics are equal.
 func (f pairForm) filters(c *collector) (ofY, ofX scalar.Expr) {
 	ofY, ofX = f.filter, f.filter
 	if c.nullable(f.x) {
@@ -119,8 +116,8 @@ type pairOf struct {
 	of pairFunction
 }
 
-// A pairFunction is COVAR_POP and its kin: which squares it needs, the fewest pairs that have a value,
-// and how it is estimated. A value that is not there is NULL, an interval that is not there has no bounds.
+// A pairFunction is COVAR_POP or one of its kin: which squares it needs, the fewest pairs for which it has a value, and its estimators.
+// Value returns false for NULL; interval returns false if nothing bounds the value.
 type pairFunction struct {
 	squaresX, squaresY bool
 	fewest             int64
@@ -170,8 +167,7 @@ func (pairOf) resultType() (pgtype.Type, bool) { return pgtype.Of(pgtype.Float8)
 
 func (pairOf) reports() reports { return allReports }
 
-// specialize reads the number of pairs, both centred sums, the products, and the squares that the
-// function needs.
+// specialize reads the number of pairs, both centred sums, the sum of products, and the sums of squares that the function needs.
 func (f pairOf) specialize(c *collector) (estimator, error) {
 	y, err := c.clampedTerm(f.y)
 	if err != nil {
@@ -202,10 +198,10 @@ func (f pairOf) specialize(c *collector) (estimator, error) {
 	return estimated{out, t, 0}, err
 }
 
-// pairSums are the sums of pairs, beside their number.
+// pairSums are the sums over pairs, without their number.
 type pairSums struct{ products, squaresX, squaresY, x, y statisticForm }
 
-// addTo adds to a measure, which has the number of pairs, the sums that the function needs.
+// addTo adds the sums that the function needs to the measure of the number of pairs.
 func (f pairOf) addTo(c *collector, m *Measure, count int, to *association, of pairSums) (err error) {
 	ofY, ofX := f.filters(c)
 	to.count, to.all = count, []int{count}
@@ -227,7 +223,7 @@ func (f pairOf) addTo(c *collector, m *Measure, count int, to *association, of p
 	return err
 }
 
-// aboutCentres has the limits of the squares of both chosen, if one of the two is loose.
+// aboutCentres adds sums about chosen centres, with chosen limits of the squares, if the bounds of at least one argument are loose.
 func (f pairOf) aboutCentres(c *collector, y, x term) (out association, ok bool, err error) {
 	dy, okY, err := c.distance(y, 1)
 	if err != nil {
@@ -257,7 +253,7 @@ func (f pairOf) aboutCentres(c *collector, y, x term) (out association, ok bool,
 	return out, true, err
 }
 
-// associated is the quantity of two terms, with the squares that its function needs.
+// associated returns the quantity of two terms, with the squares that its function needs.
 func (f pairOf) associated(of []term, v estimate.PairValues, squaresX, squaresY estimate.Squares) association {
 	if f.of.squaresX {
 		v.SquaresX = &squaresX
@@ -275,7 +271,7 @@ type association struct {
 	function                                        pairFunction
 	count, sumX, sumY, products, squaresX, squaresY int
 	all                                             []int
-	from                                            [2]distanceOf // of y and x, where the limits of their squares are chosen
+	from                                            [2]distanceOf // of y and x, if the limits of their squares are chosen
 }
 
 func (a association) statistics() []int { return a.all }

@@ -14,7 +14,7 @@ import (
 // A percentileOf is percentile_cont or percentile_disc (fraction) WITHIN GROUP (ORDER BY x).
 type percentileOf struct {
 	overRow
-	// fraction is the direct argument, a constant; array says that it has several.
+	// fraction is the direct argument, a constant; array says that it is an array.
 	fraction   scalar.Expr
 	array      bool
 	descending bool
@@ -90,7 +90,7 @@ type percentileEstimator struct {
 	fractions []*float64 // nil elements are NULL
 }
 
-// upwards is the fraction in ascending order.
+// upwards returns the fraction in ascending order of the values.
 func (e percentileEstimator) upwards(fraction float64) float64 {
 	if e.descending {
 		return 1 - fraction
@@ -133,7 +133,7 @@ func (e percentileEstimator) quantile(d *estimate.Distribution, q float64) *stri
 	return nil
 }
 
-// radius is the widest error of the fractions.
+// radius is the largest error of the values.
 func (e percentileEstimator) radius(r observation) float64 {
 	d, widest := e.distribution(r), 0.0
 	for _, f := range e.fractions {

@@ -10,8 +10,8 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// Sizes of histograms: the buckets of one partition, and of all. A bucket more is a number more
-// that is drawn and kept, and refines ranks that noise hides anyway.
+// Sizes of histograms: the buckets of a partition, and of all partitions. Each bucket is a number to draw and to keep, and refines ranks
+// only down to the noise.
 const (
 	maxBuckets   = 4096
 	minBuckets   = 64
@@ -19,10 +19,9 @@ const (
 	maxAllLeaves = 1 << 18
 )
 
-// histogramOf returns the statistic that values by their rank are read off: a tree of counts
-// over the bounds of an argument.
+// histogramOf returns the statistic from which percentiles, MIN and MAX are read: a tree of counts over the bounds of an argument.
 func (c *collector) histogramOf(x, filter scalar.Expr, at int) (ranked, error) {
-	t, err := c.clampedTerm(x) // values are counted, never added up
+	t, err := c.clampedTerm(x) // values are counted, not summed
 	if err != nil {
 		return ranked{}, err
 	}
@@ -38,7 +37,7 @@ func (c *collector) histogramOf(x, filter scalar.Expr, at int) (ranked, error) {
 	return ranked{of: t, shape: shape, histogram: i}, err
 }
 
-// A ranked is the common part of estimators that read values off a histogram.
+// A ranked is the common part of estimators that read values from a histogram.
 type ranked struct {
 	of        term
 	shape     estimate.Shape
@@ -52,10 +51,10 @@ func (k ranked) clamped() []term { return []term{k.of} }
 
 func (ranked) linear() (float64, bool) { return 0, false }
 
-// number is of no use: a value by its rank may be a date.
+// number is NaN: the value may be a date.
 func (ranked) number(observation) float64 { return math.NaN() }
 
-// standardError is not known: the noise is in ranks.
+// standardError is NaN: the noise is in ranks.
 func (ranked) standardError(observation) float64 { return math.NaN() }
 
 // tree returns the estimator of quantiles.
@@ -68,7 +67,7 @@ func (k ranked) tree(r observation) *estimate.Tree {
 	return must(estimate.NewTree(k.shape, noise, nil))
 }
 
-// rows implements rowed, by the counts of the first level of the tree.
+// rows implements rowed: it adds up the first level of the tree.
 func (k ranked) rows(r observation) (low, high, fewest float64) {
 	of := estimatorOf{statistic: k.histogram, limit: r.limit(k.histogram), alpha: r.alpha}
 	half := r.cache.totals.get(of, func() float64 { return must(k.tree(r).TotalError(r.alpha)) })
@@ -80,7 +79,7 @@ func (k ranked) rows(r observation) (low, high, fewest float64) {
 	return rows - half, rows + half, 1
 }
 
-// distribution fits the counts of one partition.
+// distribution fits a distribution to the counts of a partition.
 func (k ranked) distribution(r observation) *estimate.Distribution {
 	var counts [][]*big.Int
 	at := r.statistics[k.histogram].first
@@ -92,7 +91,7 @@ func (k ranked) distribution(r observation) *estimate.Distribution {
 	return must(k.tree(r).Fit(counts, nil))
 }
 
-// text writes a value given in steps of the lattice.
+// valueText writes a value given in steps of the lattice.
 func (k ranked) valueText(x *big.Rat) *string {
 	var s string
 	switch k.result.Family() { //nolint:exhaustive // numbers follow
@@ -107,7 +106,7 @@ func (k ranked) valueText(x *big.Rat) *string {
 	return &s
 }
 
-// distance is how far an interval of lattice integers reaches from a value in it.
+// distance returns the distance from x, or from low if ok is false, to the farther end of an interval, in the unit of errors.
 func (k ranked) distance(x int64, ok bool, low, high int64) float64 {
 	if !ok {
 		x = low
@@ -115,7 +114,7 @@ func (k ranked) distance(x int64, ok bool, low, high int64) float64 {
 	return (max(float64(high)-float64(x), float64(x)-float64(low)) + k.rounded()) * k.stepOfErrors()
 }
 
-// stepOfErrors is a step of the lattice in the unit of errors.
+// stepOfErrors returns one step of the lattice in the unit of errors.
 func (k ranked) stepOfErrors() float64 {
 	if k.result.Dated() && k.result.OID != pgtype.Date {
 		return 1e-6 // in seconds
@@ -123,13 +122,13 @@ func (k ranked) stepOfErrors() float64 {
 	return float(k.of.values.step)
 }
 
-// inUnits returns the ends of an interval of lattice integers in the unit of the values.
+// inUnits converts an interval of lattice integers to the unit of the values.
 func (k ranked) inUnits(low, high int64) (float64, float64) {
 	step := float(k.of.values.step)
 	return (float64(low) - k.rounded()) * step, (float64(high) + k.rounded()) * step
 }
 
-// rounded is by how many steps the lattice may be off from a value.
+// rounded is how far a value may be from its integer, in steps.
 func (k ranked) rounded() float64 {
 	if k.of.values.rounds {
 		return 0.5
@@ -143,7 +142,7 @@ type extremeOf struct {
 	least bool
 }
 
-// extremes resolves MIN or MAX, in which DISTINCT means nothing.
+// extremes resolves MIN or MAX. DISTINCT makes no difference to them.
 func extremes(least bool) function {
 	return func(c *call) (form, error) {
 		x, err := c.argument()
@@ -205,7 +204,7 @@ func (e extremeEstimator) ends(r observation) (low, high float64) {
 	return e.inUnits(e.estimator(r).Interval(d))
 }
 
-// wholeDomain refuses the values of a domain with a modifier.
+// wholeDomain refuses a domain with a type modifier.
 func wholeDomain(c *call, t pgtype.Type) error {
 	if t.Domain.Name == "" || t.Mod < 0 {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// A spreadOf is a variance or standard deviation of clamped values, of a population or a sample.
+// A spreadOf is a variance or standard deviation, of a population or a sample, of clamped values.
 type spreadOf struct {
 	overRow
 	sample, root bool
@@ -26,8 +26,8 @@ func (f spreadOf) resultType() (pgtype.Type, bool) {
 
 func (spreadOf) reports() reports { return allReports }
 
-// specialize reads the squares, the centred sum and the count. Moments about the middle of the
-// bounds are those that one row changes least.
+// specialize reads the sum of squares, the centred sum and the count. A row changes moments least if they are about the middle of the
+// bounds.
 func (f spreadOf) specialize(c *collector) (estimator, error) {
 	x, err := c.clampedTerm(f.arg)
 	if err != nil {
@@ -59,7 +59,7 @@ func (f spreadOf) specialize(c *collector) (estimator, error) {
 	return estimated{out, t, 2*x.values.digits + 6}, nil
 }
 
-// aboutCentre has the limit of the squares chosen.
+// aboutCentre adds sums about a chosen centre, with a chosen limit of the squares.
 func (f spreadOf) aboutCentre(c *collector, d distanceOf) (dispersion, error) {
 	out := dispersion{spreadOf: f, of: []term{d.term}, values: d.public(), inSquares: d.squares(), from: d}
 	m, count, err := c.moments(c.countOf(f.arg), f.filter, f.at, squared{d, f.filter})
@@ -74,13 +74,13 @@ func (f spreadOf) aboutCentre(c *collector, d distanceOf) (dispersion, error) {
 	return out, err
 }
 
-// A dispersion is the quantity of a spread.
+// A dispersion is a spread as a quantity of its statistics.
 type dispersion struct {
 	spreadOf
 	of                  []term
 	values              estimate.Values
 	inSquares           estimate.Squares
-	from                distanceOf // where the limit of the squares is chosen
+	from                distanceOf // if the limit of the squares is chosen
 	squares, sum, count int
 }
 
@@ -110,7 +110,7 @@ func (d dispersion) value(r observation) *big.Rat {
 	if d.sample {
 		var ok bool
 		if x, ok = v.Sample(m); !ok {
-			return nil // of one row
+			return nil // of a single row
 		}
 	}
 	if d.root {
@@ -132,7 +132,7 @@ func (d dispersion) uncut(r observation) (estimate.Interval, bool) {
 	return d.within(r, cut.Of(d.estimator(r))), true
 }
 
-// within is the interval by an estimator.
+// within returns the interval that an estimator gives.
 func (d dispersion) within(r observation, v estimate.Variance) estimate.Interval {
 	m := d.moments(r)
 	in := v.PopulationInterval(m)

@@ -6,26 +6,25 @@ import (
 	"dpproxy/dp"
 )
 
-// An aggregation is all that is computed of protected rows for one grouping set: statistics of
-// each partition, to which a unit contributes so much.
+// An aggregation is all that is computed from protected rows for a grouping set: the statistics of each partition, and bounds of what a
+// unit adds to them.
 type aggregation struct {
 	partitions
 	bounds     unitBounds
 	statistics []*statistic
-	// Measures bound what a unit adds; none where a proof leaves it one row.
+	// Measures bound what a unit adds. There are none if each unit is proved to have one row.
 	Measures []*Measure
-	// statisticsOf has the index of the statistic of each integer of a partition, releasedOf that of each
-	// integer that is released.
+	// statisticsOf[i] is the index of the statistic of integer i of a partition, and releasedOf[i] that of released integer i.
 	statisticsOf, releasedOf []int
 	at                       int // of the block
 	// Top says which groups are shown; nil if all are.
 	Top *Top
 }
 
-// alone reports whether a unit is in one partition at most.
+// alone reports whether each unit is in at most one partition.
 func (a *aggregation) alone() bool { return a.bounds.unique || a.bounds.groups == 1 }
 
-// read lists the statistics that are read: those of the set, and those that bound them.
+// read lists the statistics that are read: the statistics of the set, and those that measures take norms of.
 func (a *aggregation) read() []*statistic {
 	all := slices.Clone(a.statistics)
 	for _, m := range a.Measures {
@@ -64,7 +63,7 @@ func (a *aggregation) reads() int {
 	return n
 }
 
-// shares returns how many shares of a budget its releases have together.
+// shares returns the shares of the budget of all releases of the set.
 func (a *aggregation) shares() int64 {
 	n := a.statisticShares() + a.topShares()
 	if a.Private() {
@@ -73,7 +72,7 @@ func (a *aggregation) shares() int64 {
 	return n
 }
 
-// statisticShares is how many of these its statistics have.
+// statisticShares returns the shares of its statistics.
 func (a *aggregation) statisticShares() (n int64) {
 	for _, s := range a.statistics {
 		n += s.shares
@@ -81,7 +80,7 @@ func (a *aggregation) statisticShares() (n int64) {
 	return n
 }
 
-// place gives the integers of statistics their places.
+// place assigns places to the integers of statistics.
 func (a *aggregation) place() {
 	for i, st := range a.statistics {
 		st.place, st.first = len(a.statisticsOf), len(a.releasedOf)
@@ -90,19 +89,19 @@ func (a *aggregation) place() {
 	}
 }
 
-// A Statistic is one exact aggregate of a grouping set, from Place on among the integers of each
-// partition, and from First on among the released ones, which one unit can change by the sensitivity. Of a histogram, that is the
-// sensitivity of each level: in ℓ₁ and ℓ₂ norm over the nodes of one partition, LInf.
+// A Statistic is one exact aggregate of a grouping set. Its integers begin at Place among the integers of each partition, and its released
+// integers at First. A unit changes it by at most Sensitivity; for a histogram, each level by at most Sensitivity, and the nodes of one
+// partition by at most LInf in ℓ₁ and in ℓ₂ norm.
 type Statistic struct {
 	Name        string
 	Place       int
 	First       int
-	Choices     int   // how many of its integers are chosen; none where all are released
-	Levels      []int // how many integers each level has; one level unless it is a histogram
+	Choices     int   // how many of its released integers are chosen by the exponential mechanism
+	Levels      []int // the number of integers of each level; only a histogram has several levels
 	Sensitivity dp.Sensitivity
 }
 
-// Statistics lists those of the grouping set.
+// Statistics lists the statistics of the grouping set.
 func (a *aggregation) Statistics() []Statistic {
 	var out []Statistic
 	for _, s := range a.statistics {

@@ -12,9 +12,8 @@ import (
 	"dpproxy/planner/source"
 )
 
-// A Query is an analysed statement: every name is resolved and every node is
-// allowed. It holds no value of any constant and can be cached by text and types of
-// parameters.
+// A Query is an analysed statement: every name is resolved, and every node is allowed. It contains no value of a constant, and can be
+// cached by its text and the types of its parameters.
 type Query struct {
 	cat       *policy.Model
 	stmt      *parser.Statement
@@ -22,14 +21,14 @@ type Query struct {
 	blocks    []*block
 	constants *scalar.Constants
 	public    []ast.TableRef
-	extents   bool // the mirror tells bounds of public columns
+	extents   bool // the mirror evaluates bounds of public columns
 }
 
-// maxFolds bounds the constants of a statement: the mirror evaluates them in one row, beside settings and relations.
+// maxFolds bounds the constants of a statement, which the mirror evaluates in one row, together with settings and relations.
 const maxFolds = 1_500
 
-// Analyze resolves a statement of class Release or Explain; params are the types of
-// its parameters. Its errors are *pgerr.Error with positions in the statement's text.
+// Analyze resolves a statement of class Release or Explain; params are the types of its parameters. Its errors are *pgerr.Error, with
+// positions in the text of the statement.
 func Analyze(cat *policy.Model, stmt *parser.Statement, params []uint32) (*Query, error) {
 	q := &Query{cat: cat, stmt: stmt, params: params, constants: &scalar.Constants{}}
 	st := &source.Statement{Model: cat, Constants: q.constants, Params: params}
@@ -55,23 +54,22 @@ func Analyze(cat *policy.Model, stmt *parser.Statement, params []uint32) (*Query
 	return q, nil
 }
 
-// Folds returns the constants to be evaluated on the mirror, in order.
+// Folds returns the constants that the mirror has to evaluate, in order.
 func (q *Query) Folds() []scalar.Fold { return q.constants.Folds() }
 
-// Check compares the types of the constants' values with those that they must have.
+// Check compares the types of the values of constants with the expected types.
 func (q *Query) Check(values []scalar.Value) error { return q.constants.Check(values) }
 
-// Public returns the public relations that the blocks name, as the client wrote them:
-// they must mean the policy's in the session, too.
+// Public returns the public relations that the blocks name, as the client wrote them. In the session they must resolve to the relations of
+// the policy.
 func (q *Query) Public() []ast.TableRef { return q.public }
 
-// Tables returns the protected tables that the statement's reads touch, path
-// tables and views included, each once.
+// Tables returns each protected table that a read of the statement touches, including tables on paths to the unit, and views.
 func (q *Query) Tables() []catalog.Name {
 	return slices.DeleteFunc(q.Relations(), func(n catalog.Name) bool { t := q.cat.Table(n); return t != nil && t.Public })
 }
 
-// Relations returns all relations that the statement's reads name: Tables and the public ones.
+// Relations returns all relations that the reads name: Tables and public tables.
 func (q *Query) Relations() []catalog.Name {
 	var names []catalog.Name
 	for _, b := range q.blocks {
@@ -142,14 +140,13 @@ func (q *Query) block(st *source.Statement, b *ast.Block) (*block, error) {
 	en := &enumeration{keys: out.keys, source: out.source, constants: q.constants, timeZones: q.cat.TimeZones()}
 	err = en.run()
 	out.factors = en.factors
-	if err == nil && tellExtents(out) {
+	if err == nil && addExtents(out) {
 		q.extents = true
 	}
 	return out, err
 }
 
-// Untold returns the relations whose names are not told, those on paths to the unit and public
-// ones included.
+// Untold returns the relations whose names must not be shown, including tables on paths to the unit and public tables.
 func (q *Query) Untold() Untold {
 	u, told := Untold{}, Untold{}
 	u.refs(q.stmt, told)

@@ -10,11 +10,10 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// arguments tell which values the arguments of aggregates can have in rows that count, for known
-// constants.
+// arguments bounds the values of arguments of aggregates in the rows that count, for known constants.
 type arguments struct {
 	env       *scalar.Env
-	conjuncts []scalar.Expr // conditions that hold in all rows that count
+	conjuncts []scalar.Expr // true in all rows that count
 }
 
 // interval returns the bounds of an argument.
@@ -26,9 +25,8 @@ func (a arguments) interval(x scalar.Expr) (scalar.Interval, error) {
 	return in, nil
 }
 
-// summedTerm is clampedTerm for values that are only summed by unit. They need no bounds, if their type,
-// or the policy, says in which steps they are summed, and the limit of the sum is chosen or capped: of
-// numbers of rows alone none follows.
+// summedTerm is clampedTerm for values that are summed by unit and not used otherwise. Such values need no bounds if their type or the
+// policy gives the step in which they are summed, and the limit of the sum is chosen or capped: a number of rows alone implies no limit.
 func (c *collector) summedTerm(x scalar.Expr, capped bool) (term, error) {
 	in := c.env.Narrowed(x, c.conjuncts)
 	if in.Low != nil || c.bounds.unique {
@@ -44,8 +42,7 @@ func (c *collector) summedTerm(x scalar.Expr, capped bool) (term, error) {
 	return term{arg: x, values: l}, nil
 }
 
-// unboundedLattice returns the lattice of values without bounds: of whole numbers, of those with a known
-// scale, and of columns whose step is declared.
+// unboundedLattice returns the lattice of values without bounds: integers, numerics with a known scale, and columns with a declared step.
 func (c *collector) unboundedLattice(x scalar.Expr) (lattice, bool) {
 	step := scalar.Step(x)
 	digits, known := c.env.Scale(x)
@@ -83,8 +80,8 @@ func (a arguments) clampedTerm(x scalar.Expr) (term, error) {
 	return term{arg: x, values: l, inside: a.inside(x), of: a.brought(x)}, nil
 }
 
-// brought returns the columns that a value is computed of and that can have values beyond their bounds. The value of such a row can be
-// anywhere within the bounds of the expression.
+// brought returns the columns in an expression whose values can be beyond their bounds and are moved to them. In such a row the value of
+// the expression can be anywhere within its bounds.
 func (a arguments) brought(x scalar.Expr) (all []brought) {
 	if c, plain := scalar.PlainColumn(x); plain && len(c.Base().Of) == 0 {
 		return nil
@@ -99,8 +96,8 @@ func (a arguments) brought(x scalar.Expr) (all []brought) {
 	return all
 }
 
-// inside reports whether an argument is a column of which no value in a row that counts is beyond its bounds: constraints of the database
-// or conditions of the statement leave none.
+// inside reports whether an argument is a column, and constraints of the database or conditions of the statement exclude values beyond its
+// bounds.
 func (a arguments) inside(x scalar.Expr) bool {
 	c, plain := scalar.PlainColumn(x)
 	if !plain {
@@ -110,8 +107,8 @@ func (a arguments) inside(x scalar.Expr) bool {
 	return proved(u) || scalar.Confined(a.env, u, a.conjuncts)
 }
 
-// coarse takes decimals of a number that is computed off its lattice until it has few enough steps, as intervals between times that are
-// counted in microseconds: neither a mean nor a moment of it needs them.
+// coarse removes decimals from a computed numeric off its lattice until it has at most maxOffset steps: for example, differences of
+// timestamps, which are in microseconds. Neither a mean nor a moment needs such decimals.
 func (a arguments) coarse(t term) (term, error) {
 	l := &t.values
 	if !scalar.Arithmetic(t.arg) || l.family != pgtype.NumericFamily || l.technical {
@@ -130,7 +127,7 @@ func (a arguments) nullable(x scalar.Expr) bool {
 	return a.env.Narrowed(x, a.conjuncts).Null
 }
 
-// noFixedLimit refuses to sum values without bounds at a limit that numbers of rows state.
+// noFixedLimit refuses to sum values without bounds if the limit follows from a number of rows.
 func noFixedLimit(x scalar.Expr) error {
 	what, name := "the values have", "x"
 	if c, ok := scalar.PlainColumn(x); ok {
@@ -140,7 +137,7 @@ func noFixedLimit(x scalar.Expr) error {
 		WithHint("SET dp.contribution = auto, or write %s, or ask the administrator to declare bounds.", clampOf(name))
 }
 
-// clampOf writes how a statement bounds values, for hints.
+// clampOf writes an expression that bounds values, for hints.
 func clampOf(name string) string { return ast.Clamp(name, "low", "high") }
 
 // noStep refuses to sum values that have neither bounds nor a step.

@@ -6,14 +6,11 @@ import (
 	"dpproxy/pgerr"
 )
 
-// assign divides the budget among the statistics and chooses the mechanism. The
-// Gaussian mechanism gets ρ = ε²/2, the cost in zCDP that every ε-DP mechanism
-// stays below, so that both cost about the same and the better one is the one
-// with the smaller error.
+// assign divides the budget among the statistics and chooses the mechanism. The Gaussian mechanism gets ρ = ε²/2, which bounds the zCDP
+// cost of every ε-DP mechanism. So Laplace and Gaussian noise cost about the same, and the mechanism with the smaller error is chosen.
 //
-// Parts are equal, but for aggregates that the analyst weighs: the prices of statistics add up, and nothing else
-// tells which of them matters more. The number of partitions does not count, since the rows of one unit are
-// in a bounded number of them: that is part of each sensitivity.
+// Statistics have equal parts unless the analyst weighs aggregates: their prices add up, and nothing says which of them matters more. The
+// number of partitions plays no part, since each sensitivity already bounds the number of partitions that a unit is in.
 func (p *Plan) assign() error {
 	s := p.settings
 	if err := s.checkMechanism(); err != nil {
@@ -34,14 +31,14 @@ func (p *Plan) assign() error {
 	if !s.Pure && s.allows(gaussian) {
 		lap.all.choices = gaussian
 	}
-	if selections > 0 { // δ is for selections alone: noise has its whole price in ρ or ε
+	if selections > 0 { // δ is for selections alone: noise is priced in ρ or ε
 		if s.Pure || s.DeltaAtto < selections {
 			return noDelta(p)
 		}
 		lap.all.deltaAtto = s.DeltaAtto / selections
 	}
 	weighed := p.weighed()
-	if s.Target.asked() && n > selections*oneShare { // the selection of groups has no error to ask for
+	if s.Target.asked() && n > selections*oneShare { // the selection of groups has no error to reach
 		if weighed != nil {
 			return weighedTarget(weighed)
 		}
@@ -61,7 +58,7 @@ func (p *Plan) assign() error {
 			WithHint("Raise dp.epsilon.")
 	case s.Mechanism == laplace || s.Pure || !s.allows(gaussian):
 	case s.Mechanism == gaussian || !s.allows(laplace) || p.measures():
-		lap = gau // of one norm its noise is the narrower
+		lap = gau // a measure bounds one norm, for which Gaussian noise is the narrower
 	default:
 		better, err := p.better(lap, gau, s.Alpha)
 		if err != nil {
@@ -77,7 +74,7 @@ func (p *Plan) assign() error {
 	return p.divide(lap)
 }
 
-// divide gives all that is released its part of the budget.
+// divide gives each release its part of the budget.
 func (p *Plan) divide(of split) error {
 	p.Mechanism = of.all.kind
 	for _, b := range p.Blocks {
@@ -99,7 +96,7 @@ func (p *Plan) divide(of split) error {
 	return nil
 }
 
-// chooses reports whether all that is released is chosen, but for numbers of rows and what is measured of chosen groups.
+// chooses reports whether the exponential mechanism makes every release, except numbers of rows and the values of chosen groups.
 func (p *Plan) chooses() bool {
 	for _, set := range p.sets() {
 		if set.Top == nil && slices.ContainsFunc(set.statistics, func(s *statistic) bool { return s.choosing() == nil }) {
@@ -109,7 +106,7 @@ func (p *Plan) chooses() bool {
 	return true
 }
 
-// place gives integers their places, when it is known which are chosen.
+// place assigns places to all integers, when it is known which of them are chosen.
 func (p *Plan) place() error {
 	cells := 0
 	for _, g := range p.sets() {
@@ -124,15 +121,13 @@ func (p *Plan) place() error {
 	return nil
 }
 
-// measures reports whether limits of norms bound what a unit adds: ℓ₂ norms, which are never larger than
-// ℓ₁ norms, under Gaussian noise.
+// measures reports whether limits of norms bound what a unit adds. Gaussian noise is for ℓ₂ norms, which never exceed ℓ₁ norms.
 func (p *Plan) measures() bool {
 	return slices.ContainsFunc(p.sets(), func(g *GroupingSet) bool { return len(g.Measures) > 0 })
 }
 
-// better returns the split with the smaller error over all statistics together. Quantiles are
-// compared, as they are shown to the analyst: at equal variance the tails of Laplace noise are wider.
-// Each statistic counts by the ratio of both errors, since their units differ.
+// better returns the split with the smaller error over all statistics. It compares the quantiles that the analyst sees: at equal variance
+// Laplace noise has the wider tails. Errors are compared by their ratio, since statistics have different units.
 func (p *Plan) better(a, b split, alpha float64) (split, error) {
 	ratio := 0.0
 	for _, set := range p.drawn() {
@@ -155,8 +150,8 @@ func (p *Plan) better(a, b split, alpha float64) (split, error) {
 	return a, nil
 }
 
-// noDelta refuses private groups where nothing may be spent on their selection. Without δ no
-// mechanism could show a group of one unit: that it is there tells of the unit for certain.
+// noDelta refuses private groups if nothing may be spent on their selection. Without δ no mechanism may ever show a group of one unit: the
+// group would reveal the unit with certainty.
 func noDelta(p *Plan) error {
 	for _, b := range p.Blocks {
 		for _, set := range b.Sets {
@@ -205,7 +200,7 @@ func (g *GroupingSet) assign(s split) error {
 	return nil
 }
 
-// assign gives a statistic its mechanism, of a histogram one for each level.
+// assign gives a statistic its mechanism, or a mechanism for each level of a histogram.
 func (s *statistic) assign(of share) error {
 	if s.choosing() != nil {
 		of = of.forChoices()

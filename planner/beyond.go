@@ -7,14 +7,13 @@ import (
 	"dpproxy/contribution"
 )
 
-// A limited estimator knows how far a value may be below and above what its noise says because of the limits
-// of its measures, if units go on above them as they do below.
+// A limited estimator bounds the error that limits add to the noise: how far the value may be below and above, if norms above the limits
+// are distributed as they are below them.
 type limited interface {
 	beyond(r observation) (below, above float64)
 }
 
-// observable returns the released rows with all that is known of them: of each statistic too, how the part
-// that limits leave out is spread over the rows.
+// observable returns the released rows, with the fraction of what the limit of each statistic leaves out that falls to the row.
 func (r *results) observable(of *Released) []integers {
 	rows := of.integers()
 	if len(r.Measures) == 0 {
@@ -43,8 +42,8 @@ func (r *results) observable(of *Released) []integers {
 	return rows
 }
 
-// excess says what the limit of a statistic leaves out, in the unit of its norm; ok is false where
-// it can leave out nothing, or nothing is known of it.
+// excess returns what the limit of a statistic leaves out, in the unit of its norm. ok is false if there is no tail, and so nothing is left
+// out or nothing is known.
 func (r observation) excess(statistic int) (e contribution.Excess, ok bool) {
 	s := r.statistics[statistic]
 	if s.measure == nil {
@@ -53,7 +52,7 @@ func (r observation) excess(statistic int) (e contribution.Excess, ok bool) {
 	return r.excessOf(s.measure, s.measure.weighting.normOf(s))
 }
 
-// excessOf is excess for the limit of a norm.
+// excessOf is excess for a norm of a measure.
 func (r observation) excessOf(m *Measure, norm int) (e contribution.Excess, ok bool) {
 	if m.Tail == nil || r.clips == nil {
 		return e, false
@@ -61,7 +60,7 @@ func (r observation) excessOf(m *Measure, norm int) (e contribution.Excess, ok b
 	return excessOf(m, norm, r.clips[m.at], 1-r.alpha), true
 }
 
-// excessOf says how much the limits of a measure leave out of one of its norms.
+// excessOf returns what the limits of a measure leave out of one of its norms.
 func excessOf(m *Measure, norm int, clip Clip, confidence float64) contribution.Excess {
 	e := m.Tail.Excess(m.Norms[norm].Grid.Limit(clip.Levels[norm]), [contribution.TailNumbers]*big.Int(clip.Tail), confidence, m.chosen())
 	if w, shared := m.weighting.(withFinest); shared {
@@ -71,8 +70,8 @@ func excessOf(m *Measure, norm int, clip Clip, confidence float64) contribution.
 	return e
 }
 
-// upTo returns how much of a statistic is left out of the partition at most, in size and in whole steps, if units go on above
-// its limit as they do below.
+// upTo returns the most that is left out of a statistic of the partition, in absolute value and in whole steps, if norms above its limit
+// are distributed as they are below it.
 func (r observation) upTo(statistic int) float64 {
 	s := r.statistics[statistic]
 	if s.measure == nil {
@@ -81,7 +80,7 @@ func (r observation) upTo(statistic int) float64 {
 	return r.upToOf(s.measure, s.measure.weighting.normOf(s), statistic)
 }
 
-// upToOf is upTo for what a norm is of, spread over groups as a statistic is.
+// upToOf is upTo for a norm, spread over groups as a statistic is.
 func (r observation) upToOf(m *Measure, norm, statistic int) float64 {
 	e, ok := r.excessOf(m, norm)
 	switch {
@@ -93,8 +92,8 @@ func (r observation) upToOf(m *Measure, norm, statistic int) float64 {
 	return math.Ceil(e.UpTo * r.spread[statistic])
 }
 
-// beyond returns how far a statistic may be below and above what is released because of its limit,
-// if units go on above it as they do below.
+// beyond returns how far a statistic may be below and above its released value because of its limit, if norms above it are distributed as
+// they are below it.
 func (r observation) beyond(statistic int) (below, above float64) {
 	part := r.upTo(statistic)
 	if s, ok := r.statistics[statistic].statisticForm.(valueSum); ok {

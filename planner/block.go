@@ -5,32 +5,29 @@ import (
 	"dpproxy/planner/source"
 )
 
-// block is one release block, resolved.
+// block is a release block, resolved.
 type block struct {
 	source *source.Source
 	keys   []*key
-	// factors are the public values of keys, as far as that does not
-	// depend on the values of constants.
+	// factors are the public values of keys, as far as these do not depend on the values of constants.
 	factors []*factor
-	// sets are the grouping sets, as indices into keys; a block without GROUPING SETS
-	// has one.
+	// sets are the grouping sets, as indices into keys; a block without GROUPING SETS has one.
 	sets       [][]int
 	groupings  [][]int
 	aggregates []*aggregate
-	top        *topClause    // nil where all groups are shown
+	top        *topClause    // nil if all groups are shown
 	offsets    []scalar.Expr // constants that must be 0
-	counts     []int         // places that count its rows, as in [ast.Block]
+	counts     []int         // indices of values that count its rows, as in [ast.Block]
 	at         int
-	// computed says that output columns are computed of its values, chosen that these choose which of its rows are shown.
+	// computed says that output columns are computed from its values, and chosen that its values decide which of its rows are shown.
 	computed, chosen bool
 }
 
-// reads reports whether the block needs protected rows at all: without an aggregate,
-// public keys are shown and nothing is read.
+// reads reports whether the block needs protected rows: if it has no aggregate and its keys are public, nothing is read.
 func (b *block) reads() bool { return len(b.aggregates) > 0 || b.private() }
 
-// private reports whether a key surely has no public values: then rows are read even
-// without aggregates. It errs on the side of private.
+// private reports whether some key has no known public values, so that rows are read even without aggregates. It may report true for a
+// block whose groups turn out to be public.
 func (b *block) private() bool {
 	known := 0
 	for _, f := range b.factors {

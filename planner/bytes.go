@@ -1,13 +1,12 @@
 package planner
 
-// Sizes of parts of a plan, about: of a Go string or slice header, and of an entry of a map.
+// Approximate sizes of parts of a plan, in bytes: of the header of a Go string or slice, and of an entry of a map.
 const (
 	headerBytes = 24
 	entryBytes  = 64
 )
 
-// Bytes returns about how much memory the plan takes beside its query. Texts of parameters are
-// those of the lists.
+// Bytes returns about how many bytes of memory the plan takes, without its query. Parameters share the texts of the lists.
 func (p *Plan) Bytes() int {
 	n := 4 << 10
 	counted := map[*list]bool{}

@@ -10,15 +10,14 @@ import (
 	"dpproxy/planner/source"
 )
 
-// A call is an aggregate call while it is resolved.
 type call struct {
 	*ast.Aggregate
 	resolver *scalar.Resolver
 	rows     *source.Rows
 	filter   scalar.Expr // nil if none
-	// shown are the arguments that name the call, none for count(*).
+	// shown are the arguments in the name of the call; count(*) has none.
 	shown []scalar.Expr
-	// counts names the number that errors are of, if it is not the value: "rows against ".
+	// counts names the number that errors refer to, if it is not the value: "rows against ".
 	counts string
 }
 
@@ -48,7 +47,7 @@ func (c *call) plain() error {
 		WithHint("One row could add or remove any value. COUNT(DISTINCT column) is supported.")
 }
 
-// number resolves the only argument of a function of numbers.
+// number resolves the only argument of an aggregate of numbers.
 func (c *call) number() (scalar.Expr, error) {
 	x, err := c.argument()
 	if err != nil {
@@ -62,11 +61,11 @@ func (c *call) number() (scalar.Expr, error) {
 
 var (
 	numbers = []pgtype.Family{pgtype.IntFamily, pgtype.NumericFamily, pgtype.FloatFamily}
-	// ordered are the families of values with bounds and an order.
+	// ordered are the families of types with an order and bounds.
 	ordered = append(slices.Clip(numbers), pgtype.DateFamily, pgtype.InstantFamily)
 )
 
-// check refuses a call over rows that belong to nobody, and an argument of another family.
+// check refuses a call that counts rows without a unit, and an argument of another family.
 func (c *call) check(x scalar.Expr, families []pgtype.Family) error {
 	if err := c.onNullRows(x); err != nil {
 		return err
@@ -82,8 +81,8 @@ func (c *call) check(x scalar.Expr, families []pgtype.Family) error {
 	return refused.WithHint("Use %s over a number.", c.Func)
 }
 
-// onNullRows refuses, where a public table declares the keys by an outer join, aggregates
-// that count the rows without a partner: those are nobody's, and are left out.
+// onNullRows refuses aggregates that count the rows without a match in an outer join whose public side declares the keys: such rows belong
+// to no unit and are left out.
 func (c *call) onNullRows(x scalar.Expr) error {
 	if !c.rows.DeclaresKeys() {
 		return nil
@@ -97,7 +96,7 @@ func (c *call) onNullRows(x scalar.Expr) error {
 		WithHint("Aggregate a column of the protected table: count(column) instead of count(*).")
 }
 
-// label names the call for people, abridged where it has expressions, or a condition.
+// label names the call for people. It abridges expressions and conditions.
 func (c *call) label() (s string, abridged bool) {
 	arg, abridged := "*", c.filter != nil
 	for i, x := range c.shown {

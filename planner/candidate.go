@@ -7,15 +7,14 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// A Candidate is one way to reach a target, with its price.
+// A Candidate is a way to reach a target error, with its price.
 type Candidate struct {
 	Mechanism string
-	// Loss is its price under the measure of the budgets, of noise reduction at most; without a
-	// measure it has no price.
+	// Loss is the price in the measure of the budgets, for noise reduction the largest price. A Loss without a measure is no price.
 	Loss dp.Loss
-	// Errors are those of the values, as [Plan.ErrorsBefore] tells them. Of a way to reach a target, which all reach, they are nil.
+	// Errors are the errors of the values, as in [Plan.ErrorsBefore]. They are nil for noise reduction, which reaches the target itself.
 	Errors []string
-	// Note says why it is not, or cannot be, chosen, or how much it gains; it may be empty.
+	// Note says why the candidate is not or cannot be chosen, or its advantage; it may be empty.
 	Note   string
 	Chosen bool
 

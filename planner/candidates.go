@@ -10,23 +10,22 @@ import (
 	"dpproxy/pgerr"
 )
 
-// leastSaving is the part of a price that recycling must save to be worth while, since it makes
-// the time of a draw random, and a staircase, whose rare values are the wider.
+// leastSaving is the part of a price that recycling must save to be chosen, since it makes the time of a draw random. A staircase must save
+// it too, since its rare values are farther out.
 const leastSaving = 0.01
 
-// budgeted is a plan with a target, and the most that reaching it may cost.
+// budgeted is a plan with a target, and the most that it may cost to reach it.
 type budgeted struct {
 	*Plan
 
 	measure dp.Measure
-	// capPico is for all, and sharePico for one selection, in 10⁻¹² of ρ or ε.
+	// capPico bounds the whole price, and sharePico the price of one selection, in 10⁻¹² of ρ or ε.
 	capPico, sharePico int64
 	selections         int64
 }
 
-// reachTarget chooses how to reach the target: where the error is known before the answer,
-// the cheapest noise; else noise reduction. Rounds are of no use in the first case: the price of
-// the last one is known.
+// reachTarget chooses how to reach the target: the cheapest noise if the error is known before the answer, and noise reduction otherwise.
+// In the first case rounds gain nothing, since the price of the last round is known.
 func (p *Plan) reachTarget(lap share, selections, shares int64) error {
 	for _, set := range p.sets() {
 		for i := range set.outputs {
@@ -40,7 +39,7 @@ func (p *Plan) reachTarget(lap share, selections, shares int64) error {
 	if p.settings.Pure {
 		b.measure, b.capPico = dp.PureDP, p.settings.EpsilonPico
 	}
-	b.capPico = min(b.capPico, dp.MaxPico) // no budget has more
+	b.capPico = min(b.capPico, dp.MaxPico) // no budget is larger
 	if p.CappedByRemaining() {
 		b.capPico = min(b.capPico, p.settings.LeftPico)
 	}
@@ -57,8 +56,8 @@ func (p *Plan) reachTarget(lap share, selections, shares int64) error {
 	return b.chooseReduction()
 }
 
-// known reports whether every error is known before the answer: it is absolute, and each value is
-// linear in one statistic, so that its error is that of the noise.
+// known reports whether every error is known before the answer: the target is absolute, and each value is linear in one statistic, so that
+// its error is that of the noise.
 func (b *budgeted) known() bool {
 	s := b.settings
 	if s.Target.Relative > 0 || s.Mechanism == brownian || s.Mechanism == laplaceReduction {
@@ -77,7 +76,7 @@ func (b *budgeted) known() bool {
 	return true
 }
 
-// chooseReduction begins noise reduction for each grouping set, with equal parts of the cost of the target.
+// chooseReduction prepares noise reduction for each grouping set, with equal parts of the price.
 func (b *budgeted) chooseReduction() error {
 	kind := b.settings.Mechanism
 	if err := b.checkReduced(kind); err != nil {
@@ -98,7 +97,7 @@ func (b *budgeted) chooseReduction() error {
 			WithHint("Ask with SET dp.error = off, dp.relative_error = off.")
 	}
 	pool := b.capPico
-	if kind == laplaceReduction { // its path is priced in ε, whatever the measure of the budgets is
+	if kind == laplaceReduction { // its path is priced in ε, whatever the measure of the budgets
 		pool = b.settings.EpsilonPico
 	}
 	sets := b.sets()
@@ -122,8 +121,7 @@ func (b *budgeted) chooseReduction() error {
 	return nil
 }
 
-// checkReduced refuses a mechanism of one round for a value whose error only several rounds
-// can tell.
+// checkReduced refuses a mechanism of one round for a value whose error only several rounds can determine.
 func (b *budgeted) checkReduced(kind string) error {
 	if kind == auto || kind == brownian || kind == laplaceReduction {
 		return nil
@@ -163,7 +161,7 @@ func (b *budgeted) reductionCandidates(kind string, pool int64) {
 	}
 }
 
-// chooseNoise takes the cheapest noise that is narrow enough.
+// chooseNoise chooses the cheapest noise whose error is within the target.
 func (b *budgeted) chooseNoise() error {
 	for _, kind := range []string{gaussian, laplace, brdpGaussian, brdpLaplace, staircase} {
 		b.Candidates = append(b.Candidates, b.candidate(kind))
@@ -193,9 +191,8 @@ func (b *budgeted) chooseNoise() error {
 	return nil
 }
 
-// cheapest returns the candidate to choose; of two at one price the first, which is simpler. Where
-// the analyst asks for recycling that gains nothing, its kernel is as good. A staircase has to save something: of a
-// number that a unit changes by one it is Laplace noise.
+// cheapest returns the candidate to choose; at equal prices the first, which is the simplest. If the analyst asks for recycling and it
+// gains nothing, the kernel is chosen. A staircase has to save something: if a unit changes a number by one, it is Laplace noise.
 func (b *budgeted) cheapest() (*Candidate, error) {
 	var best *Candidate
 	for i := range b.Candidates {
@@ -219,7 +216,7 @@ func (b *budgeted) cheapest() (*Candidate, error) {
 	return best, nil
 }
 
-// tooDear refuses an error that costs more than the statement may.
+// tooDear refuses an error that costs more than the statement may spend.
 func (b *budgeted) tooDear(c *Candidate) error {
 	need := float64(c.Loss.Pico()) / dp.PicoPerUnit
 	if b.measure == dp.ZCDP {
@@ -231,7 +228,7 @@ func (b *budgeted) tooDear(c *Candidate) error {
 		WithHint("Ask for a larger error, or SET dp.max_epsilon = %s.", Number(math.Ceil(need*1000)/1000))
 }
 
-// candidate finds the designs of one kind for every statistic.
+// candidate finds the designs of a kind for every statistic.
 func (b *budgeted) candidate(kind string) Candidate {
 	without := func(note string) Candidate { return Candidate{Mechanism: kind, Note: note} }
 	switch {
@@ -275,10 +272,10 @@ func (b *budgeted) candidate(kind string) Candidate {
 	return c
 }
 
-// designer remembers the noise that reaches an error. A design is a function of its goal alone.
+// designer caches the noise that reaches an error: a design is a function of its goal alone.
 var designer brdp.Designer
 
-// design returns the cheapest noise of one kind for a statistic, and whether it recycles.
+// design returns the cheapest noise of a kind for a statistic, and whether it recycles.
 func (b *budgeted) design(kind string, set *GroupingSet, statistic int) (d brdp.Design, recycles, ok bool) {
 	goal := brdp.Goal{
 		Sensitivity: set.statistics[statistic].sensitivity, Boundary: set.boundary(statistic, b.settings.Target.Error),

@@ -8,18 +8,17 @@ import (
 	"dpproxy/pgerr"
 )
 
-// A rankChooser decides how percentiles of a grouping set are answered, and gives those that are chosen
-// their mechanisms.
+// A rankChooser decides how percentiles, MIN and MAX of a grouping set are answered, and gives those that are chosen their mechanisms.
 type rankChooser struct {
 	*GroupingSet
 	of       split
 	settings Settings
-	// miss is the probability with which intervals may miss the percentile.
+	// miss is the probability with which an interval may miss its value.
 	miss float64
 }
 
-// groupsAtOnce is of how many private groups at once intervals hold, where released values decide which of them are shown: their ends are
-// chosen before the number of groups is known. Of more groups the error is unknown.
+// groupsAtOnce is the number of private groups over which intervals hold simultaneously, if released values decide which groups are shown:
+// their ends are chosen before the number of groups is known. With more groups the error is unknown.
 const groupsAtOnce = 1 << 8
 
 // alphaOfIntervals is one minus the confidence for which ends of intervals are chosen.
@@ -30,7 +29,7 @@ func alphaOfIntervals(b *BlockPlan) float64 {
 	return max(b.alpha/groupsAtOnce, leastAlpha)
 }
 
-// plans lists the histograms of the grouping set with what is read off them.
+// plans lists the histograms of the grouping set, with the values that are read from each.
 func (g rankChooser) plans() []*rankPlan {
 	var out []*rankPlan
 	for i := range g.outputs {
@@ -47,7 +46,7 @@ func (g rankChooser) plans() []*rankPlan {
 		out[n].alpha = min(out[n].alpha, g.missOf(o))
 	}
 	for _, p := range out {
-		slices.SortFunc(p.fractions, func(a, b askedFraction) int { return a.compare(b.fraction) }) // whatever their order in the statement
+		slices.SortFunc(p.fractions, func(a, b askedFraction) int { return a.compare(b.fraction) }) // whatever the order in the statement
 		switch {
 		case !g.settings.allows(exponential):
 			p.why = "not allowed by the policy"
@@ -60,7 +59,8 @@ func (g rankChooser) plans() []*rankPlan {
 	return out
 }
 
-// rankOf returns which histogram a value by its rank is read off, and its fractions upwards, nil for NULL; false of other outputs.
+// rankOf returns the histogram that an estimator reads, and its fractions in ascending order, nil for NULL. ok is false for other
+// estimators.
 func rankOf(e estimator) (statistic int, fractions []*fraction, ok bool) {
 	switch e := e.(type) {
 	case percentileEstimator:
@@ -83,7 +83,7 @@ func rankOf(e estimator) (statistic int, fractions []*fraction, ok bool) {
 	return 0, nil, false
 }
 
-// asksEnds reports whether the error of an output is asked for: by a function of it, and by a value unless the session says otherwise.
+// asksEnds reports whether an output needs an interval: a report of its error does, and a value unless the session turns intervals off.
 func (g rankChooser) asksEnds(o *output) bool {
 	if o.report == "" {
 		return !g.settings.NoIntervals
@@ -91,7 +91,7 @@ func (g rankChooser) asksEnds(o *output) bool {
 	return !o.silent && !o.asksCut()
 }
 
-// missOf is the probability with which the interval of one output may miss: its call can have a confidence of its own.
+// missOf is the probability with which the interval of an output may miss; a call can state a confidence of its own.
 func (g rankChooser) missOf(o *output) float64 {
 	if o.level == 0 {
 		return g.miss
@@ -99,10 +99,9 @@ func (g rankChooser) missOf(o *output) float64 {
 	return max(g.miss*(1-o.level)/g.alpha, leastAlpha)
 }
 
-// choose replaces histograms by choices of buckets where these, and the ends of their intervals if they are asked for, are the
-// nearer by rank, by public numbers alone: the number of choices, the buckets, and what either does for the same price. How wide the
-// intervals of one answer are depends on the data: to take the narrower would spoil their confidence. It comes when the histograms
-// have their mechanisms.
+// choose replaces a histogram by choices of buckets if the values, or the ends of their intervals, are nearer by rank at the same price. It
+// compares the two by public numbers alone: the number of choices, the buckets and the prices. The widths of intervals depend on the data,
+// and taking the narrower of two would spoil their confidence. The histograms must have their mechanisms.
 func (g rankChooser) choose() error {
 	if err := g.checkModes(); err != nil {
 		return err
@@ -119,10 +118,10 @@ func (g rankChooser) choose() error {
 	return nil
 }
 
-// compare takes the choices if they are better.
+// compare takes the choices if they have the smaller error.
 func (g rankChooser) compare(p *rankPlan) error {
 	st := g.statistics[p.statistic]
-	tree := st.statisticForm.(histogram) //nolint:forcetypeassert // values by their ranks are read off histograms
+	tree := st.statisticForm.(histogram) // only histograms have ranks
 	shape, err := bucketsOf(tree.term, g.size)
 	if err != nil {
 		return err
@@ -144,7 +143,7 @@ func (g rankChooser) compare(p *rankPlan) error {
 	return g.assignTo(st)
 }
 
-// checkModes refuses modes where the policy does not allow the only mechanism that chooses them.
+// checkModes refuses modes if the policy does not allow the exponential mechanism, which alone chooses them.
 func (g rankChooser) checkModes() error {
 	for i := range g.outputs {
 		o := &g.outputs[i]
@@ -156,7 +155,7 @@ func (g rankChooser) checkModes() error {
 	return nil
 }
 
-// assignTo gives one statistic its mechanisms anew.
+// assignTo gives a statistic its mechanisms again.
 func (g rankChooser) assignTo(s *statistic) error {
 	if s.measure != nil {
 		return s.measure.assign(&g.aggregation, g.of)
@@ -187,8 +186,8 @@ func (g rankChooser) show(p *rankPlan, shape estimate.Shape) {
 	}
 }
 
-// errorOfHistogram is how far, by rank, a value may be that is read off the histogram, or an end of its interval if one is asked for, in
-// rows of the limit: the counts at an end are off by as much as it is moved for.
+// errorOfHistogram is the rank error of a value that is read from the histogram, or of an end of its interval if that is asked for, in
+// units of the limit. An end is moved by the error of the counts, and the counts at the end have that error again: hence the factor 2.
 func (g rankChooser) errorOfHistogram(p *rankPlan) float64 {
 	clips, limit := g.statistics[p.statistic].comparedAt(g.leastClips())
 	r, most := g.observed(integers{clips: clips}).at(p.alpha), 0.0
@@ -212,7 +211,7 @@ func (g rankChooser) errorOfHistogram(p *rankPlan) float64 {
 	return most
 }
 
-// errorOfChoices is how far, by rank, a value or an end of an interval may be that is chosen, in rows of the limit.
+// errorOfChoices is the rank error of a chosen value or end of an interval, in units of the limit.
 func (g rankChooser) errorOfChoices(p *rankPlan) float64 {
 	s := g.statistics[p.statistic]
 	clips, limit := s.comparedAt(g.leastClips())

@@ -7,17 +7,17 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// maxTop bounds how many groups are chosen.
+// maxTop bounds the number of groups that are chosen.
 const maxTop = 100
 
-// A topChooser decides whether the top of a grouping set is chosen, or read off all groups with noise: by the policy,
-// the statement and its settings alone.
+// A topChooser decides whether the top groups are chosen by the exponential mechanism, or read from all groups with noise. It depends on
+// the policy, the statement and its settings alone.
 type topChooser struct {
 	*GroupingSet
 	settings Settings
 	clause   *topClause
 	k        int64
-	alone    bool // no other block is in the statement
+	alone    bool // the statement has no other block
 	unit     string
 }
 
@@ -35,13 +35,13 @@ func (c topChooser) choose() {
 	}
 }
 
-// showNone leaves the set without groups, and so without anything to read.
+// showNone leaves the set without groups, so that nothing is read.
 func (a *aggregation) showNone() {
 	a.partitions = partitions{keys: a.keys, lists: []*list{}}
 	a.statistics, a.Measures = nil, nil
 }
 
-// refusal says why the top is read off all groups; "" if it need not be.
+// refusal says why the top is read from all groups; it is empty if the top can be chosen.
 func (c topChooser) refusal() string {
 	s := c.settings
 	switch {
@@ -76,8 +76,7 @@ func (c topChooser) refusal() string {
 	return ""
 }
 
-// unitGroups returns the number of groups that a unit is in at most, by a proof, the policy or the session; 0 where none
-// says it.
+// unitGroups bounds the number of groups of one unit, by a proof, the policy or the session; 0 is no bound.
 func (c topChooser) unitGroups() int64 {
 	if c.GroupingSet.alone() {
 		return 1
@@ -85,7 +84,8 @@ func (c topChooser) unitGroups() int64 {
 	return min(c.bounds.limit.groups, c.bounds.groups)
 }
 
-// notCounted says which aggregate has no count or sum that a unit changes in each group by itself; "" if there is none.
+// notCounted says why groups cannot be chosen; "" if they can be. Each aggregate must be a count or a sum in which a unit changes each
+// group separately, and the groups must be ordered by a value that is not an error and cannot be negative.
 func (c topChooser) notCounted() string {
 	for i := range c.outputs {
 		o := &c.outputs[i]
@@ -112,12 +112,12 @@ func (c topChooser) notCounted() string {
 	return ""
 }
 
-// ofTop reports whether groups are chosen by the measure.
+// ofTop reports whether groups are chosen by a statistic of the measure.
 func (a *aggregation) ofTop(m *Measure) bool {
 	return a.Top != nil && a.statistics[a.Top.statistic].measure == m
 }
 
-// topShares is how many shares choices have beside those of statistics: half of all.
+// topShares is how many shares the choice of groups has: as many as all statistics together, half of the budget.
 func (a *aggregation) topShares() int64 {
 	if a.Top == nil {
 		return 0
@@ -125,7 +125,7 @@ func (a *aggregation) topShares() int64 {
 	return a.statisticShares()
 }
 
-// partOf is the part of the budget that a measure has in all grouping sets, with that of the choice of groups by it.
+// partOf is the part of the budget that a measure has in all grouping sets, including the choice of groups by it.
 func (a *aggregation) partOf(m *Measure, s split) int64 {
 	n := int64(0)
 	for _, i := range m.statistics {
@@ -138,7 +138,7 @@ func (a *aggregation) partOf(m *Measure, s split) int64 {
 	return n
 }
 
-// forNoise is the part of what a measure releases that is for noise, not for the choice of groups by it.
+// forNoise is the part of the price of a measure that is for noise, without the choice of groups by it.
 func (a *aggregation) forNoise(m *Measure, pico int64) int64 {
 	if !a.ofTop(m) {
 		return pico
@@ -157,8 +157,8 @@ func (a *aggregation) release(m *Measure, s share, pico int64) error {
 	return a.Top.give(s.withPico(pico - noise))
 }
 
-// Choose draws the groups that are shown, by the exact statistic of each with its units within the limits, in the
-// order of their keys. The caller must have charged Event, durably, before.
+// Choose draws the groups that are shown, by the exact statistic of each group with its units within the limits, in the order of their
+// keys. The caller must have charged Event, durably, before.
 func (a *aggregation) Choose(src mechanisms.Source, clips []Clip, scores []mechanisms.Private) ([]int, error) {
 	s := a.statistics[a.Top.statistic]
 	limit := s.sensitivity.LInf
@@ -173,14 +173,13 @@ func (a *aggregation) Choose(src mechanisms.Source, clips []Clip, scores []mecha
 	return choice.Choose(src, scores)
 }
 
-// TopPlace returns the place of the integer that groups are chosen by.
+// TopPlace returns the place of the integer by which groups are chosen.
 func (a *aggregation) TopPlace() int { return a.statistics[a.Top.statistic].place }
 
-// ShowsKeys reports whether a released relation of the set has the keys of its rows: where not all groups are
-// shown.
+// ShowsKeys reports whether a released relation of the set contains the keys of its rows, because not all groups are shown.
 func (a *aggregation) ShowsKeys() bool { return a.Private() || a.Top != nil }
 
-// Shows returns how many groups of the set are shown, −1 where selection tells.
+// Shows returns how many groups of the set are shown, −1 if partition selection decides it.
 func (a *aggregation) Shows() int {
 	switch {
 	case a.Private():
@@ -191,7 +190,7 @@ func (a *aggregation) Shows() int {
 	return a.size
 }
 
-// topLimit is the most that a unit adds to the score of a group where its measure, if it has one, has the limit of a level.
+// topLimit is the most that a unit adds to the score of a group if the limit of its measure is that of a level.
 func (r *results) topLimit(level int) float64 {
 	s := r.statistics[r.Top.statistic]
 	scale, _ := unitOf(s)
@@ -201,7 +200,7 @@ func (r *results) topLimit(level int) float64 {
 	return s.measure.Norms[0].Grid.Limit(level) * scale
 }
 
-// missedAt writes by how much less than a group that is left out one that is shown may have.
+// missedAt writes by how much a group that is left out may exceed a group that is shown.
 func (r *results) missedAt(level int) string {
 	_, of := unitOf(r.statistics[r.Top.statistic])
 	return twoDigits(r.Top.missed(r.size, r.alpha)*r.topLimit(level), math.Ceil) + of

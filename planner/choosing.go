@@ -16,35 +16,34 @@ import (
 	"dpproxy/planner/sqltext"
 )
 
-// A choosing form has counts that are not released: some of them are chosen, by the exponential
-// mechanism. Released is the number of its rows with noise, and then the index of each choice.
+// A choosing form has counts that are not released; the exponential mechanism chooses the indices of some of them. It releases the number
+// of its rows with noise, and then the chosen indices.
 type choosing interface {
 	valueForm
-	// choices is how many are chosen.
+	// choices is the number of choices.
 	choices() int
-	// chooser chooses number i where a unit has at most a weight, at ε = epsilonPico·10⁻¹²; pure says that the
-	// price is one of ε.
+	// chooser returns the mechanism of choice i if a unit has at most weight limit, at ε = epsilonPico·10⁻¹². pure says that the price is
+	// in ε.
 	chooser(i int, limit, epsilonPico int64, pure bool) (Chooser, error)
-	// question names all that the choices depend on, beside the read and the prices.
+	// question names all that the choices depend on besides the read and the prices.
 	question() string
-	// weight is by how much more than its weight a unit changes a score.
+	// weight is the largest change of a score by one unit, per unit of its weight.
 	weight() int64
-	// noiseWeight is the weight of noise in the penalty of the limit's choice.
+	// noiseWeight is the weight of the noise in the penalty by which the limit is chosen.
 	noiseWeight() float64
-	// unlikely is how far a choice is from the best, or an end from the percentile, in rows, but with probability alpha,
-	// where the mechanism
-	// is that of one row and ε.
+	// unlikely is the distance in rows of a choice from the best, or of an end from the percentile, that is exceeded with probability
+	// alpha, by the mechanism for a limit of 1 at ε.
 	unlikely(i int, epsilon, alpha float64) float64
 }
 
-// A Chooser draws the index of one of several counts, which a client may see.
+// A Chooser draws the index of one of several counts. The index may be shown to clients.
 type Chooser interface {
 	Event() dp.Event
 	String() string
 	Choose(src mechanisms.Source, weights []mechanisms.Private) (int, error)
 }
 
-// choosing returns the statistic as one of which counts are chosen, or nil.
+// choosing returns the form of the statistic if it is a choosing form, or nil.
 func (s *statistic) choosing() choosing {
 	c, _ := s.statisticForm.(choosing)
 	return c
@@ -66,8 +65,8 @@ func (s *statistic) chosen() int {
 	return 0
 }
 
-// countTenths is the part of the budget of choices that the number of their rows is released for: a group with fewer
-// rows than a choice can be off by has none.
+// countTenths is the part of the budget of choices, in tenths, for the noisy number of rows. A group with fewer rows than a choice can be
+// off by shows no value.
 const countTenths = 1
 
 // splitChoices divides a budget between the number of rows and the choices.
@@ -84,7 +83,7 @@ func splitChoices(pico int64, choices int) ([]int64, error) {
 	return parts, nil
 }
 
-// choiceEpsilon is the ε of a choice for a price: by its bounded range the choice is ε²/8-zCDP.
+// choiceEpsilon returns the ε of a choice with a price: an ε-bounded-range choice is ε²/8-zCDP.
 func (s share) choiceEpsilon(pico int64) int64 {
 	if s.kind == gaussian {
 		return mechanisms.BoundedRangeFor(pico)
@@ -92,14 +91,14 @@ func (s share) choiceEpsilon(pico int64) int64 {
 	return pico
 }
 
-// forChoices is the share as choices are paid with: in ρ where a budget has that, since their norms are
-// ℓ₂ then, and their price is that of a bounded range.
+// forChoices returns the share as choices are paid: in ρ if the budget has ρ, since then norms are ℓ₂ and a choice is priced by its bounded
+// range.
 func (s share) forChoices() share {
 	s.kind = s.choices
 	return s
 }
 
-// choosersFor returns the mechanisms for a budget, where a unit has at most a weight.
+// choosersFor returns the mechanisms of a budget if a unit has at most weight limit.
 func (s *statistic) choosersFor(of share, limit int64) ([]Chooser, error) {
 	c := s.choosing()
 	if c == nil {
@@ -118,7 +117,7 @@ func (s *statistic) choosersFor(of share, limit int64) ([]Chooser, error) {
 	return out, nil
 }
 
-// choosersAt returns the mechanisms of a statistic, whose units were cut at limits.
+// choosersAt returns the mechanisms of a statistic whose units were cut at limits.
 func (s *statistic) choosersAt(clips []Clip) []Chooser {
 	if s.measure == nil {
 		return s.chosenBy
@@ -135,17 +134,16 @@ func eventsOf(choosers []Chooser) dp.ComposedEvent {
 	return e
 }
 
-// Choices are those of one statistic: among the Nodes integers of a partition from Place on. Their released
-// integers are from First on: the number of rows, and the choices in the order of Of.
+// Choices are the choices of a statistic, among the Nodes integers of a partition from Place on. Their released integers begin at First:
+// the number of rows, then the choices in the order of Of.
 type Choices struct {
 	Place, Nodes, First int
 	Count               contribution.Noise
 	Of                  []Chooser
 }
 
-// choiceError is how far choice i of a statistic is from the best, or an end from the percentile, in rows, but with
-// probability alpha, where its
-// unit counts up to the limit of some levels.
+// choiceError is the distance in rows of choice i from the best, or of an end from the percentile, that is exceeded with probability alpha,
+// if units are cut at the limits of levels.
 func (s *statistic) choiceError(i int, levels []int, alpha float64) float64 {
 	limit, of := 1.0, s.budget
 	if s.measure != nil {
@@ -155,7 +153,7 @@ func (s *statistic) choiceError(i int, levels []int, alpha float64) float64 {
 	return math.Ceil(limit*s.choosing().unlikely(i, epsilon, alpha) - 1e-9)
 }
 
-// choosersWithin returns the mechanisms where the limits of the measure are those of levels.
+// choosersWithin returns the mechanisms if the limits of the measure are those of levels.
 func (s *statistic) choosersWithin(levels []int) ([]Chooser, error) {
 	sens, err := s.measure.sensitivity(s, levels)
 	if err != nil {
@@ -164,12 +162,12 @@ func (s *statistic) choosersWithin(levels []int) ([]Chooser, error) {
 	return s.choosersFor(s.share(), sens.LInf)
 }
 
-// choiceEvents is the release of the choices, whose price does not depend on limits.
+// choiceEvents is the release of the choices. Its price is the same for all limits.
 func (s *statistic) choiceEvents() dp.ComposedEvent {
 	return eventsOf(must(s.choosersWithin(s.measure.leastLevels())))
 }
 
-// choiceFraction returns the fraction bits of the weights that choices are among.
+// choiceFraction returns the fraction bits of the weights among which choices are made.
 func (s *statistic) choiceFraction() uint {
 	if s.measure == nil {
 		return 0
@@ -177,11 +175,11 @@ func (s *statistic) choiceFraction() uint {
 	return s.measure.lattice(s)
 }
 
-// typicalLevel is a level of limits where whole numbers of noise are as good as any.
+// typicalLevel is a level of limits at which rounding to whole numbers of noise no longer matters.
 const typicalLevel = 20
 
-// comparedAt sets, among the least limits, those of a statistic at which both ways are compared: their errors grow
-// with the limit alike.
+// comparedAt sets the clip of a statistic, among the least clips, to a level at which histogram and choices are compared. Both errors grow
+// in proportion to the limit.
 func (s *statistic) comparedAt(clips []Clip) (_ []Clip, limit float64) {
 	if s.measure == nil {
 		return clips, 1
@@ -195,22 +193,21 @@ func (s *statistic) comparedAt(clips []Clip) (_ []Clip, limit float64) {
 	return clips, n.Grid.Limit(level)
 }
 
-// A rankPlan says how percentiles, MIN and MAX of one argument are answered: by a histogram, from which all are read, or by
-// choices of buckets for each.
+// A rankPlan says how the percentiles, MIN and MAX of an argument are answered: from a histogram, or by choices of buckets.
 type rankPlan struct {
 	statistic int
 	outputs   []int
 	fractions []askedFraction
 	// alpha is the probability with which an interval may miss.
 	alpha float64
-	// why says why there is no choice; empty if there could be one.
+	// why says why choices are impossible; it is empty if they are possible.
 	why string
-	// histogram and choice are how far the ends of intervals may be by rank, in rows of a unit's limit.
+	// histogram and choice are the rank errors of the ends of intervals, in units of a unit's limit.
 	histogram, choice float64
 	chosen            bool
 }
 
-// An askedFraction is one that is asked for, with the ends of an interval or without.
+// An askedFraction is a fraction that is asked for, with the ends of an interval or without.
 type askedFraction struct {
 	fraction
 	ends bool
@@ -231,7 +228,7 @@ func (p *rankPlan) add(i int, fractions []*fraction, ends bool) {
 	}
 }
 
-// aims are the choices of all fractions.
+// aims returns the choices for all fractions.
 func (p *rankPlan) aims() (all []aim) {
 	for _, f := range p.fractions {
 		all = append(all, f.aims(f.ends)...)
@@ -239,12 +236,12 @@ func (p *rankPlan) aims() (all []aim) {
 	return all
 }
 
-// endsOf reports whether a fraction has the ends of an interval.
+// endsOf reports whether the interval of a fraction has both ends.
 func (p *rankPlan) endsOf(f fraction) bool {
 	return f.extreme() || slices.Contains(p.fractions, askedFraction{f, true})
 }
 
-// ended reports whether all fractions have.
+// ended reports whether the intervals of all fractions have both ends.
 func (p *rankPlan) ended() bool {
 	return !slices.ContainsFunc(p.fractions, func(f askedFraction) bool { return !p.endsOf(f.fraction) })
 }
@@ -280,17 +277,16 @@ func (p *rankPlan) explain(w *tree, depth int, g *GroupingSet) {
 	}
 }
 
-// A chosenValue is an estimator of a value that was chosen. Where it tells the meaning of its radius, that is in rows, and known before the
-// answer but for the limit.
+// A chosenValue is the estimator of a value that was chosen.
 type chosenValue interface {
 	estimator
-	// said tells the meaning of the error, with its rows; empty if that is in the unit of the value.
+	// said is a format for the meaning of an error in rows; it is empty if the error is in the unit of the value.
 	said() string
-	// saidAfter says it of values that are shown.
+	// saidAfter is said for values that are shown.
 	saidAfter(shown []observation) string
 }
 
-// said is what the error of the output means, if that is in rows.
+// said is the meaning of the error of an output if the error is in rows, or "".
 func (o *output) said() string {
 	if v, ok := o.estimator.(chosenValue); ok {
 		return v.said()
@@ -298,7 +294,7 @@ func (o *output) said() string {
 	return ""
 }
 
-// A oneChosen is the common part of estimators of chosen values.
+// oneChosen is the common part of estimators of chosen values.
 type oneChosen struct{}
 
 func (oneChosen) linear() (float64, bool)              { return 0, false }
@@ -306,17 +302,17 @@ func (oneChosen) number(observation) float64           { return math.NaN() }
 func (oneChosen) standardError(observation) float64    { return math.NaN() }
 func (oneChosen) ends(observation) (low, high float64) { return math.NaN(), math.NaN() }
 
-// choice returns the index that choice i of a statistic released.
+// choice returns the released index of choice i of a statistic.
 func (r observation) choice(statistic, i int) int {
 	s := r.statistics[statistic]
 	n := r.ints[s.first+1+i]
 	if n.Sign() < 0 || n.Cmp(big.NewInt(int64(s.nodes()))) >= 0 {
-		return 0 // a record that is not of this statistic
+		return 0 // a remembered release that is not of this statistic
 	}
 	return int(n.Int64())
 }
 
-// choiceError is how far that is from the best, or from the percentile, in rows, but with the probability of an error.
+// choiceError is [statistic.choiceError] at the limits and the confidence of the observation.
 func (r observation) choiceError(statistic, i int) float64 {
 	s := r.statistics[statistic]
 	var levels []int
@@ -333,7 +329,7 @@ func (r observation) rowsOfChoice(statistic int) (low, high, fewest float64) {
 	return rows - half, rows + half, 1
 }
 
-// A modeOf is mode() WITHIN GROUP (ORDER BY x): one of the public values of x.
+// A modeOf is mode() WITHIN GROUP (ORDER BY x) over public values of x.
 type modeOf struct{ overRow }
 
 func newMode(c *call) (form, error) {
@@ -364,11 +360,11 @@ func (f modeOf) resultType() (pgtype.Type, bool) { return f.arg.Type().Unmodifie
 
 func (modeOf) reports() reports { return noReports }
 
-// maxModes bounds the values that a mode is one of.
+// maxModes bounds the values among which a mode is chosen.
 const maxModes = 10_000
 
-// mostModes bounds the values of a mode in so many public groups, 0 for private ones: the draws of all groups take
-// time that no limit of a read bounds.
+// mostModes bounds the values of a mode if there are so many public groups; 0 stands for private groups. No limit of a read bounds the time
+// of the draws.
 func mostModes(groups int) int {
 	if groups == 0 {
 		return privateModes
@@ -376,8 +372,7 @@ func mostModes(groups int) int {
 	return min(maxModes, max(minModes, maxAllModes/groups))
 }
 
-// Bounds of the values of a mode: of all public groups together, of each whatever their number is, and of each
-// private one.
+// Bounds of the values of a mode: over all public groups together, for each public group in any case, and for each private group.
 const (
 	maxAllModes  = 1 << 18
 	minModes     = 16
@@ -405,7 +400,7 @@ func (f modeOf) specialize(c *collector) (estimator, error) {
 	return modeEstimator{statistic: at, values: form.list.elements[0]}, err
 }
 
-// noPublicValues refuses the mode of values that are not known without looking.
+// noPublicValues refuses the mode of values that are not public.
 func noPublicValues(x scalar.Expr) error {
 	name := "x"
 	if c, ok := scalar.PlainColumn(x); ok {
@@ -417,7 +412,7 @@ func noPublicValues(x scalar.Expr) error {
 			"Of numbers percentile_cont is always one of the middle.", name)
 }
 
-// A modeEstimator shows the value that was chosen.
+// A modeEstimator shows the chosen value.
 type modeEstimator struct {
 	oneChosen
 	values    []*string
@@ -440,13 +435,13 @@ func (e modeEstimator) rows(r observation) (low, high, fewest float64) {
 	return r.rowsOfChoice(e.statistic)
 }
 
-// Modes are values of a public list, of which the most frequent is asked for.
+// modes is the statistic of a mode: a count for each value of a public list.
 type modes struct {
-	histogram // of the numbers of the values
+	histogram // over the numbers of the values
 	list      *list
 }
 
-// newModes returns the statistic of the values of a list, which has one at least.
+// newModes returns the statistic of the values of a list, which must not be empty.
 func newModes(t term, l *list) (modes, error) {
 	n := len(l.elements[0])
 	shape, err := estimate.NewShape(0, int64(n-1), n, max(n, 2))
@@ -468,19 +463,19 @@ func (modes) chooser(_ int, limit, epsilonPico int64, pure bool) (Chooser, error
 
 func (modes) weight() int64 { return 1 }
 
-// noiseWeight of a mode: one weight of each unit moves all counts alike, mostly, so that little noise is worth a low limit.
+// noiseWeight is high: the weight of a unit scales all its counts alike, so a low limit is worth little noise.
 func (modes) noiseWeight() float64 { return 160 }
 
-// unlikely is ln(k/α)/ε, of k values.
+// unlikely is ln(k/α)/ε for k values.
 func (f modes) unlikely(_ int, epsilon, alpha float64) float64 {
 	return math.Log(float64(f.tree.Buckets())/alpha) / epsilon
 }
 
-// value is the value itself: it is numbered once for each unit.
+// value returns the value itself, which is numbered once for each unit.
 func (f modes) value(r rowColumns) (string, error) { return r.column(f.arg), nil } //nolint:unparam // others can fail
 
-// numberedValue writes the number of a value among those of the list, from 0 on, from an item with values, which it
-// joins with the list; a value that is not there has none.
+// numberedValue joins an item with the list, and writes the number of its value in the list, from 0; values that are not in the list get
+// NULL.
 func (f modes) numberedValue(r *reader, alias, column string, from sqltext.Item, t pgtype.Type) (number string, _ sqltext.Item) {
 	d := sqltext.List(len(r.set.keys))
 	from = &sqltext.Listed{

@@ -6,14 +6,13 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// A collector takes the statistics that the aggregates of a grouping set need, equal ones once.
+// A collector collects the statistics that the aggregates of a grouping set need, equal ones once.
 type collector struct {
 	arguments
 	*aggregation
 }
 
-// add returns the index of a statistic that is weighted by a norm of its own, which is new or the same
-// as one of another aggregate.
+// add returns the index of a statistic with a norm of its own; aggregates share equal statistics.
 func (c *collector) add(form statisticForm, filter scalar.Expr, at int) (int, error) {
 	if c.bounds.unique {
 		return c.addTo(nil, form, filter, at)
@@ -21,7 +20,7 @@ func (c *collector) add(form statisticForm, filter scalar.Expr, at int) (int, er
 	return c.addTo(&Measure{weighting: alone{}, Vectors: 1}, form, filter, at)
 }
 
-// addTo returns the index of a statistic of a measure, nil in a set where a unit has one row.
+// addTo returns the index of a statistic of a measure, which is nil if each unit has one row.
 func (c *collector) addTo(m *Measure, form statisticForm, filter scalar.Expr, at int) (int, error) {
 	s := &statistic{statisticForm: form, filter: filter, measure: m, each: 1}
 	if i := slices.IndexFunc(c.statistics, s.equal); i >= 0 {
@@ -43,7 +42,7 @@ func (c *collector) addTo(m *Measure, form statisticForm, filter scalar.Expr, at
 	return len(c.statistics) - 1, nil
 }
 
-// join adds a measure to the set unless it is there.
+// join adds a measure to the set unless the set has it.
 func (c *collector) join(m *Measure) {
 	if !slices.Contains(c.Measures, m) {
 		m.at, m.keyed = len(c.Measures), len(c.keys) > 0
@@ -51,7 +50,7 @@ func (c *collector) join(m *Measure) {
 	}
 }
 
-// weighted returns the measure of a weighting, nil in a set where a unit has one row.
+// weighted returns the measure of a weighting, or nil if each unit has one row.
 func (c *collector) weighted(w weighting) *Measure {
 	if c.bounds.unique {
 		return nil
@@ -63,8 +62,8 @@ func (c *collector) weighted(w weighting) *Measure {
 	return m
 }
 
-// countedBy returns the measure whose weights are by the count of the values of an argument, and the
-// index of that count: of the rows, if it is never NULL.
+// countedBy returns the measure whose weights follow from the count of the values of an argument, and the index of that count. Rows are
+// counted if the argument is never NULL.
 func (c *collector) countedBy(x, filter scalar.Expr, at int) (*Measure, int, error) {
 	form := c.countOf(x)
 	var arg scalar.Expr
@@ -76,12 +75,12 @@ func (c *collector) countedBy(x, filter scalar.Expr, at int) (*Measure, int, err
 	return m, i, err
 }
 
-// valueCount returns the statistic that counts the values of an argument.
+// valueCount adds the count of the values of an argument.
 func (c *collector) valueCount(x, filter scalar.Expr, at int) (int, error) {
 	return c.add(c.countOf(x), filter, at)
 }
 
-// countOf counts the values of an argument: the rows, if it is never NULL.
+// countOf returns the count of the values of an argument, or of rows if it is never NULL.
 func (c *collector) countOf(x scalar.Expr) statisticForm {
 	if !c.nullable(x) {
 		return rowCount{}

@@ -9,9 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Columns returns the released relation as text arrays, one for each column: grouping
-// keys, calls of GROUPING, and aggregates computed from released integers. A grouping set that
-// reads nothing has nil for its Released.
+// Columns returns the released relation as text arrays, one for each column: grouping keys, calls of GROUPING, and aggregates computed from
+// released integers. The Released of a grouping set that reads nothing is nil.
 func (b *BlockPlan) Columns(released []*Released) []string {
 	if b.none {
 		return emptyBlock{b}.columns()
@@ -38,7 +37,7 @@ func (b *BlockPlan) Columns(released []*Released) []string {
 	return arrays(slices.Concat(keys, groupings, outputs))
 }
 
-// appendGroupings adds the values of calls of GROUPING in a row of a set.
+// appendGroupings appends the values of calls of GROUPING in a row of a set.
 func (b *BlockPlan) appendGroupings(columns [][]*string, g *GroupingSet) {
 	for i, args := range b.block.groupings {
 		text := strconv.Itoa(g.grouping(args))
@@ -53,8 +52,7 @@ func arrays(columns [][]*string) (out []string) {
 	return out
 }
 
-// Sample returns such columns before anything is released: of all public groups, with NULL in the place of each value. Private groups
-// have no rows.
+// Sample returns the columns before anything is released: all public groups, with NULL for each value. Private groups have no rows.
 func (b *BlockPlan) Sample() []string {
 	keys, groupings := make([][]*string, len(b.block.keys)), make([][]*string, len(b.block.groupings))
 	outputs := make([][]*string, len(b.block.aggregates))
@@ -70,8 +68,7 @@ func (b *BlockPlan) Sample() []string {
 	return arrays(slices.Concat(keys, groupings, outputs))
 }
 
-// Consistent reports whether some columns show other cells than were released: without negative ones, such that
-// they add up.
+// Consistent reports whether some columns show other cells than were released: without negative cells, and such that they add up.
 func (b *BlockPlan) Consistent() bool {
 	g := b.Sets[0]
 	for o := range g.outputs {
@@ -97,8 +94,8 @@ func (p *partitions) keysOf(r *Released, row int) []*string {
 	return r.Keys[row]
 }
 
-// Errors returns the error of each aggregate, over all grouping sets. Released has the
-// relations that were released, or is nil for a plan that was not run. Values beyond their bounds have no part in an error, which says so.
+// Errors returns the error of each aggregate over all grouping sets. Released has the relations that were released, or is nil for a plan
+// that has not run. An error does not include values beyond their bounds; its text says so.
 func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 	if b.none {
 		return emptyBlock{b}.errors()
@@ -114,7 +111,7 @@ func (b *BlockPlan) Errors(released []*Released) []ErrorBar {
 	return bars
 }
 
-// errorOf is the error of one aggregate.
+// errorOf is the error of an aggregate.
 func (b *BlockPlan) errorOf(i int, released []*Released) ErrorBar {
 	if b.none {
 		return ErrorBar{Label: b.block.aggregates[i].label}
@@ -144,8 +141,8 @@ func (b *BlockPlan) errorOf(i int, released []*Released) ErrorBar {
 	return bar
 }
 
-// ErrorGroups tells, of each aggregate whose error differs between groups, which of them has the least, the median and the most, by
-// released numbers alone. A block that read nothing has none.
+// ErrorGroups names, for each aggregate whose error differs between groups, the groups with the smallest, the median and the largest error.
+// It depends on released numbers alone. A block that reads nothing has none.
 func (b *BlockPlan) ErrorGroups(released []*Released) []string {
 	if released == nil || b.none {
 		return nil
@@ -153,8 +150,8 @@ func (b *BlockPlan) ErrorGroups(released []*Released) []string {
 	return errorGroups{b, b.consistent(released)}.lines()
 }
 
-// SmallGroups counts the values of aggregates that are NULL in the released relation since their
-// groups are small, and all values that could be. A block that read nothing has released nil.
+// SmallGroups counts the values that are NULL in the released relation because their groups are small, and all values for which that is
+// possible. The relations of a block that reads nothing are nil.
 func (b *BlockPlan) SmallGroups(released []*Released) (hidden, all int) {
 	if released == nil || b.none {
 		return 0, 0
@@ -180,14 +177,14 @@ func (b *BlockPlan) SmallGroups(released []*Released) (hidden, all int) {
 	return hidden, all
 }
 
-// errorGroups are the errors of a block's aggregates by group, of released relations that agree.
+// errorGroups has the errors of a block's aggregates by group, from consistent released relations.
 type errorGroups struct {
 	*BlockPlan
 
 	released []*Released
 }
 
-// lines tell of each aggregate.
+// lines returns a line for each aggregate.
 func (b errorGroups) lines() []string {
 	var out []string
 	for i, a := range b.block.aggregates {
@@ -214,13 +211,13 @@ func (b errorGroups) lines() []string {
 	return out
 }
 
-// A groupError is the error of an aggregate in one row of one grouping set.
+// A groupError is the half-width of the interval of an aggregate in one row of a grouping set.
 type groupError struct {
 	half     float64
 	set, row int
 }
 
-// ofGroups lists the errors of an aggregate that are known.
+// ofGroups lists the known errors of an aggregate.
 func (b errorGroups) ofGroups(output int) []groupError {
 	var out []groupError
 	alpha := atConfidence(b.BlockPlan, b.released)
@@ -260,7 +257,7 @@ func (b errorGroups) one(output int, e groupError) string {
 	return said + " where " + strings.Join(labels, ", ")
 }
 
-// shortKey writes the beginning of a key.
+// shortKey abridges a key.
 func shortKey(key string) string {
 	const most = 40
 	if utf8.RuneCountInString(key) <= most {

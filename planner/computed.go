@@ -7,11 +7,11 @@ import (
 	"dpproxy/parser/ast"
 )
 
-// The errors of a block are those of its aggregates, each in one row. A sum of groups, a maximum, a ratio have other errors. And if
-// released values choose which rows are shown, rows of the largest noise are chosen.
+// The errors of a block are the errors of its aggregates in single rows. Sums over groups, maxima and ratios have other errors. And if
+// released values decide which rows are shown, rows with large noise are more likely to be shown.
 
-// Errors returns the errors of all blocks, and those of output columns that are computed of them. Released has the relations of
-// each block, or is nil for a plan that was not run.
+// Errors returns the errors of all blocks, and of output columns that are computed from them. Released has the relations of each block, or
+// is nil for a plan that has not run.
 func Errors(p *Plan, released [][]*Released) []ErrorBar {
 	var bars []ErrorBar
 	for i, b := range p.Blocks {
@@ -24,7 +24,7 @@ func Errors(p *Plan, released [][]*Released) []ErrorBar {
 	return append(bars, computedErrors(p, released)...)
 }
 
-// computedErrors are the errors of output columns that are not of one aggregate.
+// computedErrors returns the errors of output columns that are not single aggregates.
 func computedErrors(p *Plan, released [][]*Released) (bars []ErrorBar) {
 	if !noisy(p) {
 		return nil
@@ -55,7 +55,7 @@ func computedErrors(p *Plan, released [][]*Released) (bars []ErrorBar) {
 	return bars
 }
 
-// noisy reports whether any block has values that are not exact.
+// noisy reports whether any block has noisy values.
 func noisy(p *Plan) bool {
 	for _, b := range p.Blocks {
 		if !b.none && slices.ContainsFunc(b.Sets, (*GroupingSet).answers) {
@@ -65,8 +65,9 @@ func noisy(p *Plan) bool {
 	return false
 }
 
-// atConfidence is one minus the confidence of intervals of the rows of a block: one of them alone fails with that probability, and
-// if released values choose which are shown, any of all. Before the release of private groups it is 0: their number is not known.
+// atConfidence is one minus the confidence of the interval of a single row, α. If released values decide which rows are shown it is α
+// divided by the number of rows (Bonferroni), so that all intervals hold at once with the confidence of the statement. It is 0 before the
+// release of private groups, whose number is unknown.
 func atConfidence(b *BlockPlan, released []*Released) float64 {
 	if !b.block.chosen {
 		return b.alpha
@@ -88,7 +89,7 @@ func atConfidence(b *BlockPlan, released []*Released) float64 {
 	return max(b.alpha/float64(max(rows, 1)), leastAlpha)
 }
 
-// whose says of which rows an error is, where a statement computes something of them or chooses among them.
+// whose says to which rows an error refers, if the statement computes something from rows or chooses among them.
 func whose(b *block) string {
 	switch {
 	case len(b.keys) == 0:
@@ -100,7 +101,7 @@ func whose(b *block) string {
 	return ""
 }
 
-// noteComputed marks the blocks of which output columns are computed.
+// noteComputed marks the blocks from which output columns are computed.
 func (q *Query) noteComputed(columns []ast.Computed) {
 	for _, c := range columns {
 		for _, at := range c.Of {
@@ -113,7 +114,7 @@ func (q *Query) noteComputed(columns []ast.Computed) {
 	}
 }
 
-// title calls aggregates by the names of their output columns where the call, as it is abridged, may be that of another one.
+// title names an aggregate by its output column if the call is abridged and might be mistaken for another.
 func (q *Query) title(columns []ast.Title) {
 	for _, c := range columns {
 		if a := q.blocks[c.Of.Block].aggregates[c.Of.Aggregate]; a.abridged {

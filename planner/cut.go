@@ -9,8 +9,8 @@ import (
 	"dpproxy/contribution"
 )
 
-// Cuts writes, for each measure of the block that limits can cut, what they leave out: by released
-// numbers alone. Units are named by the policy. A plan that was not run has none.
+// Cuts describes, for each measure of the block whose limits can cut a unit, what the limits leave out, by released numbers alone. unit is
+// the policy's name of a unit. A plan that has not run has none.
 func (b *BlockPlan) Cuts(released []*Released, unit string) []string {
 	var out []string
 	for i, set := range b.Sets {
@@ -34,8 +34,8 @@ func (b *BlockPlan) Cuts(released []*Released, unit string) []string {
 	return out
 }
 
-// Unanswered lists, for each measure of the block whose limit leaves out too much, which values are NULL therefore, at an ε of the
-// statement. A plan that was not run has none.
+// Unanswered lists, for each measure of the block whose limit leaves out too much, the values that are NULL for this reason, at an ε of the
+// statement. A plan that has not run has none.
 func (b *BlockPlan) Unanswered(released []*Released, unit string, epsilonPico int64) []Unanswered {
 	var out []Unanswered
 	for i, set := range b.Sets {
@@ -52,8 +52,8 @@ func (b *BlockPlan) Unanswered(released []*Released, unit string, epsilonPico in
 	return out
 }
 
-// Chosen says of each grouping set whose top was chosen how much larger a group may be that is left out: at the
-// limit that was released.
+// Chosen states, for each grouping set whose top was chosen, by how much a group that is left out may exceed a group that is shown, at the
+// released limit.
 func (b *BlockPlan) Chosen(released []*Released) []string {
 	var out []string
 	for i, g := range b.Sets {
@@ -71,7 +71,7 @@ func (b *BlockPlan) Chosen(released []*Released) []string {
 	return out
 }
 
-// cut writes what the limits of the measure leave out of one grouping set.
+// cut describes what the limits of the measure leave out of a grouping set.
 func (m *Measure) cut(b *BlockPlan, set *GroupingSet, released []*Released, clip Clip, unit string) string {
 	last := len(m.Norms) - 1
 	limit := m.Norms[last].Grid.Limit(clip.Levels[last])
@@ -97,10 +97,10 @@ func (m *Measure) cut(b *BlockPlan, set *GroupingSet, released []*Released, clip
 	return said + "."
 }
 
-// fixedLimits are statements after which limits are not chosen.
+// fixedLimits are statements that fix limits.
 const fixedLimits = "SET dp.contribution = fixed; SET dp.max_rows = 10 (or as many rows as matter of one)"
 
-// unboundedExcess says why nothing bounds what a limit does, and what would.
+// unboundedExcess says why nothing bounds the effect of a limit, and what would bound it.
 func unboundedExcess(e contribution.Excess, what string) string {
 	if e.Few {
 		return "So few are near that limit, as where few rows meet the conditions or none, that nothing bounds " + what + ". " +
@@ -110,7 +110,7 @@ func unboundedExcess(e contribution.Excess, what string) string {
 		fixedLimits + ", or ask the administrator to state max_rows."
 }
 
-// moved says what limits do to values that are no sums: of an average it is in the interval.
+// moved describes the effect of limits on values that are not sums. For an average the interval includes it.
 func (r *results) moved(m *Measure, e contribution.Excess) string {
 	said := ""
 	if in := r.labelsWhere(m, isLimited); in != "" && math.Ceil(e.AtMost) >= 1 {
@@ -131,10 +131,10 @@ func isLimited(o *output) bool {
 	return ok
 }
 
-// fallsOn is the assumption about units above a limit.
+// fallsOn states the assumption about units above a limit.
 const fallsOn = " if the number of those with more falls above the limit as it does below"
 
-// origin says where the limits of the measure are from.
+// origin says where the limits of the measure come from.
 func (m *Measure) origin(set *GroupingSet) string {
 	switch {
 	case m.chosen():
@@ -145,7 +145,7 @@ func (m *Measure) origin(set *GroupingSet) string {
 	return "by the policy or the session"
 }
 
-// aboveLimit says how many units have more than the limit.
+// aboveLimit says how many units are above the limit.
 func aboveLimit(e contribution.Excess, confidence float64) string {
 	most, percent := twoDigits(math.Ceil(e.AtMost), math.Ceil), Number(100*confidence)
 	switch {
@@ -161,8 +161,8 @@ func aboveLimit(e contribution.Excess, confidence float64) string {
 	return fmt.Sprintf("About %s %s more, at most %s (%s %%).", twoDigits(e.Units, math.Round), have, most, percent)
 }
 
-// lost says how much is left out, in units of the norm. Of a Euclidean norm over groups no sum is
-// known, but that each group has less than it. Errors have the part of a group if it is spread over groups as all rows are.
+// lost says how much is left out, in units of the norm. A Euclidean norm over groups bounds each group but not their sum. Errors include
+// the part of a group, if what is left out is spread over the groups as the rows are.
 func (m *Measure) lost(e contribution.Excess, scale float64, of string, group float64) string {
 	most := twoDigits(math.Ceil(e.UpTo)*scale, math.Ceil)
 	about := twoDigits(math.Round(e.About)*scale, math.Round)
@@ -185,8 +185,8 @@ func (m *Measure) lost(e contribution.Excess, scale float64, of string, group fl
 	return said + fallsOn
 }
 
-// mostOfGroup returns how much of a measure is left out of a group at most, as errors have it, or of a total in which units have the
-// weights of groups; 0 where nothing is known of groups.
+// mostOfGroup bounds what is left out of a measure in one group, or in a total whose units have the weights of groups, as errors include
+// it. It returns 0 if nothing is known of groups.
 func (b *BlockPlan) mostOfGroup(released []*Released, m *Measure) (most float64) {
 	for j, set := range b.Sets {
 		if !set.Private() && (released[j] == nil || len(released[j].Rows) < set.size) {
@@ -211,7 +211,7 @@ func (b *BlockPlan) mostOfGroup(released []*Released, m *Measure) (most float64)
 	return most
 }
 
-// over says what a norm over groups means; part writes a part of the limit.
+// over says what a norm over groups means for one group; part writes the limit divided by a number.
 func (m *Measure) over(set *GroupingSet, part func(parts float64) string) string {
 	n := float64(set.bounds.penalised)
 	switch {
@@ -227,7 +227,7 @@ func (m *Measure) over(set *GroupingSet, part func(parts float64) string) string
 	return fmt.Sprintf(" in one group, or %s in each of %s", part(math.Sqrt(n)), Number(n))
 }
 
-// unitOf is what one of a norm is worth, and its name.
+// unitOf returns the value of a unit of the norm of a statistic, and the name of that unit.
 func unitOf(s *statistic) (scale float64, name string) {
 	switch f := s.statisticForm.(type) {
 	case valueSum:
@@ -244,7 +244,7 @@ func unitOf(s *statistic) (scale float64, name string) {
 	return 1, " rows"
 }
 
-// labelsOf names the outputs that are computed of a measure.
+// labelsOf names the outputs that are computed from a measure.
 func (r *results) labelsOf(m *Measure) string {
 	if labels := r.labelsWhere(m, func(*output) bool { return true }); labels != "" {
 		return labels
@@ -252,7 +252,7 @@ func (r *results) labelsOf(m *Measure) string {
 	return r.statistics[m.statistics[0]].String()
 }
 
-// labelsWhere names those of which a condition holds.
+// labelsWhere names the outputs of a measure for which a predicate holds.
 func (r *results) labelsWhere(m *Measure, holds func(*output) bool) string {
 	var out []string
 	for i := range r.outputs {
@@ -264,7 +264,7 @@ func (r *results) labelsWhere(m *Measure, holds func(*output) bool) string {
 	return strings.Join(out, ", ")
 }
 
-// twoDigits writes a figure that is an estimate, rounded to two digits.
+// twoDigits writes an estimate, rounded to two significant digits.
 func twoDigits(f float64, round func(float64) float64) string {
 	if f <= 0 {
 		return "0"

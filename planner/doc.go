@@ -1,21 +1,17 @@
-// Package planner turns a parsed statement into a [Plan]: everything that will
-// happen to answer it, decided before any protected row is read.
+// Package planner turns a parsed statement into a [Plan]: everything that will happen to answer it, decided before any protected row is
+// read.
 //
-// It is pure: a [policy.Model] (the policy joined with what the real database's
-// catalogue proves) and a statement go in; SQL for the protected database,
-// sensitivities, mechanisms and the shape of the released relation come out.
+// It is pure. Its input is a [policy.Model] (the policy joined with what the catalogue of the real database proves) and a statement. Its
+// output is SQL for the protected database, sensitivities, mechanisms and the shape of the released relation.
 //
 // A statement passes three steps:
 //
-//   - [Analyze] resolves FROM and WHERE into sources whose rows each belong to one unit
-//     (package source), expressions (package scalar),
-//     aggregates and keys, and allows or refuses every node. It lists the column-free
-//     expressions, which are then evaluated on the mirror, in the analyst's own session.
-//   - [Query.Specialize] knows their values and the settings: for each [GroupingSet]
-//     the bounds of one unit (unit_bounding.go, measure.go), statistics (statistic.go,
-//     aggregate.go), SQL (read.go, read_writer.go) and mechanisms (assign.go, candidates.go).
-//   - [BlockPlan.Columns] makes the rows of the answer out of the released integers
-//     (columns.go, estimator.go, margins.go).
+//   - [Analyze] resolves FROM and WHERE into sources whose rows each belong to one unit (package source), expressions (package scalar),
+//     aggregates and keys, and allows or refuses every node. It lists the expressions without columns, which the mirror then evaluates in the
+//     session of the analyst.
+//   - [Query.Specialize] knows their values and the settings. For each [GroupingSet] it decides the bounds of a unit (unit_bounding.go,
+//     measure.go), statistics (statistic.go, aggregate.go), SQL (read.go, read_writer.go) and mechanisms (assign.go, candidates.go).
+//   - [BlockPlan.Columns] computes the rows of the answer from the released integers (columns.go, estimator.go, margins.go).
 //
 // The files, from the ground up, so that a file uses those before it; archtest counts the uses that run the other way:
 //
@@ -42,6 +38,6 @@
 //   - the answer: unfold.go, margins.go, nonnegative.go, columns.go, relation.go;
 //   - words about it: cut.go, leftout.go, untold.go, wide.go, explain_measure.go, explain.go.
 //
-// The planner never sees a protected value, and nothing that an analyst wrote is
-// ever part of the SQL it writes: constants travel as parameters.
+// The planner never sees a protected value. Nothing that an analyst wrote is part of the SQL for the protected database: constants travel
+// as parameters.
 package planner

@@ -8,18 +8,16 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// domains are the public values of the keys of a block, for known constants. Grouping sets with
-// the same keys share them.
+// domains are the public values of the keys of a block, for known constants. Grouping sets with the same keys share them.
 type domains struct {
 	arguments
 	b       *block
 	factors map[*factor][][]*string
-	byKeys  map[string]*list // nil of private keys
+	byKeys  map[string]*list // a nil list for private keys
 }
 
-// lists returns the public values of the keys in the set, or ok false if one of them
-// is private. Then all are: the combinations that occur are protected as soon as one key is, and
-// a selection of partitions shows them.
+// lists returns the public values of the keys in the set; ok is false if some key is private. Then all keys are treated as private: the
+// combinations that occur are protected as soon as one key is, and partition selection decides which are shown.
 func (d *domains) lists(set []int) (lists []*list, ok bool, err error) {
 	b := d.b
 	for _, f := range b.factors {
@@ -52,8 +50,7 @@ func (d *domains) lists(set []int) (lists []*list, ok bool, err error) {
 	return lists, true, nil
 }
 
-// shared returns the list of the keys, made of their rows at the first time; nil if they are
-// private.
+// shared returns the list of the keys, which it makes when it is first asked for; nil if they are private.
 func (d *domains) shared(keys []int, rows func() (rows [][]*string, public bool, err error)) (*list, error) {
 	id := ordinals(keys)
 	l, have := d.byKeys[id]
@@ -71,8 +68,7 @@ func (d *domains) shared(keys []int, rows func() (rows [][]*string, public bool,
 	return l, nil
 }
 
-// rowsOf returns the rows of a factor, restricted to some of its keys, each as often as it occurs:
-// newList takes it once.
+// rowsOf returns the rows of a factor, restricted to some of its keys. Restricted rows can repeat; newList removes duplicates.
 func (d *domains) rowsOf(f *factor, keys []int) ([][]*string, error) {
 	rows, err := d.factorRows(f)
 	if err != nil || len(keys) == len(f.keys) {
@@ -102,7 +98,7 @@ func (d *domains) factorRows(f *factor) ([][]*string, error) {
 	return rows, err
 }
 
-// enumerated reads the values of a factor as the mirror has enumerated them.
+// enumerated reads the values of a factor that the mirror enumerated.
 func (d *domains) enumerated(f *factor) ([][]*string, error) {
 	var rows [][]*string
 	text := d.env.Values[f.fold].Bytes
@@ -122,7 +118,7 @@ func (d *domains) enumerated(f *factor) ([][]*string, error) {
 	return rows, nil
 }
 
-// spell turns enumerated values into texts that every session reads alike.
+// spell converts enumerated values to texts that every session reads alike.
 func (d *domains) spell(f *factor, rows [][]*string) bool {
 	for _, row := range rows {
 		if len(row) != len(f.keys) {
@@ -147,11 +143,11 @@ func tooManyGroups(at int) error {
 		WithHint("Group by fewer columns, or restrict them in WHERE.")
 }
 
-// checkLists refuses a plan whose reads have lists that are too large together.
+// checkLists refuses a plan whose lists, over all reads, are too large.
 func checkLists(p *Plan) error {
 	size := 0
 	for _, b := range p.Blocks {
-		if b.twin > 0 { // it is read as another one
+		if b.twin > 0 { // it shares the reads of another block
 			continue
 		}
 		for _, set := range b.Sets {
@@ -172,7 +168,7 @@ func tooLongKeys(at int) error {
 			"(WHERE x IN (...)). Each grouping set, percentile and COUNT(DISTINCT) has all keys once more.")
 }
 
-// finite lists the values of a key that its bounds tell, NULL last.
+// finite lists the values that a key can have within its bounds, NULL last.
 func (d *domains) finite(k *key) ([][]*string, bool) {
 	texts, null, ok := d.env.Enumerate(k.expr, d.b.source.AllConjuncts(), maxFinite)
 	if !ok {
@@ -188,6 +184,6 @@ func (d *domains) finite(k *key) ([][]*string, bool) {
 	return rows, true
 }
 
-// maxFinite bounds the values that bounds tell of one key: more are better told by
-// partition selection.
+// maxFinite bounds the number of values that bounds may imply for a key. Partition selection is better at finding the groups among more
+// values.
 const maxFinite = 2000

@@ -5,36 +5,34 @@ import (
 	"math"
 )
 
-// An ErrorBar is the error of one aggregate at the plan's confidence, for each row
-// of the released relation alone.
+// An ErrorBar is the error of an aggregate at the confidence of the plan, for each single row of the released relation.
 type ErrorBar struct {
 	Label string // e.g. "avg(cost)"
-	// Unit is what Least, Most and Beyond are measured in.
+	// Unit is the unit of Least, Most and Beyond.
 	Unit errorUnit
-	// Least and Most are the half-widths of the narrowest and the widest interval
-	// over the rows, in units of the value (days or seconds of times). They are negative
-	// where they are known with the answer only, or not at all.
+	// Least and Most are the half-widths of the narrowest and the widest interval over the rows. They are negative if they are known only
+	// with the answer or not at all, and +Inf if they are unknown.
 	Least, Most float64
-	// Hidden says that all values are NULL, of small groups, None that there are no groups, and Unanswered that the values are NULL
-	// since a limit leaves out too much.
+	// Hidden says that all values are NULL because their groups are small, None that there are no groups, and Unanswered that the values
+	// are NULL because a limit leaves out too much.
 	Hidden, None, Unanswered bool
-	// Said is what the error means where it is a number of rows, written %s: of a value that was chosen.
+	// Said is a format (with one %s) for an error that is a number of rows, of a value that was chosen.
 	Said string
-	// Beyond is how much more the limits of contributions may leave out of a row, if what units
-	// have goes on above them as it does below. Moves says that the value is no sum, of which something is left out.
+	// Beyond bounds what the limits of contributions leave out of a row on top of the error, if norms above a limit are distributed as they
+	// are below it. Moves says that the value is not a sum, so that limits move it.
 	Beyond float64
 	Moves  bool
-	// Clamped are the bounds of the values that it is of, if any can be beyond them.
+	// Clamped are the bounds to which values are clamped, if any value can be beyond them.
 	Clamped string
 }
 
-// Known reports whether anything is known of the error.
+// Known reports whether the error is known to be something, if only that it is unbounded.
 func (e ErrorBar) Known() bool { return e.Least >= 0 }
 
-// sameAs reports whether two errors are written alike.
+// sameAs reports whether two errors read alike.
 func (e ErrorBar) sameAs(f ErrorBar) bool { return e.String() == f.String() }
 
-// or is the error of a value that has one of two in each row; first says that there is no other one yet.
+// or returns the error of a value that is one of two values in each row; first says that e is not set yet.
 func (e ErrorBar) or(f ErrorBar, first bool) ErrorBar {
 	if first || e.Hidden || e.None {
 		return f

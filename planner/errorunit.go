@@ -7,7 +7,7 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// An errorUnit is what errors of values are measured in: "" of numbers, days of dates, seconds of times and intervals.
+// An errorUnit is the unit of an error: "" for numbers, days for dates, seconds for times and intervals.
 type errorUnit string
 
 const (
@@ -15,7 +15,7 @@ const (
 	inSeconds errorUnit = "seconds"
 )
 
-// unitOfErrors is that of values of a type.
+// unitOfErrors returns the unit of errors of values of a type.
 func unitOfErrors(t pgtype.Type) errorUnit {
 	switch {
 	case t.OID == pgtype.Date:
@@ -26,7 +26,7 @@ func unitOfErrors(t pgtype.Type) errorUnit {
 	return ""
 }
 
-// unit is that of the errors of an output; where these are rows, as its words say, it has none.
+// unit returns the unit of the errors of an output; it is "" if they are numbers of rows.
 func (o *output) unit() errorUnit {
 	if o.said() != "" {
 		return ""
@@ -55,7 +55,7 @@ func (u errorUnit) figure(f float64) string {
 	}
 }
 
-// about writes one that is an estimate, rounded up to two digits of its unit.
+// about writes an estimate, rounded up to two significant digits.
 func (u errorUnit) about(f float64) string {
 	if u == "" {
 		return twoDigits(f, math.Ceil)

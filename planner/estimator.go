@@ -8,31 +8,28 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// An estimator computes the value of an aggregate and its error from statistics that were
-// released. It sees nothing else.
+// An estimator computes the value of an aggregate and its error from released statistics, and from nothing else.
 type estimator interface {
-	// statistics are the indices of those that the value is computed from, in the grouping set.
+	// statistics are the indices, in the grouping set, of the statistics from which the value is computed.
 	statistics() []int
-	// text writes the value as the input of its type takes it; nil is NULL.
+	// text writes the value as input for its type; nil is NULL.
 	text(r observation) *string
-	// number is the value, NaN for NULL.
+	// number is the value, or NaN for NULL.
 	number(r observation) float64
-	// ends are those of the interval that holds the value with the confidence of the release,
-	// NaN where the value is NULL.
+	// ends are the ends of the interval that contains the value with the confidence of the observation, or NaN if the value is NULL.
 	ends(r observation) (low, high float64)
-	// radius is the largest distance of the value from the ends of its interval.
+	// radius is the distance from the value to the farther end of its interval.
 	radius(r observation) float64
 	// standardError is the standard deviation of the noise in the value.
 	standardError(r observation) float64
-	// linear says that the value is one statistic times a factor, so that its error does not
-	// depend on the answer, and returns the absolute value of the factor.
+	// linear reports whether the value is a statistic times a factor, so that its error does not depend on the answer, and returns the
+	// absolute value of the factor.
 	linear() (factor float64, ok bool)
 	// clamped are the arguments whose values are clamped.
 	clamped() []term
 }
 
-// An observation is the released row of one partition, and how sure an error is to be: it fails
-// with probability alpha.
+// An observation is the released row of a partition, and a probability alpha with which an error may fail.
 type observation struct {
 	statistics []*statistic
 	cache      *estimators
@@ -40,13 +37,12 @@ type observation struct {
 	alpha float64
 }
 
-// integer returns the statistic of that index.
+// integer returns the first released integer of a statistic.
 func (r observation) integer(statistic int) *big.Int {
 	return r.ints[r.statistics[statistic].first]
 }
 
-// noise returns the distribution of the noise of a statistic, as far as it is known: by the
-// mechanism, or by the noise reduction that ended in the row.
+// noise returns the distribution of the noise of a statistic, by its mechanism or by the noise reduction that ended in the row.
 func (r observation) noise(statistic int) estimate.Noise {
 	s := r.statistics[statistic]
 	if r.margins != nil {
@@ -55,7 +51,7 @@ func (r observation) noise(statistic int) estimate.Noise {
 	return s.noiseAt(0, r.clips)
 }
 
-// limit returns the level of the limit that the measure of a statistic was cut to.
+// limit returns the level of the limit to which the measure of a statistic was cut.
 func (r observation) limit(statistic int) int {
 	if m := r.statistics[statistic].measure; m != nil {
 		return r.clips[m.at].Levels[0]
@@ -63,24 +59,23 @@ func (r observation) limit(statistic int) int {
 	return 0
 }
 
-// A quantity is a number that is not linear in its statistics.
+// A quantity is a number that need not be linear in its statistics.
 type quantity interface {
 	statistics() []int
-	// value is in the units of the result; nil is NULL.
+	// value is in the unit of the result; nil is NULL.
 	value(r observation) *big.Rat
-	// interval holds the value; false where nothing bounds it.
+	// interval contains the value; it is false if nothing bounds the value.
 	interval(r observation) (estimate.Interval, bool)
 	clamped() []term
-	// countedBy returns the statistic that counts the rows of the value, and the fewest rows that have
-	// one.
+	// countedBy returns the statistic that counts the rows of the value, and the fewest rows for which there is a value.
 	countedBy() (statistic int, fewest int64)
 }
 
-// An estimated is a quantity with the form in which it is shown.
+// An estimated is a quantity with its result type.
 type estimated struct {
 	quantity
 	result pgtype.Type
-	digits int // of a numeric
+	digits int // decimals of a numeric
 }
 
 func (estimated) linear() (float64, bool) { return 0, false }
@@ -121,8 +116,8 @@ func (e estimated) rows(r observation) (low, high, fewest float64) {
 	return rows - half, rows + half, float64(least)
 }
 
-// standardError is that of a normal error with the same interval.
+// standardError is the standard deviation of a normal error with the same interval.
 func (e estimated) standardError(r observation) float64 { return e.radius(r) / normal(r.alpha) }
 
-// normal is how many standard deviations a normal error exceeds with probability alpha.
+// normal returns the number of standard deviations that a normal error exceeds in absolute value with probability alpha.
 func normal(alpha float64) float64 { return math.Sqrt2 * math.Erfinv(1-alpha) }

@@ -6,26 +6,24 @@ import (
 	"dpproxy/estimate"
 )
 
-// estimators remembers estimators that follow from the shape and the noise of a tree alone, and
-// take long: they are the same in all rows, and for all sessions that share the plan. They are
-// filled once there are rows, when the noise is decided.
+// estimators caches estimators that depend on the shape and the noise of a tree alone, and take long to compute. All rows, and all sessions
+// that share the plan, use the same. They are computed for the first row, when the noise is decided.
 type estimators struct {
 	extremes onceOf[estimatorOf, *estimate.Extreme]
 	ranks    onceOf[estimatorOf, *estimate.RankError]
 	totals   onceOf[estimatorOf, float64]
 }
 
-// estimatorOf has all that an estimator depends on.
+// estimatorOf is all that an estimator depends on.
 type estimatorOf struct {
 	statistic int
-	limit     int  // level of the limit that its measure was cut to
-	least     bool // of an extreme
+	limit     int  // level of the limit to which its measure was cut
+	least     bool // MIN, not MAX
 	fraction  float64
 	alpha     float64
 }
 
-// onceOf has a value for each key, computed for the first goroutine that asks while
-// others wait. The zero value is empty.
+// onceOf has a value for each key. The first goroutine that asks computes it, and others wait. The zero value is empty.
 type onceOf[K comparable, T any] struct{ all sync.Map }
 
 func (o *onceOf[K, T]) get(of K, compute func() T) T {

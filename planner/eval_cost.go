@@ -7,15 +7,15 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// maxEvalCost bounds the cost of computing the expressions of a statement for one row
-// ([scalar.Env.EvalCost]): a row that takes long by itself tells that it is there.
+// maxEvalCost bounds the cost of the expressions of a statement for a row ([scalar.Env.EvalCost]): a row that takes long reveals itself
+// by the time of the read.
 const maxEvalCost = 1 << 16
 
-// maxJoinedCost bounds it for the rows that joins make of one.
+// maxJoinedCost bounds the cost for all rows that joins make from one row.
 const maxJoinedCost = 1 << 18
 
-// evalCost is the cost of the expressions of a block for one row, at least 1. A column that several
-// expressions use counts for each: Postgres may compute it anew.
+// evalCost returns the cost of the expressions of a block for a row, at least 1. A column counts in each expression that uses it:
+// Postgres may compute it each time.
 func (b *block) evalCost(env *scalar.Env) (int64, error) {
 	c := evalCosts{env: env}
 	for _, k := range b.keys {
@@ -34,8 +34,8 @@ func (b *block) evalCost(env *scalar.Env) (int64, error) {
 	return max(c.total, 1), nil
 }
 
-// checkEvalCost refuses a block whose reads, each of which costs n for one row, could take
-// long on one row beside those of the blocks before it, or on the rows that joins make of it.
+// checkEvalCost refuses a block whose reads, each at cost n for a row, could together with the blocks before it take long on one row, or
+// on the rows that joins make from it.
 func (b *block) checkEvalCost(n int64, reads int, rows int64, total *int64) error {
 	n *= int64(reads)
 	if *total = min(*total, maxEvalCost) + min(n, maxEvalCost+1); *total > maxEvalCost || n*min(rows, maxJoinedCost+1) > maxJoinedCost {
@@ -50,7 +50,7 @@ func (b *block) tooLarge() error {
 			"a column of a sub-select counts at each reference, and all of them in each grouping set, percentile and count(DISTINCT).")
 }
 
-// evalCosts adds up the costs of expressions, at most the largest int64.
+// evalCosts adds up the costs of expressions, and saturates at the largest int64.
 type evalCosts struct {
 	env   *scalar.Env
 	total int64

@@ -8,9 +8,8 @@ import (
 	"dpproxy/dp"
 )
 
-// expectedAt returns the cost of a noise reduction, in 10⁻¹² of ρ or ε, if every value were of
-// this size, without the surcharge for meeting the target a little later; false where
-// that follows from the answer alone.
+// expectedAt returns the price of a noise reduction in 10⁻¹² of ρ or ε if every value had this size, without the surcharge for the last
+// round's overshoot. It returns false if the price depends on more than the size of the answer.
 func (c *NoiseReduction) expectedAt(size float64) (float64, bool) {
 	prices := make([]float64, len(c.Statistics))
 	if slices.ContainsFunc(c.results.Measures, (*Measure).chosen) {
@@ -40,7 +39,7 @@ func (c *NoiseReduction) expectedAt(size float64) (float64, bool) {
 	return total, true
 }
 
-// price is that of knowing one integer of each partition up to half, in ρ or ε.
+// price is the price in ρ or ε of knowing one integer of each partition within ±half.
 func (m ReducedStatistic) price(half float64, mechanism string) float64 {
 	l0, linf := float64(m.Sensitivity.L0), m.natural(float64(m.Sensitivity.LInf))
 	if mechanism != brownian {
@@ -49,13 +48,13 @@ func (m ReducedStatistic) price(half float64, mechanism string) float64 {
 	return m.priceAt(m.within.Sigma(math.Max(half-0.5, 1e-9)))
 }
 
-// priceAt is that of a standard deviation, in ρ.
+// priceAt is the price in ρ of a standard deviation.
 func (m ReducedStatistic) priceAt(sigma float64) float64 {
 	linf := m.natural(float64(m.Sensitivity.LInf))
 	return float64(m.Sensitivity.L0) * linf * linf / (2 * sigma * sigma)
 }
 
-// expectation writes the cost of noise reduction for values of typical sizes.
+// expectation writes the price of noise reduction for values of typical sizes.
 func (c *NoiseReduction) expectation(symbol string) string {
 	var prices []string
 	for size := 1e2; size <= 1e6; size *= 10 {
@@ -77,7 +76,7 @@ func (c *NoiseReduction) expectation(symbol string) string {
 	return s
 }
 
-// affordable is the size of values from which on the pool reaches the target.
+// affordable is the smallest size of values at which the pool reaches the target.
 func (c *NoiseReduction) affordable() float64 {
 	low, high := 1.0, 1e12
 	for range 100 {

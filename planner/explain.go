@@ -9,16 +9,16 @@ import (
 	"dpproxy/planner/sqltext"
 )
 
-// A Cost is the debit of a plan to one budget, and the rest that would remain of it.
+// A Cost is the debit of a plan to one budget, and what would remain of that budget.
 type Cost struct {
 	Scope     string
 	Loss      dp.Loss
 	Remaining dp.Loss
-	// Fits is false when the budget does not have enough left.
+	// Fits is false if the budget does not have enough left.
 	Fits bool
 }
 
-// Explain draws the plan for people: it is the answer of EXPLAIN, and the golden files hold it.
+// Explain draws the plan as the answer of EXPLAIN.
 func (p *Plan) Explain(costs []Cost) []string {
 	w := &tree{}
 	w.line(0, "plan")
@@ -53,7 +53,7 @@ func (p *Plan) Explain(costs []Cost) []string {
 	return w.draw()
 }
 
-// String tells a cost with what it would leave.
+// String writes a cost, and what it would leave.
 func (c Cost) String() string {
 	after := "would leave " + c.Remaining.String()
 	if !c.Fits {
@@ -62,7 +62,7 @@ func (c Cost) String() string {
 	return c.Loss.String() + " of " + c.Scope + ", " + after
 }
 
-// ExplainTogether draws what several statements cost together.
+// ExplainTogether writes the cost of several statements together.
 func ExplainTogether(costs []Cost, most bool) []string {
 	w := &tree{}
 	w.line(0, "together")
@@ -137,10 +137,10 @@ func (g *GroupingSet) explain(w *tree, of *BlockPlan, depth int, hidden bool) {
 		w.line(depth, "reads nothing: the groups are public")
 		return
 	}
-	g.explainTop(w, depth, g.toldShares(float64(g.topShares())))
+	g.explainTop(w, depth, g.budgetPart(float64(g.topShares())))
 	g.explainBounds(w, depth)
 	if g.Selection != nil {
-		w.line(depth, "selection: %s%s", g.Selection, g.toldShares(oneShare))
+		w.line(depth, "selection: %s%s", g.Selection, g.budgetPart(oneShare))
 	}
 	for i := range g.outputs {
 		o := &g.outputs[i]
@@ -155,7 +155,7 @@ func (g *GroupingSet) explain(w *tree, of *BlockPlan, depth int, hidden bool) {
 		p.explain(w, depth, g)
 	}
 	for i, m := range g.statistics {
-		w.line(depth, "measure %d: %s, %s%s", i+1, m, g.changeAndNoise(m), g.told(m))
+		w.line(depth, "measure %d: %s, %s%s", i+1, m, g.changeAndNoise(m), g.partOfBudget(m))
 	}
 	if hidden {
 		w.line(depth, "sql: not shown, as is the definition of the view")
@@ -166,7 +166,7 @@ func (g *GroupingSet) explain(w *tree, of *BlockPlan, depth int, hidden bool) {
 	}
 }
 
-// explain writes the statement, and how its rows are added up where DATA does not do it.
+// explain writes the statement, and, if package fold does it, how its rows are added up.
 func (r *Read) explain(w *tree, depth int, b *block) {
 	switch {
 	case r.Ordered:
@@ -194,8 +194,8 @@ func (r *Read) explain(w *tree, depth int, b *block) {
 	}
 }
 
-// told writes which part of the budget a statistic has, "" where nothing is weighed.
-func (g *GroupingSet) told(s *statistic) string {
+// partOfBudget writes the part of the budget that a statistic has, or "" if no aggregate is weighed.
+func (g *GroupingSet) partOfBudget(s *statistic) string {
 	if g.of == nil {
 		return ""
 	}
@@ -207,19 +207,18 @@ func (g *GroupingSet) told(s *statistic) string {
 			part = (1 - finest) * float64(m.family.sets()) / float64(len(m.family.coarser))
 		}
 	}
-	return g.toldShares(part * float64(s.shares))
+	return g.budgetPart(part * float64(s.shares))
 }
 
-// toldShares writes which part of the budget so many shares are, "" where nothing is weighed.
-func (g *GroupingSet) toldShares(shares float64) string {
+// budgetPart writes the part of the budget that a number of shares is, or "" if no aggregate is weighed.
+func (g *GroupingSet) budgetPart(shares float64) string {
 	if g.of == nil {
 		return ""
 	}
 	return fmt.Sprintf(", %s %% of the budget", Number(100*shares/float64(g.of.shares)))
 }
 
-// explainCandidates lists the mechanisms that there were to choose from, and the price that is
-// expected of noise reduction.
+// explainCandidates lists the mechanisms among which the plan chose, and the expected price of noise reduction.
 func (p *Plan) explainCandidates(w *tree) {
 	if len(p.Candidates) > 0 {
 		w.line(2, "candidates")
@@ -234,8 +233,8 @@ func (p *Plan) explainCandidates(w *tree) {
 	}
 }
 
-// ErrorsBefore tells the errors of the aggregates as far as they are known before anything is read, of grouping sets with
-// different ones all.
+// ErrorsBefore writes the errors of the aggregates, as far as they are known before anything is read. If they differ between grouping sets
+// it writes all.
 func (p *Plan) ErrorsBefore() []string {
 	told := []string{}
 	for _, b := range p.Blocks {
@@ -257,7 +256,7 @@ func (p *Plan) ErrorsBefore() []string {
 	return told
 }
 
-// errorBefore tells the error of one aggregate.
+// errorBefore writes the error of an aggregate.
 func (b *BlockPlan) errorBefore(i int, label string) string {
 	var errors []string
 	alpha := atConfidence(b, nil)
@@ -276,8 +275,8 @@ func (b *BlockPlan) errorBefore(i int, label string) string {
 	return label + ": " + told
 }
 
-// atMost qualifies the cost of noise reduction in a budget of some measure. A path of Laplace noise
-// costs a budget of zCDP all of it at once.
+// atMost qualifies the cost of noise reduction in a budget of some measure. A path of Laplace noise is charged to a zCDP budget in whole,
+// at once.
 func (p *Plan) atMost(m dp.Measure) string {
 	switch {
 	case p.Reduces() == 0:
@@ -296,8 +295,7 @@ func (p *Plan) allowance() string {
 	return "ε = " + dp.Decimal(p.settings.EpsilonPico, 12)
 }
 
-// Clamped names the values that are clamped, with their bounds, or returns "" if there
-// are none.
+// Clamped names the values that are clamped, with their bounds; it is empty if there are none.
 func (p *Plan) Clamped() string {
 	var parts []string
 	for _, t := range p.clampedTerms() {
@@ -308,7 +306,7 @@ func (p *Plan) Clamped() string {
 	return strings.Join(parts, ", ")
 }
 
-// clampedTerms are the arguments of all outputs whose values can be beyond the bounds that they are clamped to.
+// clampedTerms are the arguments of outputs whose values can be beyond the bounds to which they are clamped.
 func (p *Plan) clampedTerms() []term {
 	var out []term
 	for _, set := range p.sets() {
@@ -319,11 +317,12 @@ func (p *Plan) clampedTerms() []term {
 	return out
 }
 
-// manyGroups is from how many groups on the largest of their values are told apart from others.
+// manyGroups is the number of groups from which on the largest values of an answer are remarked upon: they are also the values with the
+// largest noise.
 const manyGroups = 20
 
-// Remarks tell where an answer has other groups than the statement seems to ask for: those of private keys that few units
-// have are not shown, and the top is read off all groups though the session wants it chosen. And they tell of which values no error is.
+// Remarks says where an answer has other groups than the statement seems to ask for: groups of few units are not shown if keys are private,
+// and the top is read from all groups although the session wants it chosen. It also names values without an error.
 func (p *Plan) Remarks() []string {
 	var said []string
 	say := func(format string, args ...any) {
@@ -356,17 +355,17 @@ func (p *Plan) Remarks() []string {
 	return said
 }
 
-// An Effect is all that is known of an aggregate without groups before anything is read: it tells
-// administrators how their policy limits answers.
+// An Effect is all that is known of an aggregate without groups before anything is read. It shows administrators how their policy limits
+// answers.
 type Effect struct {
 	Label string // e.g. "sum(cost)"
-	// Contribution is how much one unit can add, e.g. "at most 20 rows"; a limit that is chosen is called C.
+	// Contribution is how much a unit can add, e.g. "at most 20 rows"; C is a limit that is chosen.
 	Contribution string
 	// Error is the error at the plan's confidence, e.g. "± 20", or "± 2.2 C".
 	Error string
 }
 
-// Effects returns those of the plan's aggregates.
+// Effects returns the effects of the plan's aggregates.
 func (p *Plan) Effects() []Effect {
 	var all []Effect
 	for _, g := range p.sets() {
@@ -379,8 +378,7 @@ func (p *Plan) Effects() []Effect {
 	return all
 }
 
-// PublicGroups returns how many groups the first grouping set of the plan has; known is false if they are private. It is told before
-// anything is read.
+// PublicGroups returns how many groups the first grouping set of the plan has; known is false if they are private. Nothing is read for it.
 func PublicGroups(p *Plan) (n int, known bool) {
 	g := p.sets()[0]
 	return g.size, !g.Private()

@@ -27,8 +27,7 @@ func (g *GroupingSet) explainBounds(w *tree, depth int) {
 	}
 }
 
-// explain writes how much a unit adds to the outputs of a measure, a line for each norm, and what is
-// released of the limits.
+// explain writes how much a unit adds to the outputs of a measure, a line for each norm, and what is released about the limits.
 func (m *Measure) explain(w *tree, depth int, g *GroupingSet) {
 	for i, n := range m.Norms {
 		w.line(depth, "contribution of one unit to %s: %s", g.labelsOf(m), m.describe(i, g))
@@ -47,7 +46,8 @@ func (m *Measure) explain(w *tree, depth int, g *GroupingSet) {
 	}
 }
 
-// reach says how large a limit can be chosen by the number of units that the policy states, if each has as much; "" where that is any.
+// reach says how large a limit can be chosen if there are as many units as the policy states and all have the same norm. It is empty if
+// every limit can be chosen.
 func (g *GroupingSet) reach(m *Measure, n Norm) string {
 	units := g.bounds.units
 	if units < 1 || !g.adds(m) {
@@ -67,10 +67,10 @@ func (g *GroupingSet) reach(m *Measure, n Norm) string {
 		"%s times as large or a limit is stated", units, most, times)
 }
 
-// An apartForm says of what its norms are.
+// An apartForm describes the quantity that its norms are of.
 type apartForm interface{ apart(chosen bool) string }
 
-// describe writes the limit of a norm, or those that it is chosen of.
+// describe writes the limit of a norm, or the limits among which it is chosen.
 func (m *Measure) describe(norm int, g *GroupingSet) string {
 	n, s := m.Norms[norm], m.bounding[norm]
 	scale, of := unitOf(s)
@@ -100,7 +100,7 @@ func (m *Measure) describe(norm int, g *GroupingSet) string {
 		m.over(g, func(parts float64) string { return "C / " + Number(parts) }), strings.Join(limits, ", "))
 }
 
-// describeShared writes the limit of a coarser grouping set, so many times that of the finest one.
+// describeShared writes the limit of a coarser grouping set as a multiple of the limit of the finest set.
 func describeShared(m *Measure, times float64, g *GroupingSet, scale float64, of string) string {
 	n := m.Norms[0]
 	if n.Choice == nil {
@@ -151,8 +151,7 @@ func (g *GroupingSet) changeAndNoise(s *statistic) string {
 	return strings.Join(slices.Compact(out), ", ")
 }
 
-// timesLimit writes the error of a linear output whose limit is chosen, which grows with the limit C, "" of
-// all others.
+// timesLimit writes, as a multiple of C, the error of a linear or chosen output whose limit C is chosen; it is empty for other outputs.
 func (g *GroupingSet) timesLimit(o *output, alpha float64) string {
 	factor, linear := o.linear()
 	said := o.said()
@@ -190,7 +189,7 @@ func (g *GroupingSet) choiceAndNoise(s *statistic) string {
 		sensitivity, times, s.choosersAt(clips)[0].Event(), budget.kind, budget.measure().Symbol(), count)
 }
 
-// contributionTo says how much one unit can add to an output.
+// contributionTo says how much a unit can add to an output.
 func (g *GroupingSet) contributionTo(o *output) string {
 	if g.bounds.unique {
 		return "one row, by a key"
@@ -206,7 +205,7 @@ func (g *GroupingSet) contributionTo(o *output) string {
 	return strings.Join(said, "; ")
 }
 
-// uses reports whether an output is computed from statistics that a measure limits.
+// uses reports whether an output is computed from statistics of a measure.
 func (g *GroupingSet) uses(o *output, m *Measure) bool {
 	for _, at := range o.statistics() {
 		if g.statistics[at].measure == m {
@@ -216,10 +215,10 @@ func (g *GroupingSet) uses(o *output, m *Measure) bool {
 	return false
 }
 
-// knownAfter is said of an error of which nothing is known before.
+// knownAfter describes an error of which nothing is known before the answer.
 const knownAfter = "known with the answer"
 
-// errorBefore writes the error of an output as far as it is known before anything is read.
+// errorBefore writes the error of an output, as far as it is known before anything is read.
 func (g *GroupingSet) errorBefore(o *output, alpha float64) string {
 	bar := g.errorBar(o, nil, alpha)
 	switch {

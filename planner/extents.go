@@ -2,13 +2,13 @@ package planner
 
 import "dpproxy/planner/scalar"
 
-// Columns of public tables may stand where an operator or an aggregate needs bounds. Where the policy declares none, the least
-// and the greatest public value are bounds as good as declared ones: the mirror tells them with the constants, and they are
-// part of the question, as the lists of public groups are. Only a statement that has no plan without them uses them.
+// An operator or an aggregate may need bounds of a column of a public table for which the policy declares none. The smallest and the
+// largest public value are such bounds. The mirror evaluates them with the constants, and they are part of the question, as the lists of
+// public groups are. Only a statement that has no plan without them uses them.
 
-// tellExtents has the mirror tell the bounds of the columns of public tables that expressions over the rows may need bounds of.
-// It reports whether there are such.
-func tellExtents(b *block) bool {
+// addExtents adds the bounds of columns of public tables that expressions over the rows may need to the constants of the mirror. It
+// reports whether there are any.
+func addExtents(b *block) bool {
 	if b.source.Concealing() {
 		return false
 	}

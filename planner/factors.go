@@ -7,19 +7,19 @@ import (
 	"dpproxy/planner/sqltext"
 )
 
-// A product is a term whose integers are computed of those of columns, its factors, rather than of numerics
-// in each row: (price · (100 − discount)) of price and discount in hundredths.
+// A product is a term whose integers are computed from the integers of columns, its factors, and not with numerics in each row: for example
+// (price · (100 − discount)) from price and discount in hundredths.
 type product struct {
 	term
 	factors    []term
 	operations int
-	// apart are the factors where package fold multiplies them, of columns as they are stored.
+	// apart are the factors if package fold multiplies them, from columns as they are stored.
 	apart []scalar.Factor
 }
 
-// factorise computes the integers of terms from those of columns, where that saves more than it takes: to
-// bring a column into its bounds, to compute with a numeric, and to bring one onto a lattice take about as
-// long as each other, and what is done with an int8 nothing beside them.
+// factorise computes the integers of terms from the integers of columns if that saves operations. It counts one operation each for clamping
+// a column, for arithmetic with a numeric, and for rounding a numeric to a lattice; operations on int8 cost little in comparison and count
+// as none.
 func (r *reader) factorise() {
 	var products []product
 	var factors []term
@@ -56,8 +56,8 @@ func (r *reader) factorise() {
 	}
 }
 
-// product finds the factors of a term, and how many operations on numerics its own value takes. A term that
-// may be NULL has to be within its bounds, since LEAST passes NULL over.
+// product finds the factors of a term, and the number of operations on numerics that computing the term directly takes. A term that can be
+// NULL has to be within its bounds without clamping, since LEAST ignores NULL.
 func (r *reader) product(t term) (product, bool) {
 	p := product{term: t}
 	if !r.within(t) && r.sp.nullable(t.arg) {
@@ -88,7 +88,7 @@ func (r *reader) factor(ref *scalar.Ref) (term, bool) {
 	return term{arg: ref, values: l, wide: true}, err == nil && l.digits == digits
 }
 
-// taken is how many operations the factors take that the terms of the read do not have anyway.
+// taken is the number of operations that the factors need on top of the terms that the read computes anyway.
 func (r *reader) taken(factors []term) int {
 	n := 0
 	for _, f := range factors {
@@ -103,7 +103,7 @@ func (r *reader) taken(factors []term) int {
 	return n
 }
 
-// isFactor says that DATA computes products of the integers of a term.
+// isFactor reports whether DATA computes products from the integers of a term.
 func (r *reader) isFactor(t term) bool {
 	return slices.ContainsFunc(r.products, func(p product) bool { return p.apart == nil && slices.ContainsFunc(p.factors, t.equal) })
 }

@@ -12,7 +12,7 @@ import (
 	"dpproxy/planner/sqltext"
 )
 
-// folded writes the rows that count, each with its unit, its keys and its value, and says how they are added up.
+// folded writes the rows that count, each with its unit, its keys and its value, and says how package fold adds them up.
 func (s *readWriter) folded() (*sqltext.Select, error) {
 	rows, err := s.rows()
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *readWriter) addValue(q *sqltext.Select, spec *fold.Spec) error {
 	return err
 }
 
-// foldNorm is the norm by which the units of a measure are bounded.
+// foldNorm returns the norm that bounds the units of a measure.
 func (s *readWriter) foldNorm(m *Measure) fold.Norm {
 	if s.folds() && !m.laplace {
 		return fold.Norm{Squared: true, Limits: m.Norms[0].Grid.Squares()}
@@ -86,8 +86,8 @@ func (s *readWriter) addKey(n int, q *sqltext.Select, spec *fold.Spec) error {
 	return err
 }
 
-// publicKey writes a public key as it is, whose number package fold finds, or the number, where the database alone knows
-// which values are equal.
+// publicKey writes a public key as it is, and package fold looks up its number in the list; or it writes the number, if only the database
+// knows which values are equal.
 func (s *readWriter) publicKey(n int, of string, t pgtype.Type, q *sqltext.Select, spec *fold.Spec) (fold.Key, []sqltext.Column) {
 	l, at := s.listWith(s.set.keys[n])
 	if c := columnOf(t); c.Kind != 0 {
@@ -100,10 +100,10 @@ func (s *readWriter) publicKey(n int, of string, t pgtype.Type, q *sqltext.Selec
 	return fold.Key{Column: fold.Column{Kind: fold.Plain}, Shown: fold.Decimal}, []sqltext.Column{{SQL: number, As: sqltext.Key(n)}}
 }
 
-// privateKey writes a private key itself, or bytes and the text that shows it.
+// privateKey writes a private key itself, or its canonical bytes and the text that is shown.
 func privateKey(n int, of string, t pgtype.Type) (key fold.Key, cols []sqltext.Column, err error) {
 	cols, key = []sqltext.Column{{SQL: of, As: sqltext.Key(n)}}, fold.Key{Column: columnOf(t)}
-	switch t.Family() { //nolint:exhaustive // the others are written by the database
+	switch t.Family() { // the database writes the others as text
 	case pgtype.IntFamily:
 		key.Shown = fold.Decimal
 	case pgtype.TextFamily, pgtype.EnumFamily:
@@ -132,10 +132,10 @@ func (f differentCount) foldValue(s *readWriter, from sqltext.Item, spec *fold.S
 }
 
 func (differentCount) folded(sum fold.Sum) Cell {
-	return Cell{Sum: strconv.AppendInt(nil, sum.Rows, 10), Directions: []byte("0")} // beyond a limit nothing is counted
+	return Cell{Sum: strconv.AppendInt(nil, sum.Rows, 10), Directions: []byte("0")} // values beyond a limit are not counted
 }
 
-// foldValue implements valueForm: a value as it is where package fold can bring it onto the lattice.
+// foldValue implements valueForm. It writes the value as it is if package fold can round it to the lattice.
 func (f histogram) foldValue(s *readWriter, from sqltext.Item, spec *fold.Spec) (string, sqltext.Item, error) {
 	_, t, err := s.w.Value(f.arg)
 	if err != nil {
@@ -152,7 +152,7 @@ func (f histogram) foldValue(s *readWriter, from sqltext.Item, spec *fold.Spec) 
 	return x, from, err
 }
 
-// stepsOf says how values of a physical type are brought onto the lattice; its kind is 0 where DATA has to do it.
+// stepsOf says how values of a physical type are rounded to the lattice; its Kind is 0 if DATA has to do it.
 func (t term) stepsOf(of pgtype.Type) fold.Number {
 	l := &t.values
 	n := fold.Number{Low: l.low, High: l.high}
@@ -178,7 +178,7 @@ func (t term) stepsOf(of pgtype.Type) fold.Number {
 	return n
 }
 
-// foldBuckets says which buckets there are.
+// foldBuckets describes the buckets of the tree.
 func (f histogram) foldBuckets(number fold.Number, st *statistic) *fold.Buckets {
 	b := &fold.Buckets{Number: number, Grid: gridOf(f.tree, number.Low), Fraction: st.measure.fraction(st)}
 	for level := range f.tree.Levels() {
@@ -199,7 +199,7 @@ func (histogram) folded(sum fold.Sum) Cell {
 	return Cell{At: sum.Node, Sum: strconv.AppendInt(nil, sum.Rows, 10), Directions: strconv.AppendInt(nil, sum.Directions, 10)}
 }
 
-// foldValue implements valueForm: the number of a value among those of the list, which others have none of.
+// foldValue implements valueForm. It writes the value or its number in the list; values that are not in the list do not count.
 func (f modes) foldValue(s *readWriter, from sqltext.Item, spec *fold.Spec) (string, sqltext.Item, error) {
 	_, t, err := s.w.Value(f.arg)
 	if err != nil {
@@ -216,7 +216,7 @@ func (f modes) foldValue(s *readWriter, from sqltext.Item, spec *fold.Spec) (str
 	return value, from, nil
 }
 
-// ByUnit returns the statement of the same rows in the order of units, for a read that is folded.
+// ByUnit returns the statement with its rows in the order of units, for a read that is folded.
 func (r *Read) ByUnit() string {
 	if r.Fold.ByUnit {
 		return r.SQL
@@ -224,7 +224,7 @@ func (r *Read) ByUnit() string {
 	return r.SQL + " ORDER BY " + sqltext.Unit
 }
 
-// Folded returns a sum of the read's rows.
+// Folded converts a sum of the read's rows.
 func (r *Read) Folded(sum fold.Sum) Row {
 	row, s := r.ofLevel(sum.Level), r.statistics[0]
 	cell := s.own().folded(sum)
@@ -233,14 +233,14 @@ func (r *Read) Folded(sum fold.Sum) Row {
 	return row
 }
 
-// FoldedUnits returns a number of units, of one level.
+// FoldedUnits converts a number of units of a level.
 func (r *Read) FoldedUnits(level int, n int64) Row {
 	row := r.ofLevel(level)
 	row.Units = strconv.AppendInt(nil, n, 10)
 	return row
 }
 
-// ofLevel is a row of units of a level, which is counted from the least one.
+// ofLevel returns a row for a level of package fold, which begins below the grid's own first level.
 func (r *Read) ofLevel(level int) Row {
 	m := r.statistics[0].measure
 	return Row{Measure: m.at, Levels: []int{level - m.Norms[0].Grid.Below()}}

@@ -13,18 +13,18 @@ import (
 // A summedForm is a statistic that adds up columns of rows.
 type summedForm interface {
 	statisticForm
-	// addition says how. Its filter is set by the caller.
+	// addition says how. The caller sets its filter.
 	addition(c *addedColumns) (fold.Addition, error)
 }
 
-// addedColumns are the columns behind the keys of rows that are added up.
+// addedColumns are the columns of rows after their keys, which are added up.
 type addedColumns struct {
 	*readWriter
 	sql     []string
 	columns []fold.Number
 }
 
-// column returns the place of a column.
+// column returns the index of a column, which it adds if necessary.
 func (c *addedColumns) column(sql string, n fold.Number) int {
 	for i := range c.sql {
 		if c.sql[i] == sql && c.columns[i] == n {
@@ -35,10 +35,10 @@ func (c *addedColumns) column(sql string, n fold.Number) int {
 	return len(c.sql) - 1
 }
 
-// where returns the place of a condition.
+// where returns the index of a condition.
 func (c *addedColumns) where(sql string) int { return c.column(sql, fold.Number{Kind: fold.Truth}) }
 
-// factor returns so many times the integer of a term, less a number.
+// factor returns times·integer − less, for the integer of a term.
 func (c *addedColumns) factor(t term, times, less int64) (fold.Factor, error) {
 	if i := slices.IndexFunc(c.integers, t.sameInteger); i >= 0 {
 		return c.factorOf(i, times, less), nil
@@ -47,7 +47,7 @@ func (c *addedColumns) factor(t term, times, less int64) (fold.Factor, error) {
 	return fold.Factor{Column: c.column(x, t.steps()), Times: times, Less: less}, err
 }
 
-// factorOf is one of an integer of the rows: of a column as it is stored where package fold can bring it onto its lattice.
+// factorOf is factor for an integer of the rows. Package fold rounds a stored column to its lattice, if it can.
 func (c *addedColumns) factorOf(integer int, times, less int64) fold.Factor {
 	x, number := sqltext.Integer(integer), c.integers[integer].steps()
 	if c.stored[integer].Kind != 0 {
@@ -56,17 +56,17 @@ func (c *addedColumns) factorOf(integer int, times, less int64) fold.Factor {
 	return fold.Factor{Column: c.column(x, number), Times: times, Less: less}
 }
 
-// steps are the integers of a term as DATA writes them.
+// steps describes the integers of a term as DATA writes them.
 func (t term) steps() fold.Number {
 	return fold.Number{Kind: fold.Whole, Low: t.values.low, High: t.values.high}
 }
 
-// distance is that from the middle of the bounds, in half steps.
+// distance returns the distance from the middle of the bounds, in half steps.
 func (c *addedColumns) distance(t term) (fold.Factor, error) {
 	return c.factor(t, 2, t.values.low+t.values.high)
 }
 
-// sum adds up so many times the integer of a term, less a number: the product of its factors where package fold multiplies them.
+// sum adds up times·integer − less, for the integer of a term; package fold multiplies its factors if it can.
 func (c *addedColumns) sum(t term, times, less int64) (fold.Addition, error) {
 	at := slices.IndexFunc(c.products, func(p product) bool { return p.apart != nil && p.sameInteger(t) })
 	if at < 0 {
@@ -114,7 +114,7 @@ func (c *addedColumns) product(y, x term, unit int64) (fold.Addition, error) {
 	return fold.Addition{Factors: []fold.Factor{first, second}, Unit: unit}, err
 }
 
-// addition says of which rows a statistic adds which numbers up.
+// addition returns the numbers and the rows that a statistic adds up.
 func (c *addedColumns) addition(st *statistic) (fold.Addition, error) {
 	a := fold.Addition{Unit: 1} // counts rows
 	if form, ok := st.statisticForm.(summedForm); ok {
@@ -130,7 +130,7 @@ func (c *addedColumns) addition(st *statistic) (fold.Addition, error) {
 		cond = sqltext.Of(sqltext.Rows, c.filter(st))
 	}
 	if f, ok := st.statisticForm.(valueCount); ok && c.sp.nullable(f.arg) {
-		// IS NOT NULL does not hold of a composite value with a field that is NULL.
+		// IS NOT NULL is false for a composite value with a NULL field.
 		counts := "pg_catalog.num_nulls(" + sqltext.Of(sqltext.Rows, c.reader.column(f.arg)) + ") = 0"
 		if cond != "" {
 			counts = "(" + counts + " AND " + cond + ")"
@@ -178,7 +178,7 @@ func (s *readWriter) foldSums() *fold.Sums {
 	return sums
 }
 
-// ofUnits writes the statistics of each unit, over all rows together, and says how they are bounded.
+// ofUnits writes the statistics of each unit over all of its rows, and says how they are bounded.
 func (s *readWriter) ofUnits() (*sqltext.Select, error) {
 	from, err := s.source()
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *readWriter) ofUnits() (*sqltext.Select, error) {
 	return &sqltext.Select{Columns: cols, From: from, GroupBy: []string{sqltext.Unit}}, nil
 }
 
-// foldSummand is the part of a unit in a group, saturated: by numbers that are public, and by a proof of its rows.
+// foldSummand is the part of a unit in a group. It saturates at public numbers, and at a proved number of rows.
 func (s *readWriter) foldSummand(x summand, norms []normColumn) fold.Summand {
 	m, rows := x.st.measure, s.set.bounds.rows
 	out := fold.Summand{Addition: x.at, Most: m.weighting.most(x.st, rows), Norm: -1}
@@ -215,7 +215,7 @@ func (s *readWriter) foldSummand(x summand, norms []normColumn) fold.Summand {
 	return out
 }
 
-// foldBound is a norm by which units are told apart.
+// foldBound is a norm that gives units their levels.
 func (s *readWriter) foldBound(n norm) fold.Bound {
 	of, m := n.of.m.Norms[n.of.norm], n.of.m
 	summand := slices.Index(s.summands(), n.of.of)
@@ -233,8 +233,7 @@ func (s *readWriter) foldBound(n norm) fold.Bound {
 	return out
 }
 
-// coarserNorms lists the norms, beside that of a summand's own, by which its units are weighted: none where
-// they are at most that one.
+// coarserNorms lists the further norms that weigh the units of a summand; none if they never exceed its own norm.
 func (s *readWriter) coarserNorms(x summand) []fold.Coarser {
 	m := x.st.measure
 	if m.family == nil || m.laplace || !m.cuts() || s.set.alone() {
@@ -258,14 +257,14 @@ func (s *readWriter) coarserNorms(x summand) []fold.Coarser {
 	return out
 }
 
-// signed says that directions have both signs, and are added up for coarser sets.
+// signed reports whether directions have both signs and are added up for coarser sets.
 func (n norm) signed() bool {
 	sum, ok := n.of.of.st.statisticForm.(valueSum)
 	oneSign := !ok || sum.values.low >= 0 || sum.values.high <= 0
 	return !oneSign && n.s.coarserNorms(n.of.of) != nil
 }
 
-// foldVector is one that has these norms, with the summands that are read beside their levels.
+// foldVector returns the vector with these norms, and the summands that are read with their levels.
 func (s *readWriter) foldVector(levels []int) fold.Vector {
 	out, of := fold.Vector{Norms: levels}, s.read.levels[levels[len(levels)-1]]
 	for i, x := range s.read.sums {
@@ -276,7 +275,7 @@ func (s *readWriter) foldVector(levels []int) fold.Vector {
 	return out
 }
 
-// foldWeights are those by which private groups are selected.
+// foldWeights returns the weights by which private groups are selected.
 func (s *readWriter) foldWeights() fold.Weights {
 	var out fold.Weights
 	switch {
@@ -293,7 +292,7 @@ func (s *readWriter) foldWeights() fold.Weights {
 	return out
 }
 
-// Totalled returns a part of the read's sums.
+// Totalled converts a part of the read's sums.
 func (r *Read) Totalled(t fold.Total) Row {
 	row := Row{Keys: t.Keys, Measure: -1}
 	if t.Weight != nil {

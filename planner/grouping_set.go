@@ -8,17 +8,15 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// A GroupingSet answers one grouping set of a block: it says which statistics are read, and with
-// which noise they are released. A block without GROUPING SETS has one.
+// A GroupingSet answers a grouping set of a block: it says which statistics are read, and with which noise they are released.
 type GroupingSet struct {
-	// Reads are the statements for the protected database. Without any, the grouping set shows
-	// public keys alone.
+	// Reads are the statements for the protected database. Without any, the grouping set shows public keys only.
 	Reads []*Read
-	// Selection tells which partitions may be shown; nil if the keys are public, or there
-	// are none. It is tried on the number of units of each partition that has any.
+	// Selection decides which partitions are shown; nil if the keys are public or there are no keys. It is applied to the weight of each
+	// partition that has a unit.
 	Selection Selection
-	// Reduction is how the integers are released where the answer decides how much noise they
-	// need. Else it is nil, and each has the noise of [GroupingSet.Noise].
+	// Reduction says how integers are released if the answer decides how much noise they need; otherwise it is nil, and the noise is
+	// [GroupingSet.Noise].
 	Reduction *NoiseReduction
 
 	totals *Totals
@@ -26,13 +24,13 @@ type GroupingSet struct {
 	strays []stray
 	results
 	ranks []*rankPlan // how percentiles are answered
-	of    *split      // of the statement, nil where no aggregate is weighed
+	of    *split      // of the statement; nil if no aggregate is weighed
 }
 
-// Totals tell which integers of the set are sums over the partitions of another one; nil where none is.
+// Totals says which integers of the set are sums over partitions of another set; nil if none are.
 func (g *GroupingSet) Totals() *Totals { return g.totals }
 
-// answers reports whether anything is released of the set.
+// answers reports whether anything is released for the set.
 func (g *GroupingSet) answers() bool { return len(g.Reads) > 0 || g.totals != nil }
 
 // Event is the release of the grouping set.
@@ -47,8 +45,7 @@ func (g *GroupingSet) Event() dp.ComposedEvent {
 	return append(e, g.Releases()...)
 }
 
-// Releases is the release of all that is released at once, without the selection of partitions: limits,
-// units above them, and integers.
+// Releases is everything that is released at once, except the selection of partitions: limits, units above them, and integers.
 func (g *GroupingSet) Releases() dp.ComposedEvent {
 	e := append(g.Choosing(), g.Top.Event()...)
 	for _, m := range g.Measures {
@@ -72,8 +69,7 @@ func (g *GroupingSet) Choosing() dp.ComposedEvent {
 	return e
 }
 
-// weigh gives the statistics of a grouping set their shares: those of the aggregate that has the most of all that need
-// it.
+// weigh gives each statistic of a grouping set the largest number of shares of an aggregate that needs it.
 func (g *GroupingSet) weigh() {
 	for i := range g.outputs {
 		o := &g.outputs[i]
@@ -93,15 +89,14 @@ func (g *GroupingSet) weigh() {
 	}
 }
 
-// A Selection tells which partitions with private keys are shown: it is tried on the weight that the
-// units of each have together.
+// A Selection decides which partitions with private keys are shown, by the total weight of the units of each partition.
 type Selection interface {
 	Event() dp.Event
 	Select(src mechanisms.Source, weight mechanisms.Private) (noisy mechanisms.Released, kept bool)
 	String() string
 }
 
-// errorBar is the error of one output of the grouping set, which fails with probability alpha; 0 if that is not known yet.
+// errorBar is the error of an output of the grouping set, which fails with probability alpha; alpha is 0 if it is not known yet.
 func (g *GroupingSet) errorBar(o *output, rows []integers, alpha float64) ErrorBar {
 	bar := o.bar()
 	if alpha == 0 || !g.answers() {
@@ -144,7 +139,7 @@ func (g *GroupingSet) chosen(o *output) bool {
 	return slices.ContainsFunc(o.statistics(), func(i int) bool { m := g.statistics[i].measure; return m != nil && m.chosen() })
 }
 
-// leastClips have the least limits that there can be.
+// leastClips returns clips with the smallest possible limits.
 func (g *GroupingSet) leastClips() []Clip {
 	clips := make([]Clip, len(g.Measures))
 	for i, m := range g.Measures {
@@ -153,11 +148,10 @@ func (g *GroupingSet) leastClips() []Clip {
 	return clips
 }
 
-// leastVariance takes the place of a variance in a weight where there is as good as no noise:
-// the variance of discrete Laplace noise at a large ε is too small for a float64.
+// leastVariance replaces smaller variances in weights: the variance of discrete Laplace noise at a large ε underflows a float64.
 const leastVariance = 1e-30
 
-// variance is that of the noise of a statistic, where units were cut so.
+// variance is the variance of the noise of a statistic at the limits of clips.
 func (g *GroupingSet) variance(statistic int, clips []Clip) float64 {
 	sigma := g.statistics[statistic].noiseAt(0, clips).StdDev()
 	return max(sigma*sigma, leastVariance)

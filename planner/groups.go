@@ -14,9 +14,8 @@ import (
 	"dpproxy/planner/sqltext"
 )
 
-// An enumeration finds the keys of a block whose public values are known: those over columns with
-// declared values, and those over public tables. Another key has public values if its bounds
-// tell them (domains.lists), and is private otherwise.
+// An enumeration finds the keys of a block with known public values: keys over columns with declared values, and keys over public tables.
+// Any other key has public values if its bounds imply them (domains.lists), and is private otherwise.
 type enumeration struct {
 	keys      []*key
 	source    *source.Source
@@ -47,7 +46,7 @@ func (en *enumeration) run() error {
 	return en.refusePrivateKeys()
 }
 
-// refusePrivateKeys refuses private keys where a public table is to declare them.
+// refusePrivateKeys refuses private keys if a public table has to declare the keys.
 func (en *enumeration) refusePrivateKeys() error {
 	if !en.source.DeclaresKeys() {
 		return nil
@@ -67,12 +66,10 @@ func every(cols []*scalar.Column, f func(*scalar.Column) bool) bool {
 	return !slices.ContainsFunc(cols, func(c *scalar.Column) bool { return !f(c) })
 }
 
-// declared reports whether the values of a column can be listed: they are declared, or
-// whole numbers or dates within bounds.
+// declared reports whether the values of a column can be listed: they are declared, or are whole numbers or dates within bounds.
 func declared(c *scalar.Column) bool { return c.Base().Values != nil || spanOf(c.Base()) > 0 }
 
-// spanOf returns how many whole numbers or dates the bounds of a column hold; 0 for other
-// columns, and for those that have too many to list.
+// spanOf returns the number of whole numbers or dates within the bounds of a column; 0 for other columns, and for columns with too many.
 func spanOf(c *scalar.Column) int64 {
 	in := (&scalar.Env{}).Bounds(&scalar.Ref{Column: c})
 	if len(c.Of) > 0 || !in.Bounded() || c.Type.Family() != pgtype.IntFamily && c.Type.OID != pgtype.Date {
@@ -86,13 +83,11 @@ func spanOf(c *scalar.Column) int64 {
 	return high - low + 1
 }
 
-// maxListed bounds the values of a column, and the combinations of several, that the
-// mirror computes keys from.
+// maxListed bounds the values of a column, and the combinations of values of several columns, from which the mirror computes keys.
 const maxListed = 50_000
 
-// listable reports whether the mirror can list the values of a key: an expression, other
-// than the beginning of a period in the session's time zone, over columns with few
-// values together.
+// listable reports whether the mirror can list the values of a key: an expression over columns that together have few values, and not the
+// beginning of a period in the session's time zone.
 func (en *enumeration) listable(k *key) bool {
 	cols := en.leaves(k.expr)
 	if len(cols) == 0 || !every(cols, declared) || k.typ.Family() == pgtype.InstantFamily {
@@ -142,9 +137,8 @@ func (en *enumeration) inlined() *scalar.Writer {
 	return &scalar.Writer{Env: &scalar.Env{TimeZones: en.timeZones}, Fold: en.source.Inlined().SQL}
 }
 
-// declaredFactor joins the keys over the same columns with declared values, under the
-// conditions on those columns alone. Two columns of a derived table that stand for one
-// below it are the same.
+// declaredFactor joins the keys over the same columns with declared values, under the conditions on these columns alone. Columns of derived
+// tables are the same if their base columns are.
 func (en *enumeration) declaredFactor(first int) {
 	f := &factor{fold: -1}
 	var cols []*scalar.Column
@@ -177,8 +171,7 @@ func (en *enumeration) declaredFactor(first int) {
 	en.factors = append(en.factors, f)
 }
 
-// conditionsOver returns the conditions over no other columns than those, each of this
-// level or the one below that stands for it. They hold on every row.
+// conditionsOver returns the conditions that use only the given columns, at this level or below. They hold for every row.
 func (en *enumeration) conditionsOver(cols []*scalar.Column) []scalar.Expr {
 	among := func(c *scalar.Column) bool { return contains(cols, c) }
 	return slices.DeleteFunc(en.source.AllConjuncts(), func(e scalar.Expr) bool {
@@ -187,7 +180,7 @@ func (en *enumeration) conditionsOver(cols []*scalar.Column) []scalar.Expr {
 	})
 }
 
-// declaredRows lists the declared values of a column, and NULL where it can be.
+// declaredRows lists the declared values of a column, and NULL if the column can be NULL.
 func (en *enumeration) declaredRows(c *scalar.Column) [][]*string {
 	var rows [][]*string
 	for i := range c.Base().Values {
@@ -199,7 +192,7 @@ func (en *enumeration) declaredRows(c *scalar.Column) [][]*string {
 	return rows
 }
 
-// nullable reports whether a column can be NULL in rows on which all conditions are true.
+// nullable reports whether a column can be NULL in rows for which all conditions are true.
 func (en *enumeration) nullable(c *scalar.Column) bool {
 	return !scalar.NeverNullColumn(en.source.AllConjuncts(), c)
 }
@@ -225,8 +218,7 @@ func (en *enumeration) listOf(c *scalar.Column) string {
 	return fmt.Sprintf("pg_catalog.unnest(CAST(%s AS %s[]))", ast.Quote(ArrayText(cells)), c.Type.SQL())
 }
 
-// enumerateDeclared computes the values of keys on the mirror, over all combinations of
-// the declared values of their columns.
+// enumerateDeclared computes the values of keys on the mirror, over all combinations of the declared values of their columns.
 func (en *enumeration) enumerateDeclared(keys []int, cols []*scalar.Column, conditions []scalar.Expr) int {
 	var items []string
 	names := map[*scalar.Column]string{}
@@ -251,9 +243,8 @@ func (en *enumeration) enumerateDeclared(keys []int, cols []*scalar.Column, cond
 	return en.enumerate(keys, strings.Join(items, ", "), strings.Join(where, " AND "), write)
 }
 
-// enumerate adds the constant that holds the different values of keys as JSON, in the
-// order of their types; it is empty if they take too many bytes. A value has one spelling in it, whatever it is combined with: read
-// from several, a row would be of several partitions.
+// enumerate adds the constant that contains the distinct values of keys as JSON, in the order of their types; it is empty if they take too
+// many bytes. Each value has one spelling in it, whatever it is combined with: otherwise a row would belong to several partitions.
 func (en *enumeration) enumerate(keys []int, from, where string, write func(scalar.Expr) string) int {
 	var order, texts []string
 	for n := range keys {
@@ -274,7 +265,7 @@ func (en *enumeration) enumerate(keys []int, from, where string, write func(scal
 
 func enumeratedText(n int) string { return "t" + strconv.Itoa(n+1) }
 
-// different selects the different values of keys, and their texts.
+// different selects the distinct values of keys, and their texts.
 func (en *enumeration) different(keys []int, from, where string, write func(scalar.Expr) string) *sqltext.Select {
 	values := &sqltext.Select{From: &sqltext.Table{SQL: from}}
 	if where != "" {
@@ -296,8 +287,8 @@ func (en *enumeration) different(keys []int, from, where string, write func(scal
 	return q
 }
 
-// leaves returns the columns below derived tables that an expression is computed from; nil
-// for expressions that cannot be written for the mirror, or divide there by a number that can be zero.
+// leaves returns the columns from which an expression is computed, below derived tables. It returns nil for expressions that cannot be
+// written for the mirror, or that may divide by zero there.
 func (en *enumeration) leaves(e scalar.Expr) []*scalar.Column {
 	u := &unfolding{constants: en.constants.Inlined(false), leaf: func(*scalar.Column) string { return longestName }}
 	if _, ok := u.write(e); !ok {

@@ -10,8 +10,8 @@ import (
 	"dpproxy/planner/sqltext"
 )
 
-// integer writes the value of a term as an integer of its lattice. For sums it is a column of
-// the rows, computed once for all statistics that need it.
+// integer writes the value of a term as an integer of its lattice. If it is summed it is a column of the rows, computed once for all
+// statistics.
 func (r *reader) integer(t term) (string, error) {
 	if i := slices.IndexFunc(r.integers, t.sameInteger); i >= 0 {
 		return sqltext.Integer(i), nil
@@ -23,16 +23,14 @@ func (r *reader) integer(t term) (string, error) {
 	return r.clamped(r.column(t.arg), physical, t), err
 }
 
-// clamped writes a value in its own type clamped, scaled, rounded, and clamped again to the
-// integer limits.
+// clamped writes a value clamped in its own type, scaled, rounded, and clamped again to the integer limits.
 func (r *reader) clamped(x string, physical pgtype.Type, t term) string {
 	whole := t.whole()
 	low, high := literalOf(t.values.low, whole), literalOf(t.values.high, whole)
 	return "LEAST(GREATEST(" + r.onLattice(x, physical, t, whole) + ", " + low + "), " + high + ")"
 }
 
-// integerColumns writes the columns l of the rows. LEAST and GREATEST pass NULL over, so
-// that it would count as a bound.
+// integerColumns writes the columns l of the rows. LEAST and GREATEST ignore NULL, which would then count as a bound; so NULL is excluded.
 func (r *reader) integerColumns() ([]sqltext.Column, error) {
 	var cols []sqltext.Column
 	r.stored = make([]fold.Number, len(r.integers))
@@ -76,8 +74,8 @@ func summedTerms(statistics []*statistic) []term {
 	return out
 }
 
-// onLattice writes a value of a physical type in steps of the lattice. It is clamped to the
-// bounds before it is scaled, so that nothing overflows.
+// onLattice writes a value of a physical type in steps of the lattice. The value is clamped to the bounds before it is scaled, so that
+// nothing overflows.
 func (r *reader) onLattice(x string, physical pgtype.Type, t term, whole string) string {
 	l := &t.values
 	low, high := l.value(l.low), l.value(l.high)
@@ -107,15 +105,14 @@ func (r *reader) onLattice(x string, physical pgtype.Type, t term, whole string)
 	return "CAST(NULL AS pg_catalog.int8)"
 }
 
-// within reports whether the values of a computed argument are within the limits of its
-// lattice by the bounds of the columns behind them, without regard to WHERE.
+// within reports whether the bounds of the columns in a computed argument keep its values within the limits of its lattice, without regard
+// to WHERE.
 func (r *reader) within(t term) bool {
 	in, l := r.sp.env.Bounds(t.arg), &t.values
 	return scalar.Computed(t.arg) && in.Bounded() && in.Low.Cmp(l.value(l.low)) >= 0 && in.High.Cmp(l.value(l.high)) <= 0
 }
 
-// fits reports whether the type of a column alone keeps its values, in steps of the
-// lattice, whole and within int8; NaN aside.
+// fits reports whether the type of a column alone makes its values, in steps of the lattice, whole numbers within int8, NaN aside.
 func (r *reader) fits(t term) bool {
 	const surely = 18 // digits of int8
 	digits, known := scalar.Magnitude(t.arg)
@@ -123,9 +120,9 @@ func (r *reader) fits(t term) bool {
 	return known && exact && scale <= t.values.digits && digits+t.values.digits <= surely
 }
 
-// late says that a number is summed as it is and its sum brought onto the lattice, which saves a multiplication and
-// a cast for each row: its type has no decimals beyond the lattice, and nothing else is computed of its integer.
-// Numbers are summed exactly, in any order. A sum in int8 has as much room as that of integers.
+// late reports whether a number is summed as it is, and the sum converted to the lattice, which saves a multiplication and a cast for each
+// row. Its type must have no decimals beyond the lattice, and nothing else may use its integer. Numerics are summed exactly, in any order.
+// A sum in int8 has as much room as a sum of integers.
 func (r *reader) late(t term) bool {
 	return !r.folds() && t.arg.Type().Family() == pgtype.NumericFamily && r.fits(t) && !r.isFactor(t) &&
 		slices.ContainsFunc(r.statistics, t.summedLate) && !slices.ContainsFunc(r.statistics, t.neededSoon)
@@ -141,8 +138,8 @@ func (t term) neededSoon(s *statistic) bool {
 	return !late && slices.ContainsFunc(s.terms(), t.sameInteger)
 }
 
-// fromTop brings a number whose values fit into int8 to the upper bound as it is, NaN too,
-// and to the lower bound as an integer, which is quicker.
+// fromTop clamps a number whose values fit into int8 to the upper bound as a numeric, so that NaN is clamped too, and to the lower bound as
+// an integer, which is faster.
 func fromTop(x string, l *lattice, whole string) string {
 	x = fmt.Sprintf("CAST(LEAST(%s, %s) * %s AS pg_catalog.int8)", x, numericLiteral(l.value(l.high)), l.scale)
 	if whole == "pg_catalog.int8" {
@@ -161,7 +158,7 @@ func (r *reader) since2000(x string, t pgtype.Type, l *lattice, whole string) st
 	return "CAST(pg_catalog.round(pg_catalog.date_part('epoch', " + x + ") * 1000000) AS pg_catalog.int8) - 946684800000000"
 }
 
-// wholeNumber brings an integer into the limits in its own type before it is cast.
+// wholeNumber clamps an integer in its own type before it is cast.
 func wholeNumber(x string, t pgtype.Type, l *lattice, whole string) string {
 	if t.OID == pgtype.Int8 && whole == "pg_catalog.int4" {
 		x = fmt.Sprintf("LEAST(GREATEST(%s, %s), %s)", x, int8Literal(l.low), int8Literal(l.high))

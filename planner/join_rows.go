@@ -8,7 +8,7 @@ import (
 	"dpproxy/planner/source"
 )
 
-// leastJoinRows is how many rows of a unit a join takes at least, where that is not stated.
+// leastJoinRows is the smallest number of rows of a unit that a join takes if none is stated.
 const leastJoinRows = 15
 
 func tooMuchWork(err error) bool {
@@ -16,7 +16,7 @@ func tooMuchWork(err error) bool {
 	return ok && (e.Code == pgerr.StatementTooComplex || e.Code == pgerr.ProgramLimitExceeded)
 }
 
-// takesJoinRows reports whether the number of rows that joins take of a unit matters.
+// takesJoinRows reports whether the default number of rows that joins take of a unit matters.
 func (q *Query) takesJoinRows() bool {
 	return slices.ContainsFunc(q.blocks, func(b *block) bool {
 		return slices.ContainsFunc(b.source.Cuts(), func(c source.Cut) bool {

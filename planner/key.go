@@ -27,11 +27,10 @@ func newKey(r *scalar.Resolver, e ast.Expr) (*key, error) {
 	return k, nil
 }
 
-// A factor is some keys of a block whose public values are known together, as rows of
-// texts: the domain of the block is the product of its factors. They are functions of
-// the policy, the statement and public rows alone.
+// A factor is some keys of a block whose public values are known together, as rows of texts. The domain of the block is the product of its
+// factors, which are functions of the policy, the statement and public rows alone.
 type factor struct {
 	keys []int
 	rows [][]*string // if fold is negative
-	fold int         // a constant that holds the rows as JSON
+	fold int         // a constant that contains the rows as JSON
 }

@@ -9,46 +9,42 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// A lattice is the grid of integers that values are summed on: value ≈ integer · step
-// (dates count in days, times in microseconds, since 2000). All of a sensitivity follows
-// from the integer limits low and high, by exact arithmetic.
+// A lattice is the grid of integers on which values are summed: value ≈ integer · step. Dates count in days, and times in microseconds,
+// since 2000. All sensitivities follow from the integer limits low and high, by exact arithmetic.
 type lattice struct {
 	family pgtype.Family
 	step   *big.Rat // > 0; a power of ten, or of two for floating-point values
-	// scale is 1/step as the SQL multiplies by it.
+	// scale is 1/step, by which the SQL multiplies.
 	scale *big.Int
 	// low ≤ high are the bounds in steps, rounded outward.
 	low, high int64
-	// digits is how many decimals the step has.
+	// digits is the number of decimals of the step.
 	digits int
-	// rounds says that values may be between two integers of the grid, and are counted at the nearest.
+	// rounds says that values may be between two integers of the grid, and count at the nearest.
 	rounds bool
-	// technical says that the bounds are of the computation alone: nothing is known of the values.
+	// technical says that the bounds serve the computation only: nothing is known of the values.
 	technical bool
 }
 
 const (
-	// maxUnit bounds a unit's contribution in lattice steps, so that sums per
-	// unit fit int64 with room to spare.
+	// maxUnit bounds the contribution of a unit in steps, so that sums per unit fit int64 with room to spare.
 	maxUnit = 1 << 60
-	// floatBits is the resolution of floating-point values: their bounds span
-	// about 2³⁰ steps.
+	// floatBits is the resolution of floating-point values: their bounds span about 2³⁰ steps.
 	floatBits = 30
-	// freeDigits are the decimals kept of numeric values without a known scale, and maxDigits those of others,
-	// at most; fewer if the bounds of one row are so large that hardly more than ten would fit into a sum in groups.
+	// freeDigits is the number of decimals of numeric values without a known scale, and maxDigits the largest number for others. There are
+	// fewer if the bounds of a row are so large that little more than ten rows would fit into a sum in groups.
 	freeDigits = 6
 	maxDigits  = 12
-	// floatDigits are those shown of floating-point values.
+	// floatDigits is the number of decimals that are shown of floating-point values.
 	floatDigits = 9
-	// unboundedBits are the bits of values that have no bounds, in steps.
+	// unboundedBits is the number of bits of values without bounds, in steps.
 	unboundedBits = 40
 )
 
 var errTooWide = errors.New("bounds too wide for the lattice")
 
-// latticeOf chooses the grid of an expression's values within the interval: whole
-// numbers for integers, the scale of numeric values, a power of two from the bounds for
-// floats.
+// latticeOf chooses the grid of the values of an expression within an interval: whole numbers for integers, the scale for numerics, and a
+// power of two for floats, by the bounds.
 func latticeOf(e scalar.Expr, digits int, known bool, in scalar.Interval) (lattice, error) {
 	l := lattice{family: e.Type().Family(), scale: big.NewInt(1)}
 	switch l.family { //nolint:exhaustive // the others count in whole units
@@ -75,7 +71,7 @@ func latticeOf(e scalar.Expr, digits int, known bool, in scalar.Interval) (latti
 	return l, nil
 }
 
-// steps returns a positive value in steps, rounded up; at least one.
+// steps returns a positive value in steps, rounded up, and at least 1.
 func (l *lattice) steps(v *big.Rat) int64 {
 	n, ok := toInt64(pgtype.Ceil(scaled(v, l.scale)))
 	if !ok {
@@ -84,12 +80,12 @@ func (l *lattice) steps(v *big.Rat) int64 {
 	return max(n, 1)
 }
 
-// value returns the number that an integer of the lattice stands for.
+// value returns the number that an integer of the lattice represents.
 func (l *lattice) value(n int64) *big.Rat {
 	return new(big.Rat).Mul(new(big.Rat).SetInt64(n), l.step)
 }
 
-// numericDigits returns how many decimals are kept of numeric values, at most so many.
+// numericDigits returns how many decimals of numeric values are kept.
 func numericDigits(in scalar.Interval, most int) int {
 	digits, limit := most, new(big.Rat).SetInt64(1<<contribution.GroupedSumBits)
 	for digits > 0 && scaled(larger(in), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)).Cmp(limit) > 0 {
@@ -98,7 +94,7 @@ func numericDigits(in scalar.Interval, most int) int {
 	return digits
 }
 
-// larger is the larger of the bounds, in size.
+// larger returns the larger of the bounds in absolute value.
 func larger(in scalar.Interval) *big.Rat {
 	low, high := new(big.Rat).Abs(in.Low), new(big.Rat).Abs(in.High)
 	if low.Cmp(high) > 0 {

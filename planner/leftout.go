@@ -8,13 +8,13 @@ import (
 	"dpproxy/planner/source"
 )
 
-// LeftOut says which rows are left out before anything is measured: no error that is measured has a part for them.
+// LeftOut names the rows that are left out before anything is measured. No error that is stated includes them.
 func (p *Plan) LeftOut() []string { return p.eachOnce(leftOutOf) }
 
-// Moved says which rows count as others, likewise.
+// Moved names the rows that count with other values than their own. No error that is stated includes that.
 func (p *Plan) Moved() []string { return p.eachOnce(movedOf) }
 
-// eachOnce lists the remarks on all blocks.
+// eachOnce lists the remarks on all blocks, each once.
 func (p *Plan) eachOnce(of func(b *BlockPlan, unit string) []string) []string {
 	var all []string
 	for _, b := range p.Blocks {
@@ -63,10 +63,10 @@ func leftOut(c source.Cut, unit string) string {
 	return fmt.Sprintf("joined rows of one %s are cut to %d of %s", unit, c.Rows, c.Of)
 }
 
-// Outside names, each in a few words, everything that the answer leaves out and its stated errors do not contain, in this order:
-// rows that are cut before anything is measured, rows that no group or condition has as they are, values that are clamped, values whose
-// limits move them further than is stated, and groups that are not shown. A notice begins with it. Released has the relations of each
-// block, by whose limits the fourth is known.
+// Outside names in a few words everything that the answer leaves out and that its stated errors do not include, in this order: rows that
+// are cut before anything is measured, rows that no group or condition has as they are, values that are clamped, values that limits move
+// farther than is stated, and groups that are not shown. A notice begins with it. Released has the relations of each block, whose limits
+// decide the fourth.
 func (p *Plan) Outside(released [][]*Released) []string {
 	var all []string
 	say := func(s string) {
@@ -79,7 +79,7 @@ func (p *Plan) Outside(released [][]*Released) []string {
 			say(cutShort(c, p.unit))
 		}
 	}
-	said := map[string]bool{} // the bounds beyond which rows are named, by the column
+	said := map[string]bool{} // the bounds beyond which rows are named already, by column
 	for _, b := range p.Blocks {
 		for _, s := range straysOf(b) {
 			say(s.which())
@@ -104,7 +104,7 @@ func (p *Plan) Outside(released [][]*Released) []string {
 	return all
 }
 
-// united says of a reference, between rows that the policy does not prove to be of one unit, what a statement means by it.
+// united explains how the statement treats a reference between rows that the policy does not prove to belong to one unit.
 func united(u source.United, unit string) string {
 	if u.Grouped {
 		return fmt.Sprintf("rows of %s with the same %s are grouped by %s as well: the row of %s that they refer to is taken for one of "+
@@ -120,8 +120,8 @@ func united(u source.United, unit string) string {
 		u.From, u.To, u.From, u.Columns, unit, unit)
 }
 
-// UnitsCompared says where the statement compares rows by a reference of which the policy does not say that it stays with one unit: rows
-// that refer to another unit's have no match.
+// UnitsCompared names references by which the statement compares rows and which, as far as the policy says, may lead to another unit: rows
+// that do so have no match.
 func (p *Plan) UnitsCompared() []string {
 	var said []string
 	for _, b := range p.Blocks {
@@ -134,7 +134,7 @@ func (p *Plan) UnitsCompared() []string {
 	return said
 }
 
-// cutsOf lists the rows of one unit that are cut before anything is measured. A block that reads nothing cuts none.
+// cutsOf lists the rows of a unit that are cut before anything is measured. A block that reads nothing cuts none.
 func cutsOf(b *block) []source.Cut {
 	if !b.reads() {
 		return nil
@@ -155,7 +155,8 @@ func cutShort(c source.Cut, unit string) string {
 	return fmt.Sprintf("joined rows of %s beyond %d of one %s", c.Of, c.Rows, unit)
 }
 
-// movedUnstated names the outputs that limits move by what no error has, if any unit can be above them: one text for each measure.
+// movedUnstated names the outputs that limits move without an error that says so, if any unit can be above the limits: a text for each
+// measure.
 func movedUnstated(b *BlockPlan, released []*Released) []string {
 	var out []string
 	for i, set := range b.Sets {
@@ -176,7 +177,7 @@ func movedUnstated(b *BlockPlan, released []*Released) []string {
 	return out
 }
 
-// moves reports whether the values computed of a measure are moved by its limits, in place of having a part left out.
+// moves reports whether limits move the values of a measure, as opposed to leaving out a part of them.
 func (r *results) moves(m *Measure) bool {
 	return r.statistics[m.statistics[0]].nodes() > 1 || !m.weighting.leavesOut()
 }

@@ -4,10 +4,10 @@ import "fmt"
 
 // A list is the public values of some keys of a grouping set.
 type list struct {
-	keys []int // as the factor has them
+	keys []int // in the order of the factor
 	rows [][]*string
-	// elements are the different values of each key, without NULL, in order of
-	// appearance, by which the read numbers them. index finds a row by those numbers.
+	// elements are the distinct values of each key, without NULL, in order of first appearance, which is also the order of their numbers in
+	// the read. index finds a row by these numbers.
 	elements [][]*string
 	arrays   []string // the elements as arrays of Postgres
 	numbers  []map[string]int
@@ -15,7 +15,7 @@ type list struct {
 	index    map[string]int
 }
 
-// newList makes a list of rows, each once.
+// newList makes a list of distinct rows.
 func newList(keys []int, rows [][]*string) *list {
 	l := &list{keys: keys, index: map[string]int{}, elements: make([][]*string, len(keys)), null: make([]bool, len(keys))}
 	for range keys {
@@ -38,8 +38,7 @@ func newList(keys []int, rows [][]*string) *list {
 	return l
 }
 
-// number returns the number of a value of key i, which it gets at its first
-// appearance: 1, 2, ..., and 0 for NULL.
+// number returns the number of a value of key i: 1, 2, ... in order of first appearance, and 0 for NULL.
 func (l *list) number(i int, cell *string) int {
 	if cell == nil {
 		l.null[i] = true
@@ -56,13 +55,13 @@ func (l *list) number(i int, cell *string) int {
 
 func ordinals(numbers []int) string { return fmt.Sprint(numbers) }
 
-// maxListBytes bounds the lists of public values by which the reads of a statement number keys and modes. Where the database
-// numbers them it makes a hash table of each list for the first group that comes, so that their size is work that begins with
-// a row (docs/decisions/0016): of 8 MB it is about 10 ms. A read by two keys has two lists, and each read has its own.
+// maxListBytes bounds the lists of public values by which the reads of a statement number keys and modes. If the database numbers them, it
+// makes a hash table of each list for the first group, so the time of this work reveals that there is a row (docs/decisions/0016); for 8 MB
+// it is about 10 ms. A read by two keys has two lists, and each read has its own.
 const maxListBytes = 8 << 20
 
-// listedBytes are those of a value in a list beside its text.
+// listedBytes is the size of a value in a list in addition to its text.
 const listedBytes = 64
 
-// size is how many bytes the values of key i take in a list.
+// size returns the bytes that the values of key i take in a list.
 func (l *list) size(i int) int { return len(l.arrays[i]) + listedBytes*len(l.elements[i]) }

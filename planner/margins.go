@@ -7,15 +7,13 @@ import (
 	"dpproxy/estimate"
 )
 
-// maxReconciled bounds the groups of the finest grouping set that totals are made to
-// agree with.
+// maxReconciled bounds the groups of the finest grouping set with which totals are made to agree.
 const maxReconciled = 20_000
 
-// consistent returns the released relations with the totals of ROLLUP, CUBE and GROUPING SETS
-// made to agree with the groups that they add up, by inverse variance. It does so where the values are
-// public and one grouping set has all keys of the others; all of them drop the same rows
-// then. Sums and counts of rows are made to agree, since each unit has one weight in all sets, or none can be
-// above its limits; counts of units and of different values do not add up, and stay.
+// consistent returns the released relations, with totals of ROLLUP, CUBE and GROUPING SETS made to agree with the groups that they add up,
+// by inverse variance. It needs public values, and one grouping set with all keys of the others; then all sets drop the same rows. Sums and
+// counts of rows are made to agree, since each unit has one weight in all sets, or no unit can be above its limits. Counts of units and of
+// different values do not add up, and remain.
 func (b *BlockPlan) consistent(released []*Released) []*Released {
 	finest := b.finest()
 	if finest < 0 || released[finest] == nil {
@@ -37,8 +35,8 @@ func (b *BlockPlan) consistent(released []*Released) []*Released {
 	return out
 }
 
-// addsUp reports whether a statistic of a total is the sum of those of its groups. Where units are cut by
-// norms of their own in each grouping set it is not.
+// addsUp reports whether a statistic of a total is the sum of the statistics of its groups. It is not if each grouping set cuts units by
+// norms of its own.
 func (b *BlockPlan) addsUp(statistic int) bool {
 	return !slices.ContainsFunc(b.Sets, func(g *GroupingSet) bool {
 		s := g.statistics[statistic]
@@ -49,7 +47,8 @@ func (b *BlockPlan) addsUp(statistic int) bool {
 	})
 }
 
-// finest returns the grouping set that has all keys of the others, or -1.
+// finest returns the grouping set that has all keys of the others. It returns −1 if there is none, if a set is private or has noise
+// reduction, or if the finest set has more than maxReconciled groups.
 func (b *BlockPlan) finest() int {
 	if len(b.Sets) < 2 {
 		return -1
@@ -76,7 +75,7 @@ func (b *BlockPlan) finest() int {
 	return best
 }
 
-// rowsOf returns for each grouping set the row that each row of the finest belongs to, −1 if to none.
+// rowsOf returns, for each grouping set, the row to which each row of the finest set belongs, or −1.
 func (b *BlockPlan) rowsOf(finest int) [][]int {
 	rows := make([][]int, len(b.Sets))
 	f := b.Sets[finest]
@@ -102,7 +101,7 @@ func (b *BlockPlan) rowsOf(finest int) [][]int {
 
 func keyString(keys []*string) string { return ArrayText(keys) }
 
-// reconcile makes one statistic agree over all grouping sets.
+// reconcile makes a statistic agree over all grouping sets.
 func (b *BlockPlan) reconcile(out []*Released, rows [][]int, finest, m int) {
 	f := b.Sets[finest]
 	cells := make([]*big.Int, f.size)

@@ -10,37 +10,36 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// A Measure is a vector over the groups of a grouping set, of one statistic or of several, in which
-// every unit counts with one weight: such that each of its norms is within a limit
-// ([contribution]).
+// A Measure is a vector over the groups of a grouping set, of one or more statistics in which every unit counts with the same weight, such
+// that each norm of the measure is within its limit ([contribution]).
 type Measure struct {
 	Norms
-	// Vectors is how many vectors there are to choose from: one, or of an average one for each
-	// centre. The last norm is of each of them, the others are of all.
+	// Vectors is the number of vectors to choose from: one, or, for an average, one for each centre. The last norm is of each vector, the
+	// others are of all.
 	Vectors int
-	// Tail states how many units are above the limits; nil where keys and public tables say that none is.
+	// Tail releases how many units are above the limits; nil if keys and public tables prove that none is.
 	Tail *contribution.Tail
 
 	weighting weighting
-	at        int // among the measures of the set
-	// statistics are the indices of those of the set.
+	at        int // the index among the measures of the set
+	// statistics are the indices of its statistics in the set.
 	statistics []int
-	// bounding are the statistics that norms are of. Only those that are among statistics too are released.
+	// bounding are the statistics that norms are taken of. They are released only if they are among statistics too.
 	bounding []*statistic
 	keyed    bool  // there are groups
 	shares   int64 // of all its statistics
-	budget   share // of these together for the release
+	budget   share // of the release of all its statistics together
 	laplace  bool  // norms are ℓ₁, not ℓ₂
 	few      bool  // there are too few units to choose a limit
 	byGroup  byGroup
-	family   *family // the measures in which units have the weights of this one
+	family   *family // the measures in which units have the weights of this measure
 }
 
-// A Clip is where the units of a measure were cut: all of it was released.
+// A Clip is where the units of a measure were cut. All of it was released.
 type Clip struct {
 	Vector int
-	Levels []int // the limit of each norm
-	// Tail has the numbers of units that a [contribution.Tail] releases; nil without one.
+	Levels []int // the level of the limit of each norm
+	// Tail has the numbers of units that a [contribution.Tail] released; nil if there is none.
 	Tail []*big.Int
 }
 
@@ -66,24 +65,24 @@ func (m *Measure) question() string {
 	return b.String()
 }
 
-// At is the place of the measure among those of its grouping set.
+// At returns the index of the measure among those of its grouping set.
 func (m *Measure) At() int { return m.at }
 
-// Shared says that the limits are those of the same measure of the finest grouping set.
+// Shared reports whether the measure shares the limits of the same measure of the finest grouping set.
 func (m *Measure) Shared() bool {
 	_, ok := m.weighting.(withFinest)
 	return ok
 }
 
-// spreads reports whether a norm of a unit is over several numbers: over the groups, or the nodes of one statistic.
+// spreads reports whether some norm is over several numbers: over groups, or over the nodes of a statistic.
 func (g *GroupingSet) spreads() bool {
 	return slices.ContainsFunc(g.Measures, func(m *Measure) bool {
 		return m.keyed || slices.ContainsFunc(m.statistics, func(i int) bool { return g.statistics[i].nodes() > 1 })
 	})
 }
 
-// sameWeights reports whether units have the same weights in two measures, that of a statistic alone
-// if it is the same.
+// sameWeights reports whether units have the same weights in two measures. It is true of any two measures of a single statistic each:
+// statistic.equal compares the statistics.
 func (m *Measure) sameWeights(o *Measure) bool {
 	if m == nil || o == nil || m == o {
 		return m == o
@@ -91,27 +90,25 @@ func (m *Measure) sameWeights(o *Measure) bool {
 	return m.Vectors == o.Vectors && m.weighting.same(o.weighting)
 }
 
-// byLevels reports whether the weight of a unit is by its levels alone, of several norms.
+// byLevels reports whether the weight of a unit follows from its levels of several norms alone.
 func (m *Measure) byLevels() bool { return m.weighting.norms() > 1 }
 
-// Integers is how many integers of each partition are released.
+// Integers returns the number of released integers of each partition.
 func (g *GroupingSet) Integers() int { return len(g.releasedOf) }
 
-// Places is how many integers each partition has.
+// Places returns the number of integers of each partition.
 func (g *GroupingSet) Places() int { return len(g.statisticsOf) }
 
-// PlaceOf returns the place of the integer that released integer i is with noise.
+// PlaceOf returns the place of the integer to which noise is added for released integer i.
 func (g *GroupingSet) PlaceOf(i int) int {
 	s := g.statistics[g.releasedOf[i]]
 	return s.place + i - s.first
 }
 
-// MeasureOf returns the measure that the integer at a place of a partition belongs to; nil where a proof leaves
-// each unit one row.
+// MeasureOf returns the measure of the integer at a place of a partition; nil if each unit is proved to have one row.
 func (g *GroupingSet) MeasureOf(i int) *Measure { return g.statistics[g.statisticsOf[i]].measure }
 
-// Bounded returns the integer at place i of a partition with every unit cut to its limits, on the lattice of
-// [GroupingSet.Noise].
+// Bounded returns the integer at place i of a partition with every unit cut to its limits, on the lattice of [GroupingSet.Noise].
 func (g *GroupingSet) Bounded(i int, clips []Clip, cells *contribution.Cells) mechanisms.Private {
 	s := g.statistics[g.statisticsOf[i]]
 	m := s.measure
@@ -121,8 +118,8 @@ func (g *GroupingSet) Bounded(i int, clips []Clip, cells *contribution.Cells) me
 	return cells.Clipped(m.Norms[0].Grid, clips[m.at].Levels[0], m.fraction(s))
 }
 
-// TailUnits returns the numbers of units that the tail of the measure is of, at the limits of a clip. Of two norms
-// one whose limit is 1 has nobody near it: all units that it does not cut would be.
+// TailUnits returns the numbers of units for the tail of the measure, at the limits of a clip. If there are two norms, a norm whose limit
+// is 1 is ignored: every unit within it would be near it.
 func (m *Measure) TailUnits(c Clip, units *contribution.Cells) [contribution.TailNumbers]mechanisms.Private {
 	grids := m.grids()
 	for i, n := range m.Norms {
@@ -133,8 +130,8 @@ func (m *Measure) TailUnits(c Clip, units *contribution.Cells) [contribution.Tai
 	return units.Tail(grids, c.Levels)
 }
 
-// Noise returns that of released integer i of a partition, without a mechanism where it is one of
-// [GroupingSet.Choices]. Clips are nil where there are no measures.
+// Noise returns the noise of released integer i of a partition, without a mechanism if the integer belongs to [GroupingSet.Choices]. clips
+// is nil if there are no measures.
 func (g *GroupingSet) Noise(i int, clips []Clip) contribution.Noise {
 	s := g.statistics[g.releasedOf[i]]
 	if s.choosing() != nil {
@@ -147,7 +144,7 @@ func (g *GroupingSet) Noise(i int, clips []Clip) contribution.Noise {
 	return s.noiseAt(level, clips)
 }
 
-// Choices lists those of the grouping set, where units are cut at limits.
+// Choices lists the choices of the grouping set, if units are cut at the limits of clips.
 func (g *GroupingSet) Choices(clips []Clip) []Choices {
 	var out []Choices
 	for _, s := range g.statistics {

@@ -8,24 +8,21 @@ import (
 	"dpproxy/dp"
 )
 
-// Fraction bits of the lattices that directions and weights are on, and exponents of two of the largest
-// limits of sums.
+// Fraction bits of the lattices of directions and weights, and binary exponents of the largest limits of sums.
 const (
 	countFraction = 20
 	sumFraction   = 14
 	choiceBits    = 62 // of the sensitivity of a score
 	groupedBits   = contribution.GroupedSumBits
-	roomBits      = 10 // a thousand rows of the largest value are within the largest limit in groups, if that is
-	latticeBits   = 60 // at most 2^60 on the lattice: with the bit of what is saturated it is within an int64
+	roomBits      = 10 // a thousand rows of the largest value are within the largest limit in groups, if that fits
+	latticeBits   = 60 // at most 2^60 on the lattice: with one bit for saturation this fits an int64
 	totalBits     = 56
 )
 
-// leastChoice is the square of the largest norm for which no limit is chosen: choice and tail
-// would cost more than they could save.
+// leastChoice is the square of the largest norm for which no limit is chosen: choice and tail would cost more than they could save.
 const leastChoice = 4
 
-// bound gives the measure its limits, for noise of a kind, by what is known of contributions to
-// the grouping set.
+// bound gives the measure its limits, for noise of a kind, from what is known of contributions to the grouping set.
 func (m *Measure) bound(set *aggregation, laplace bool) error {
 	c := set.bounds
 	m.Norms, m.laplace = nil, laplace
@@ -51,8 +48,8 @@ func (m *Measure) bound(set *aggregation, laplace bool) error {
 	return nil
 }
 
-// dropSaturated leaves out the limits that a unit can be within whose part of a group is saturated: of such units other sums are not
-// bounded by this one, and they do not count.
+// dropSaturated removes the limits within which a unit can be although its part in a group is saturated: the norm does not bound the other
+// sums of such units, so they must not count.
 func (n *Norm) dropSaturated(s *statistic, c unitBounds) {
 	if saturates := s.statisticForm.(normForm).adds(c.rows).Cmp(big.NewInt(n.saturation)) > 0 || s.counts() && !c.proven; !saturates {
 		return
@@ -61,11 +58,11 @@ func (n *Norm) dropSaturated(s *statistic, c unitBounds) {
 	n.Choices, n.Fixed, n.cuts = min(n.Choices, n.Grid.Len()), min(n.Fixed, n.Grid.Len()-1), true
 }
 
-// sumAbout has the sum of an average choose of other centres.
+// sumAbout makes the sum of an average choose among other centres.
 func (s *statistic) sumAbout(f offsetSum) { s.statisticForm, s.measure.Vectors = f, len(f.centres) }
 
-// newNorm returns that of a statistic, and the square of what it is at most. Of values whose sums fixed limits do not bound within
-// numbers that can be computed with there is none.
+// newNorm returns the norm of a statistic, and the square of its largest value. It returns an error if fixed limits do not bound sums of
+// values within numbers that can be computed with.
 func (m *Measure) newNorm(s *statistic, c unitBounds, fixed bool) (n Norm, reach *big.Int, err error) {
 	most := m.saturation(s, fixed)
 	rows, _ := c.limited()
@@ -78,7 +75,7 @@ func (m *Measure) newNorm(s *statistic, c unitBounds, fixed bool) (n Norm, reach
 	return n, reach, err
 }
 
-// normWithin returns a norm that is at most √reach, and √limited where the limits hold.
+// normWithin returns a norm that is at most √reach, and at most √limited for units within the limits.
 func normWithin(reach, limited *big.Int, fixed bool, top int64) (Norm, error) {
 	if fixed || limited.IsInt64() && limited.Int64() <= leastChoice {
 		g, err := contribution.FixedGrid(limited)
@@ -100,7 +97,8 @@ func root(square *big.Int) int64 {
 	return r.Int64()
 }
 
-// bounding has the statistic bound its measure, where norms have none yet, and returns the same one that does, if there is one.
+// bounding makes the statistic one of those that bound its measure, if there is room, and returns it or the equal statistic that does so
+// already.
 func (s *statistic) bounding() *statistic {
 	m := s.measure
 	if i := slices.IndexFunc(m.bounding, s.equal); i >= 0 {
@@ -112,16 +110,16 @@ func (s *statistic) bounding() *statistic {
 	return s
 }
 
-// Parts of the largest value of one row from which on limits are chosen. Of a sum of bounded values nothing is gained by those
-// that hardly a row is within, and the more limits there are, the more units it takes to have a high one chosen: few people
-// who add to a sum need one near the bound of a row. The weight of an average is also by the number of rows: a low limit of
-// the distances from its centre leaves none of them out.
+// Limits are chosen from these fractions of the largest value of a row on. For a sum of bounded values, limits that hardly any row is
+// within gain nothing, and with more limits a high limit needs more units to be chosen: few units that add to a sum need a limit near the
+// bound of a row. The weight of an average also depends on the number of rows: a low limit of the distances from its centre leaves out no
+// unit.
 const (
 	leastOfSum     = 1 << 5
 	leastOfAverage = 1 << 10
 )
 
-// beginAt leaves out the limits that are far below the most that one row adds to a statistic, if that is known.
+// beginAt removes the limits that are far below the most that one row adds to a statistic, if that is known.
 func (n *Norm) beginAt(one int64, sum bool) {
 	one = min(one, int64(n.Grid.Limit(n.Grid.Len()-1)))
 	if sum {
@@ -132,8 +130,8 @@ func (n *Norm) beginAt(one int64, sum bool) {
 	n.Choices = n.Grid.Len()
 }
 
-// ofOneRow is the most that one row adds to a norm of the statistic, and whether that is a sum of values; 0 where nothing is known of
-// these, and of counts.
+// ofOneRow returns the most that one row adds to the norm of the statistic, and whether that is a sum of values; it is 0 for counts, and
+// for values of which nothing is known.
 func (s *statistic) ofOneRow() (most int64, sum bool) {
 	if s.counts() || s.terms()[0].values.technical {
 		return 0, false
@@ -145,7 +143,7 @@ func (s *statistic) ofOneRow() (most int64, sum bool) {
 	return s.statisticForm.(normForm).adds(1).Int64(), sum
 }
 
-// top is the largest limit that is chosen of a norm.
+// top returns the largest limit that can be chosen for a norm.
 func (m *Measure) top(s *statistic) int64 {
 	switch {
 	case s.counts():
@@ -158,14 +156,14 @@ func (m *Measure) top(s *statistic) int64 {
 	return 1 << totalBits
 }
 
-// topOf is the largest limit of sums of values in groups, on a lattice of 2^−fraction.
+// topOf returns the largest limit of sums of values in groups, on a lattice of 2^−fraction.
 func topOf(s *statistic, fraction uint) int64 {
 	plenty := s.statisticForm.(normForm).adds(1).BitLen() + roomBits
 	return 1 << min(max(groupedBits, plenty), latticeBits-int(fraction))
 }
 
-// saturation is the most that a unit adds to a group, of a statistic that a norm is of: of a sum more than the largest limit that
-// is chosen, so that a unit that is saturated is known to be above the limit; where limits are fixed no unit within them is.
+// saturation returns the most that a unit adds to a group, for a statistic that a norm is taken of. For a sum it exceeds the largest limit
+// that can be chosen, so that a saturated unit is known to be above the limit; if limits are fixed, no unit within them saturates.
 func (m *Measure) saturation(s *statistic, fixed bool) int64 {
 	switch {
 	case s.counts():
@@ -176,8 +174,8 @@ func (m *Measure) saturation(s *statistic, fixed bool) int64 {
 	return 2 * m.top(s)
 }
 
-// square bounds the square of the norm of a statistic of one unit that has so many rows in each of
-// so many groups, and adds most to one at most.
+// square bounds the square of the norm of a statistic of a unit with a number of rows in each of a number of groups, which adds at most
+// most to each group.
 func (m *Measure) square(s *statistic, most, rows, groups int64) *big.Int {
 	added := s.statisticForm.(normForm).adds(rows)
 	if limit := big.NewInt(most); added.Cmp(limit) > 0 {
@@ -204,7 +202,7 @@ func (m *Measure) limited(s *statistic, most int64, c unitBounds) *big.Int {
 	return square
 }
 
-// mostOfNorm bounds what a unit with so many rows in a group adds to a statistic that a norm is of.
+// mostOfNorm bounds what a unit with a number of rows in a group adds to a statistic that a norm is taken of.
 func (s *statistic) mostOfNorm(rows int64) *big.Int {
 	m := s.measure
 	most, limit := s.statisticForm.(normForm).adds(rows), big.NewInt(m.Norms[m.weighting.normOf(s)].saturation)
@@ -214,11 +212,10 @@ func (s *statistic) mostOfNorm(rows int64) *big.Int {
 	return most
 }
 
-// fraction returns the fraction bits of the lattice that the directions, or the weighted sums, of a
-// statistic are on.
+// fraction returns the fraction bits of the lattice of the directions, or of the weighted sums, of a statistic.
 func (m *Measure) fraction(s *statistic) uint { return m.weighting.fraction(m, s) }
 
-// sensitivity returns that of a statistic where the limits of the norms are those of levels.
+// sensitivity returns the sensitivity of a statistic if the limits of the norms are those of levels.
 func (m *Measure) sensitivity(s *statistic, levels []int) (dp.Sensitivity, error) {
 	sens, err := m.weighting.sensitivity(s, levels)
 	if m.byGroup.holds() {

@@ -9,8 +9,7 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// assign divides the budget of a measure, the shares of its statistics, among the choice of
-// its limits, the statement about units above them, and the release.
+// assign divides the budget of a measure, which is the shares of its statistics, among the choice of its limits, the tail, and the release.
 func (m *Measure) assign(set *aggregation, s split) error {
 	if set.statistics[m.statistics[0]].choosing() != nil {
 		s = s.forChoices()
@@ -24,11 +23,11 @@ func (m *Measure) assign(set *aggregation, s split) error {
 	if err == nil {
 		err = m.check(set)
 	}
-	m.family.tell()
+	m.family.copyLimits()
 	return err
 }
 
-// spend bounds the measure, and divides the budget where a unit can be above its limits.
+// spend bounds the measure, and divides the budget if a unit can be above its limits.
 func (m *Measure) spend(set *aggregation, s split) error {
 	if err := m.bound(set, s.all.kind == laplace); err != nil {
 		return tooWide(set.at)
@@ -43,12 +42,12 @@ func (m *Measure) spend(set *aggregation, s split) error {
 	return nil
 }
 
-// leastUnits is how many units there must be for one that a step of a choice has to save: with fewer
-// the choice falls to the least limits. For percentiles and modes these are no worse than a number of the policy's.
+// leastUnits is the number of units per unit that a step of a choice has to save: with fewer, the smallest limits are chosen. For
+// percentiles and modes the smallest limits are no worse than a number of the policy.
 const leastUnits = 15
 
-// tooFew reports whether there are too few units for a choice, and a number that takes its place. It
-// follows from public numbers alone.
+// tooFew reports whether there are too few units for a choice, and a stated number can take its place. It follows from public numbers
+// alone.
 func (m *Measure) tooFew(set *aggregation) bool {
 	c := set.bounds
 	if set.statistics[m.statistics[0]].choosing() != nil {
@@ -59,8 +58,7 @@ func (m *Measure) tooFew(set *aggregation) bool {
 	})
 }
 
-// unbounded reports whether the measure sums values of which nothing is known: no limit follows from a
-// number of rows.
+// unbounded reports whether the measure sums values of which nothing is known, so that no limit follows from a number of rows.
 func (m *Measure) unbounded(set *aggregation) bool {
 	return set.bounds.maxSum == nil && slices.ContainsFunc(m.statistics, func(i int) bool {
 		return slices.ContainsFunc(set.statistics[i].terms(), func(t term) bool { return t.values.technical })
@@ -70,7 +68,7 @@ func (m *Measure) unbounded(set *aggregation) bool {
 // lattice returns the fraction bits of the lattice on which a statistic is released.
 func (m *Measure) lattice(s *statistic) uint {
 	if m.byLevels() {
-		return m.fraction(s) // weights are of levels alone
+		return m.fraction(s) // weights depend on levels alone
 	}
 	return m.Norms[0].Grid.Lattice(m.fraction(s))
 }
@@ -80,7 +78,7 @@ func (m *Measure) divide(set *aggregation, d split) error {
 	n, s, norms := int64(len(m.statistics)), d.all, m.dividing()
 	total, coordinates := set.partOf(m, d)/int64(len(norms)), 1
 	switch {
-	case m.byGroup.holds(): // each of K has the noise of units in several of them
+	case m.byGroup.holds(): // each of K groups has the noise for units in several of them
 		coordinates = set.Top.K * int(m.byGroup)
 	case m.keyed:
 		coordinates = set.bounds.penalised
@@ -108,8 +106,7 @@ func (m *Measure) divide(set *aggregation, d split) error {
 	return err
 }
 
-// check makes sure that there is noise for every limit: it drops those from the end of a grid
-// whose noise would be too large to be drawn.
+// check makes sure that every limit has noise: it removes limits from the end of a grid whose noise would be too large to draw.
 func (m *Measure) check(set *aggregation) error {
 	for _, i := range m.statistics {
 		if err := m.weighting.within(set.statistics[i]); err != nil {
@@ -119,7 +116,7 @@ func (m *Measure) check(set *aggregation) error {
 	return nil
 }
 
-// withinLimits drops limits of the norm of a statistic until there is noise at the last one.
+// withinLimits removes limits of the norm of a statistic until there is noise for the last limit.
 func (s *statistic) withinLimits() error {
 	m := s.measure
 	at := m.weighting.normOf(s)
@@ -145,13 +142,12 @@ func (m *Measure) checkAt(s *statistic, levels []int) error {
 	return err
 }
 
-// share returns the share of a statistic in what its measure releases.
+// share returns the share of a statistic in the release of its measure.
 func (s *statistic) share() share {
 	return split{s.measure.budget, s.measure.shares}.part(s.shares)
 }
 
-// mechanism returns the noise of one level of the tree of a statistic, where the limits are those
-// of levels.
+// mechanism returns the noise of a level of the tree of a statistic, if the limits are those of levels.
 func (m *Measure) mechanism(s *statistic, tree int, levels []int) (mechanisms.Mechanism, error) {
 	sens, err := m.sensitivity(s, levels)
 	if err != nil {
@@ -184,7 +180,7 @@ func (m *Measure) choosing() dp.ComposedEvent {
 	return e
 }
 
-// releases is the release of the numbers, at the same price for every limit that may be chosen.
+// releases is the release of the numbers. Its price is the same for every limit that may be chosen.
 func (m *Measure) releases(set *aggregation) dp.ComposedEvent {
 	var e dp.ComposedEvent
 	for _, i := range m.statistics {
@@ -207,7 +203,7 @@ func (m *Measure) releases(set *aggregation) dp.ComposedEvent {
 	return e
 }
 
-// picos divides what a statistic may spend among the levels of its tree, or between the number of rows and choices.
+// picos divides the budget of a statistic among the levels of its tree, or between the number of rows and the choices.
 func (s *statistic) picos(of share) ([]int64, error) {
 	if c := s.choosing(); c != nil {
 		return splitChoices(of.pico(), c.choices())

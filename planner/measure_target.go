@@ -7,8 +7,8 @@ import (
 	"dpproxy/dp"
 )
 
-// fixedGoal returns the sensitivity of a statistic at the only limit of its measure, and how far it may be
-// off on its lattice where the rounded value may be off by so much.
+// fixedGoal returns the sensitivity of a statistic at the only limit of its measure, and the largest error on the lattice of the statistic
+// for which the rounded value is off by at most boundary.
 func (m *Measure) fixedGoal(set *aggregation, s *statistic, boundary int64, laplace bool) (dp.Sensitivity, int64, error) {
 	if err := m.bound(set, laplace); err != nil {
 		return dp.Sensitivity{}, 0, err
@@ -26,11 +26,10 @@ func (m *Measure) fixedGoal(set *aggregation, s *statistic, boundary int64, lapl
 
 var errChosen = errors.New("planner: the limit is not known before the answer")
 
-// tailBeside is the price of the statement about units above a limit, beside noise of a price.
+// tailBeside is the price of the tail of a measure whose noise has a price.
 func tailBeside(pico int64) int64 { return max(pico/9, 1) }
 
-// statedBeside gives a measure with one limit its statement about units above it, beside noise of
-// such prices.
+// statedBeside gives a measure with one limit its tail, on top of noise at given prices.
 func (m *Measure) statedBeside(prices []int64, of dp.Measure) error {
 	if !m.cuts() {
 		return nil
@@ -44,9 +43,8 @@ func (m *Measure) statedBeside(prices []int64, of dp.Measure) error {
 	return err
 }
 
-// reduced returns the noise reduction of the set, at most at a price. Measures have their parts of it for limits
-// and units above them, as in a statement of a typical price: whoever allows more does not pay more for
-// these.
+// reduced returns the noise reduction of the set, at most at a price. A measure pays for limits and tail what a statement of the typical
+// price would pay: a larger allowance does not make them dearer.
 func (g *GroupingSet) reduced(kind string, poolPico int64, s Settings) (*NoiseReduction, error) {
 	kindOf, typical := share{kind: gaussian}, halfSquare(s.TypicalPico)
 	if kind == laplaceReduction {
@@ -74,7 +72,7 @@ func (g *GroupingSet) reduced(kind string, poolPico int64, s Settings) (*NoiseRe
 	return c.Within(nil)
 }
 
-// boundPilot drops limits at the end of grids whose first round could not be drawn.
+// boundPilot drops limits from the end of grids at which the first round would be too noisy to be drawn.
 func (g *GroupingSet) boundPilot(pico int64) error {
 	for _, m := range g.Measures {
 		rest := m.budget
@@ -87,8 +85,8 @@ func (g *GroupingSet) boundPilot(pico int64) error {
 	return nil
 }
 
-// sensitivityOf returns that of a statistic on its lattice of 2^−bits, at the limits that were chosen,
-// or the least ones.
+// sensitivityOf returns the sensitivity of a statistic on its lattice of 2^−bits, at the chosen limits, or, if clips is nil, at the
+// smallest.
 func (s *statistic) sensitivityOf(clips []Clip) (sens dp.Sensitivity, bits uint, err error) {
 	if s.measure == nil {
 		return s.sensitivity, 0, nil

@@ -1,13 +1,13 @@
 package planner
 
-// Names of the mechanisms in settings and plans. The first two have one round and a known error;
-// noise reduction has rounds until an error is reached; recycling draws noise again that is too
-// wide, which makes a known error cheaper, and a staircase has its steps where the error is.
+// Names of the mechanisms in settings and plans. Laplace and Gaussian noise have one round and a known error. Noise reduction has rounds
+// until an error is reached. Recycling redraws noise that is out of bounds, which makes a known error cheaper. A staircase has its steps at
+// the error.
 const (
 	auto             = "auto"
 	laplace          = "laplace"
-	gaussian         = "gaussian" // no finite ε: not for budgets of pure differential privacy
-	brownian         = "brownian" // likewise
+	gaussian         = "gaussian" // has no finite ε: not for budgets of pure differential privacy
+	brownian         = "brownian" // has no finite ε either
 	laplaceReduction = "laplace_reduction"
 	brdpLaplace      = "brdp_laplace"
 	brdpGaussian     = "brdp_gaussian"
@@ -23,14 +23,14 @@ func Mechanisms() []string {
 	return []string{laplace, gaussian, brownian, laplaceReduction, brdpLaplace, brdpGaussian, staircase, exponential}
 }
 
-// Recycles reports whether a mechanism draws noise anew that is out of its bounds.
+// Recycles reports whether a mechanism redraws noise that is out of its bounds.
 func Recycles(mechanism string) bool { return mechanism == brdpLaplace || mechanism == brdpGaussian }
 
-// ofOneNumber reports whether the price of a mechanism covers a change of one number of a vector: where a unit
-// changes several, each by a part of a norm, the losses add up to more than that of one which has the whole norm.
+// ofOneNumber reports whether the price of a mechanism covers the change of a single number of a vector only. If a unit changes several
+// numbers, each by a part of a norm, the losses add up to more than the loss for a number that changes by the whole norm.
 func ofOneNumber(mechanism string) bool { return Recycles(mechanism) || mechanism == staircase }
 
-// kernel is the noise that a recycling mechanism draws from, "" for another one.
+// kernel returns the noise from which a recycling mechanism draws, or "".
 func kernel(mechanism string) string {
 	return map[string]string{brdpLaplace: laplace, brdpGaussian: gaussian}[mechanism]
 }

@@ -11,41 +11,38 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// A NoiseReduction says how the integers of a grouping set are released where the answer decides
-// how much noise they need: they are measured again and again, ever more precisely, until the
-// releases show that the target is met, or the pool is empty. It is the goal of a
-// [mechanisms.Refinement], which proves and draws the rounds: it sees estimates and releases, and
-// cannot see an exact value, as nothing of this package can.
+// A NoiseReduction releases the integers of a grouping set with as much precision as the answer turns out to need: rounds of measurements
+// get more precise until the releases show that the target is met, or the pool is empty. It is the goal of a [mechanisms.Refinement], which
+// proves the guarantee and draws the rounds. The goal sees estimates and releases, and, like all of this package, no exact value.
 type NoiseReduction struct {
-	// Mechanism is "brownian", independent measurements whose mean is the answer, each
-	// partition as precise as it needs; or "laplace_reduction", one path of noise for all
-	// partitions, with a finite price in a pure budget.
+	// Mechanism is "brownian", independent measurements whose mean is the answer, with its own precision for each partition; or
+	// "laplace_reduction", one path of noise for all partitions, with a finite price in a pure budget.
 	Mechanism string
-	// PoolPico is the most that all rounds may cost together, and PilotPico the first, in 10⁻¹² of ρ
-	// or, for laplace_reduction, of ε.
+	// PoolPico bounds the price of all rounds together, and PilotPico the price of the first round, in 10⁻¹² of ρ, or of ε for
+	// laplace_reduction.
 	PoolPico, PilotPico int64
-	// Statistics are those of the grouping set, in order.
+	// Statistics are the statistics of the grouping set, in order.
 	Statistics []ReducedStatistic
 
 	settings Settings
 	results  *results
-	clips    []Clip // where units were cut; nil before the limits are chosen
+	clips    []Clip // the limits of units; nil before the limits are chosen
 }
 
 var _ mechanisms.Goal = (*NoiseReduction)(nil)
 
-// A ReducedStatistic is one integer of each partition.
+// A ReducedStatistic is an integer of each partition.
 type ReducedStatistic struct {
 	Sensitivity dp.Sensitivity
 	// Path is the path of noise of laplace_reduction.
 	Path mechanisms.LaplaceReduction
-	// picos are the prices of the path's levels, whatever the limit is; nil where it is known.
+	// picos are the prices of the levels of the path if the limit is chosen; nil if the limit is known.
 	picos []int64
 
-	bits   uint              // of the lattice that it is measured on
-	within mechanisms.Scales // of brownian
-	// stop tells where a relative error is reached, of an integer that is shown by itself; nil
-	// where none is asked for, or so large a one that within tells as soon.
+	bits   uint              // of the lattice on which it is measured
+	within mechanisms.Scales // for brownian
+	// stop decides when an integer that is shown by itself has reached a relative error. It is nil if no relative error is asked for, or
+	// one so large that within decides as soon.
 	stop *mechanisms.RelativeStop
 	beta float64 // the error probability of the statistic, at all rounds together
 }
@@ -53,25 +50,23 @@ type ReducedStatistic struct {
 const (
 	// expected is the part of a typical price at which the boundary is narrowest.
 	expected = 1.0 / 4
-	// pilots is how many pilots the pool has room for. A pilot must not be dear for an
-	// answer that needs hardly any precision.
+	// pilots is the number of first rounds that the pool could pay. A pilot must be cheap for an answer that needs little precision.
 	pilots = 100_000
-	// levelRatio is between the levels of a reduction.
+	// levelRatio is the ratio of the prices of consecutive levels of a reduction.
 	levelRatio = 1.41
-	// levels of a reduction reach from a pool's thousandth.
+	// The first level of a reduction costs 1/reach of the pool.
 	reach = 1000
-	// stopShare is the part of an error probability with which the relative error of an
-	// integer that is shown by itself may be missed; the rest is for its interval.
+	// stopShare is the part of the error probability of an integer that is shown by itself for its relative error; the rest is for its
+	// interval.
 	stopShare = 0.8
-	// leastGain is by how much a round makes an error smaller, at least.
+	// leastGain is the factor by which a round reduces an error at least.
 	leastGain = 1.09
-	// boundlessGain multiplies the errors where nothing bounds that of a value yet.
+	// boundlessGain multiplies the standard deviations of a value that nothing bounds yet.
 	boundlessGain = 0.5
 )
 
-// Within returns the noise reduction at limits that were chosen, or with nil at the least ones. The
-// boundary depends on them, the policy and the grouping set alone, so that whoever asks for another
-// error can go on from where this one ends.
+// Within returns the noise reduction at chosen limits, or, if clips is nil, at the smallest. The boundary depends on the limits, the policy
+// and the grouping set alone, so a statement with another target can continue from the measurements of this one.
 func (c *NoiseReduction) Within(clips []Clip) (*NoiseReduction, error) {
 	out := *c
 	out.Statistics, out.clips = nil, clips
@@ -87,7 +82,7 @@ func (c *NoiseReduction) Within(clips []Clip) (*NoiseReduction, error) {
 			l2 := cm.natural(math.Sqrt(float64(cm.Sensitivity.L0)) * float64(cm.Sensitivity.LInf))
 			err = cm.stopAt(c.results.shows(i), c.settings.Target.Relative, l2/math.Sqrt(2*expected*math.Max(typical, 1e-12)))
 			if _, tooWide := mechanisms.GaussianFor(cm.Sensitivity, c.PilotPico/n); tooWide != nil {
-				return nil, imprecise() // no first round, which would be noticed behind its charge
+				return nil, imprecise() // there is no first round: it would fail after the charge
 			}
 		} else {
 			err = cm.reduce(m, c.PoolPico/n)
@@ -100,15 +95,14 @@ func (c *NoiseReduction) Within(clips []Clip) (*NoiseReduction, error) {
 	return &out, nil
 }
 
-// natural brings a length on the lattice of the statistic to the integers that are shown.
+// natural converts a length on the lattice of the statistic to the unit of the integers that are shown.
 func (m ReducedStatistic) natural(lattice float64) float64 { return math.Ldexp(lattice, -int(m.bits)) }
 
-// stopAt chooses the boundary, which is narrowest at sigma, and, for an integer that is shown by
-// itself, the rule of a relative error.
+// stopAt chooses the boundary, which is narrowest at sigma, and, for an integer that is shown by itself, the rule for a relative error.
 func (m *ReducedStatistic) stopAt(shown bool, relative, sigma float64) (err error) {
 	beta := m.beta
 	if shown {
-		beta *= 1 - stopShare // whatever is asked for: the boundary is one for all errors
+		beta *= 1 - stopShare // whatever the target: all targets share one boundary
 	}
 	if m.within, err = mechanisms.NewScales(beta, sigma); err != nil || !shown || relative == 0 || relative > mechanisms.MostRelativeStop {
 		return err
@@ -118,8 +112,7 @@ func (m *ReducedStatistic) stopAt(shown bool, relative, sigma float64) (err erro
 	return err
 }
 
-// reduce gives the statistic the path that may cost so much. The price of each level is rounded
-// up to 10⁻¹².
+// reduce gives the statistic the path of a price. The price of each level is rounded up to a multiple of 10⁻¹².
 func (m *ReducedStatistic) reduce(of *statistic, poolPico int64) error {
 	const most = 64
 	picos, err := mechanisms.GeometricLevels(max(poolPico/reach, 1), poolPico-most, levelRatio)
@@ -133,7 +126,7 @@ func (m *ReducedStatistic) reduce(of *statistic, poolPico int64) error {
 	return err
 }
 
-// level is the reveal of a level of the path, counted from 0.
+// level returns the event that reveals a level of the path, counted from 0.
 func (m *ReducedStatistic) level(k int) dp.Event {
 	if m.picos != nil {
 		return mechanisms.ReductionOf(m.picos, k)
@@ -141,7 +134,7 @@ func (m *ReducedStatistic) level(k int) dp.Event {
 	return m.Path.Event(k)
 }
 
-// pilots is how many first rounds the pool has room for.
+// pilots returns the number of first rounds that the pool could pay.
 func (c *NoiseReduction) pilots() int64 {
 	if c.Mechanism == brownian {
 		return pilots
@@ -149,8 +142,8 @@ func (c *NoiseReduction) pilots() int64 {
 	return reach
 }
 
-// Independent reports whether the rounds are independent measurements, which a later read can
-// go on from. A path of noise cannot be taken up again.
+// Independent reports whether the rounds are independent measurements, from which a later read can continue. A path of noise cannot be
+// continued.
 func (c *NoiseReduction) Independent() bool { return c.Mechanism == brownian }
 
 // worst is the most that the noise reduction releases.
@@ -167,8 +160,7 @@ func (c *NoiseReduction) worst() dp.ComposedEvent {
 	return e
 }
 
-// Revealing returns the releases of the levels from one to another, counted from 0, of a
-// reduction.
+// Revealing returns the releases of a range of levels of a reduction, counted from 0.
 func (c *NoiseReduction) Revealing(from, to int) dp.ComposedEvent {
 	var e dp.ComposedEvent
 	for level := from; level <= to; level++ {
@@ -179,8 +171,7 @@ func (c *NoiseReduction) Revealing(from, to int) dp.ComposedEvent {
 	return e
 }
 
-// Estimated returns the relation of the partitions after a round of brownian, from
-// the estimates of each statistic.
+// Estimated returns the relation of the partitions after a round of brownian, from the estimates of each statistic.
 func (c *NoiseReduction) Estimated(keys [][]*string, estimates [][]mechanisms.Estimate) *Released {
 	r := &Released{Keys: keys, Margins: [][]Margin{}, Clips: c.clips}
 	if len(estimates) == 0 { // no partition is shown
@@ -199,7 +190,7 @@ func (c *NoiseReduction) Estimated(keys [][]*string, estimates [][]mechanisms.Es
 	return r
 }
 
-// margin is that of an integer that was rounded from an estimate.
+// margin returns the margin of an integer that was rounded from an estimate.
 func (m ReducedStatistic) margin(n *big.Int, sigma float64) Margin {
 	out := Margin{Half: m.within.HalfWidth(sigma) + 0.5, Sigma: sigma}
 	y, _ := new(big.Float).SetInt(n).Float64()
@@ -209,8 +200,7 @@ func (m ReducedStatistic) margin(n *big.Int, sigma float64) Margin {
 	return out
 }
 
-// Revealed returns the relation of the partitions at a level, counted from 0, of a
-// reduction.
+// Revealed returns the relation of the partitions at a level of a reduction, counted from 0.
 func (c *NoiseReduction) Revealed(keys [][]*string, rows [][]*big.Int, level int) *Released {
 	margins := make([]Margin, len(c.Statistics))
 	for i, m := range c.Statistics {
@@ -228,22 +218,21 @@ func (c *NoiseReduction) Revealed(keys [][]*string, rows [][]*big.Int, level int
 	return r
 }
 
-// A Want is a partition that must be measured more precisely. Each statistic's standard
-// deviation must be at most so many times the one it has, 1 for one that need not change.
+// A Want is a partition that needs more precision: the standard deviation of each statistic has to be multiplied by at most its factor,
+// which is 1 if the statistic is precise enough.
 type Want struct {
 	Partition int
 	Factors   []float64
 }
 
-// least is the most demanding factor.
+// least is the smallest factor.
 func (w Want) least() float64 { return slices.Min(w.Factors) }
 
-// Open returns the partitions that must still be measured, or none if the target is met:
-// where not all of them must meet it, those that are nearest to it.
+// Open returns the partitions that need further measurements, or none if the target is met. If only a fraction of the partitions has to
+// meet it, these are the partitions that are nearest to it.
 //
-// No factor asks for more than the target needs if the true value is at the far end of
-// its interval: so nothing is measured more precisely than it must be, except with the
-// probability that the interval is wrong.
+// No factor asks for more precision than the target requires if the true value is at the far end of its interval. So nothing is measured
+// more precisely than necessary, except with the probability that an interval is wrong.
 func (c *NoiseReduction) Open(r *Released) []Want {
 	var open []Want
 	for i, row := range r.integers() {
@@ -273,7 +262,7 @@ func (c *NoiseReduction) Open(r *Released) []Want {
 	return open
 }
 
-// want compares the errors of one row with the target.
+// want compares the errors of a row with the target.
 func (c *NoiseReduction) want(row integers) Want {
 	w := Want{Factors: slices.Repeat([]float64{1}, len(c.Statistics))}
 	for i := range c.results.outputs {
@@ -303,14 +292,13 @@ func (c *NoiseReduction) want(row integers) Want {
 	return w
 }
 
-// close reports whether the relative error of a linear output is reached.
+// close reports whether a linear output has reached its relative error.
 func (c *NoiseReduction) close(o *output, row integers) bool {
 	_, linear := o.linear()
 	return linear && row.margins[c.results.statistics[o.statistics()[0]].first].Close
 }
 
-// factor is the part of the standard deviations of an output that they must come down to, if its
-// value is of this size.
+// factor is the factor by which the standard deviations of an output must shrink if its value has this size.
 func (c *NoiseReduction) factor(o *output, row integers, half, size float64) float64 {
 	factor := math.Max(c.settings.Target.Error, c.settings.Target.Relative*size/(1+c.settings.Target.Relative)) / half
 	at := o.statistics()[0]
@@ -320,15 +308,14 @@ func (c *NoiseReduction) factor(o *output, row integers, half, size float64) flo
 	return factor
 }
 
-// met reports whether an error of a value of that size meets the target.
+// met reports whether an error of a value of this size meets the target.
 func (c *NoiseReduction) met(half, size float64) bool {
 	t := c.settings.Target
 	return half <= t.Error || t.Relative > 0 && mechanisms.MeetsRelative(half, t.Relative, size)
 }
 
-// Begin returns the refinement of the grouping set, which goes on from the measurements of an earlier
-// read, by partition and statistic, nil if there are none. They must be those of the same
-// [BlockPlan.ReductionQuestion]: it names the boundary that was chosen before the first of them.
+// Begin returns the refinement of the grouping set. It continues from the measurements of an earlier read, by partition and statistic; nil
+// is none. They must have the same [BlockPlan.ReductionQuestion], which contains the boundary that was chosen before the first of them.
 func (c *NoiseReduction) Begin(known [][][]mechanisms.Measurement) (*mechanisms.Refinement, error) {
 	chains := make([]dp.Sensitivity, len(c.Statistics))
 	for m, s := range c.Statistics {
@@ -338,7 +325,7 @@ func (c *NoiseReduction) Begin(known [][][]mechanisms.Measurement) (*mechanisms.
 	return mechanisms.NewRefinement(c, chains, pool, known)
 }
 
-// Targets implements mechanisms.Goal: open partitions go straight to the precision that they need.
+// Targets implements mechanisms.Goal: each open partition goes directly to the precision that it needs.
 func (c *NoiseReduction) Targets(estimates [][]mechanisms.Estimate) [][]mechanisms.Target {
 	open := c.Open(c.Estimated(nil, estimates))
 	if len(open) == 0 {
@@ -356,8 +343,8 @@ func (c *NoiseReduction) Targets(estimates [][]mechanisms.Estimate) [][]mechanis
 	return out
 }
 
-// NextLevel returns the level of a reduction to go to from one, which is not the last: the
-// finest that the open partitions surely need.
+// NextLevel returns the next level of a reduction after a level that is not the last: the most precise level that every open partition
+// needs.
 func (c *NoiseReduction) NextLevel(level int, open []Want) int {
 	least := 1.0
 	for i, w := range open {
@@ -374,7 +361,7 @@ func (c *NoiseReduction) NextLevel(level int, open []Want) int {
 	return next
 }
 
-// Levels is how many levels a reduction has.
+// Levels returns the number of levels of a reduction.
 func (c *NoiseReduction) Levels() int { return c.Statistics[0].Path.Levels() }
 
 // Goal writes the target for people.

@@ -2,19 +2,19 @@ package planner
 
 import "slices"
 
-// Of a block whose conditions no row can meet the answer is known without a row.
+// If no row can meet the conditions of a block, its answer is known without reading a row.
 //
-// A condition without a column is evaluated on the mirror, in the analyst's session, from constants, parameters and public rows. Where
-// one that every row must meet is false or NULL, the block has no rows on D, and none on D⁻: its answer is a function of the
-// statement and of these values, which the analyst can ask for anyway, and its loss is 0. So nothing is charged, read or drawn, and
-// the answer is exact: no groups but that of GROUP BY (), whose counts are 0 and whose other aggregates are NULL.
+// The mirror evaluates a condition without columns in the session of the analyst, from constants, parameters and public rows. If such a
+// condition must hold for every row and is false or NULL, the block has no rows on D, and none on D⁻. Its answer is a function of the
+// statement and of these values, for which the analyst can ask anyway, and its loss is 0. So nothing is charged, read or drawn, and the
+// answer is exact: no groups except the group of GROUP BY (), whose counts are 0 and whose other aggregates are NULL.
 //
-// Where it is the public values of a key that no condition is true of, there are no groups either, and so no loss. But rows can meet the
-// conditions that have other values than the policy declares: the answer has none of them and says so.
+// If no public value of a key meets the conditions, there are no groups either, and no loss. But rows with other values than the policy
+// declares can meet the conditions: the answer leaves them out and says so.
 //
-// Conditions of a view that no analyst may see do not count: the answer would tell them.
+// Conditions of a concealed view are ignored, since the answer would reveal them.
 
-// planNone plans a block that has no rows but those that are astray.
+// planNone plans a block that has no rows except strays.
 func (b *block) planNone(strays ...stray) *BlockPlan {
 	bp := &BlockPlan{block: b, none: true, strays: strays}
 	for _, keys := range b.sets {
@@ -33,7 +33,7 @@ func (a *aggregate) overNone() *string {
 	switch a.form.(type) {
 	case countOf, pairCountOf:
 		zero := "0"
-		return &zero // and so are its error and the ends of its interval
+		return &zero // its error and the ends of its interval are 0 too
 	}
 	return nil
 }
@@ -41,7 +41,7 @@ func (a *aggregate) overNone() *string {
 // An emptyBlock is a block that has no rows.
 type emptyBlock struct{ *BlockPlan }
 
-// errors are those of values that are exact.
+// errors returns the errors of exact values.
 func (b emptyBlock) errors() (bars []ErrorBar) {
 	for _, a := range b.block.aggregates {
 		if a.report == "" {
@@ -51,7 +51,7 @@ func (b emptyBlock) errors() (bars []ErrorBar) {
 	return bars
 }
 
-// columns are those of the rows that GROUP BY () has.
+// columns returns the columns of the rows for GROUP BY ().
 func (b emptyBlock) columns() []string {
 	keys, groupings := make([][]*string, len(b.block.keys)), make([][]*string, len(b.block.groupings))
 	outputs := make([][]*string, len(b.block.aggregates))

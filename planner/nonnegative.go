@@ -7,13 +7,13 @@ import (
 	"dpproxy/estimate"
 )
 
-// cells are the statistic of one output as it is shown, by grouping set and row.
+// cells are the statistic of an output as it is shown, by grouping set and row.
 type cells [][]*big.Int
 
-// nonnegativeCells returns, for each output, the cells that are shown in place of the released integers: of
-// counts, and of sums of values that are not negative. No cell is negative, and where keys are public and one
-// grouping set has all keys of the others they add up in every grouping set. It is nil for outputs that are
-// shown as they were released, and without the setting. Errors stay those of the released integers.
+// nonnegativeCells returns, for each output, the cells that are shown in place of the released integers of counts and of sums of
+// non-negative values. No cell is negative. If keys are public and one grouping set has all keys of the others, the cells add up over all
+// grouping sets. The cells of an output are nil if it is shown as it was released, as are all without the setting. Errors remain those of
+// the released integers.
 func nonnegativeCells(b *BlockPlan, released []*Released) []cells {
 	out := make([]cells, len(b.block.aggregates))
 	if !b.Sets[0].nonnegative || slices.Contains(released, nil) {
@@ -27,7 +27,7 @@ func nonnegativeCells(b *BlockPlan, released []*Released) []cells {
 	return out
 }
 
-// nonnegativeOutput reports whether an output is a count, or a sum of values that are not negative.
+// nonnegativeOutput reports whether an output is a count, or a sum of non-negative values.
 func nonnegativeOutput(g *GroupingSet, output int) bool {
 	o := &g.outputs[output]
 	if o.report != "" {
@@ -42,7 +42,7 @@ func nonnegativeOutput(g *GroupingSet, output int) bool {
 	return false
 }
 
-// cellsOf makes the cells of one output.
+// cellsOf computes the cells of an output.
 func cellsOf(b *BlockPlan, output int, released []*Released) cells {
 	out, variances, additive := make(cells, len(released)), make([][]float64, len(released)), true
 	for i, g := range b.Sets {
@@ -74,9 +74,9 @@ func cellsOf(b *BlockPlan, output int, released []*Released) cells {
 	return out
 }
 
-// addUp makes cells of all grouping sets agree: downwards, the children of each total given it, where each
-// grouping set has all keys of the one before, as in ROLLUP; else the finest cells given the grand total, and all
-// others are their sums.
+// addUp makes the cells of all grouping sets agree. If each grouping set has all keys of the previous one, as in ROLLUP, the parts of each
+// total are fitted to it, from the top down. Otherwise the finest cells are fitted to the grand total, and all others are sums of finest
+// cells.
 func addUp(b *BlockPlan, out cells, variances [][]float64, finest int) {
 	rows, chain := b.rowsOf(finest), chainOf(b.Sets)
 	if chain == nil {
@@ -116,7 +116,7 @@ func addUp(b *BlockPlan, out cells, variances [][]float64, finest int) {
 	}
 }
 
-// shareOut makes some of the cells add up to a total.
+// shareOut changes some cells so that they add up to a total.
 func shareOut(cells []*big.Int, variances []float64, of []int, total *big.Int) {
 	parts, noise := make([]*big.Int, len(of)), make([]float64, len(of))
 	for i, row := range of {
@@ -127,7 +127,7 @@ func shareOut(cells []*big.Int, variances []float64, of []int, total *big.Int) {
 	}
 }
 
-// chainOf returns the grouping sets in an order in which each has all keys of the one before, nil if there is none.
+// chainOf returns the grouping sets in an order in which each has all keys of the previous one, or nil if there is no such order.
 func chainOf(sets []*GroupingSet) []int {
 	order := make([]int, len(sets))
 	for i := range order {
@@ -142,7 +142,7 @@ func chainOf(sets []*GroupingSet) []int {
 	return order
 }
 
-// finestKeys returns the grouping set that has all keys of the others, if all are public, or -1.
+// finestKeys returns the grouping set that has all keys of the others, or −1; −1 also if a set is private.
 func finestKeys(sets []*GroupingSet) int {
 	for i, g := range sets {
 		if !slices.ContainsFunc(sets, func(of *GroupingSet) bool { return of.Private() || !hasKeysOf(g, of) }) {
@@ -179,7 +179,7 @@ func total(all []*big.Int) *big.Int {
 	return sum
 }
 
-// in returns the released row with a cell of the output of a grouping set in it.
+// in returns the released row with the cell of an output in its place.
 func (c cells) in(g *GroupingSet, output, set, row int, released integers) integers {
 	if c == nil {
 		return released

@@ -7,27 +7,26 @@ import (
 	"dpproxy/dp"
 )
 
-// A Norm is a norm with the limits that it can have.
+// A Norm is a norm of what a unit adds, with its possible limits.
 type Norm struct {
-	// Grid tells norms apart.
+	// Grid has the limits.
 	Grid contribution.Grid
-	// Choice chooses one of the first Choices limits. Where it is nil the limit is the public one at
-	// Fixed.
+	// Choice chooses one of the first Choices limits. If it is nil, the limit is the public limit Fixed.
 	Choice         *contribution.Choice
 	Choices, Fixed int
-	// Again chooses another one, once more, where that one leaves out too much; nil where it may not.
+	// Again, if not nil, chooses a limit once more if the first leaves out too much.
 	Again *contribution.Choice
 
 	cuts bool    // a unit can be above the limits
-	row  float64 // is the bound of one row; 0 where nothing is gained by limits below it
-	// saturation is the most that a unit adds to a group: more is taken as so much.
+	row  float64 // the bound of one row, or 0 if limits below it gain nothing
+	// saturation is the most that a unit adds to a group; larger contributions are clamped to it.
 	saturation int64
 }
 
 // last returns the largest level that the limit can have.
 func (n Norm) last() int { return max(n.Fixed, n.Choices-1) }
 
-// Norms are those that bound the weights of the units of a measure: one, or of an average two, of second moments two or three.
+// Norms bound the weight of the units of a measure: one norm, two of an average, or two or three of second moments.
 type Norms []Norm
 
 // cuts reports whether a unit can be above the limits.
@@ -40,7 +39,7 @@ func (n Norms) chosen() bool {
 	return slices.ContainsFunc(n, func(one Norm) bool { return one.Choices > 0 })
 }
 
-// grids lists those of the norms.
+// grids returns the grids of the norms.
 func (n Norms) grids() []contribution.Grid {
 	var out []contribution.Grid
 	for _, norm := range n {
@@ -49,7 +48,7 @@ func (n Norms) grids() []contribution.Grid {
 	return out
 }
 
-// leastLevels are those of the least limits that there can be.
+// leastLevels returns the level of the smallest possible limit of each norm.
 func (n Norms) leastLevels() []int {
 	out := make([]int, len(n))
 	for i, norm := range n {
@@ -58,14 +57,14 @@ func (n Norms) leastLevels() []int {
 	return out
 }
 
-// levels are those of all norms, of which one is given.
+// levels returns leastLevels with one level replaced.
 func (n Norms) levels(norm, level int) []int {
 	out := n.leastLevels()
 	out[norm] = level
 	return out
 }
 
-// dividing returns the norms whose limits are chosen, or one where none is.
+// dividing returns the norms whose limits are chosen, or the first norm if none is.
 func (n Norms) dividing() (norms []*Norm) {
 	for i := range n {
 		if n[i].Choices > 0 {

@@ -16,7 +16,7 @@ func Number(f float64) string {
 	return strconv.FormatFloat(f, 'g', 4, 64)
 }
 
-// numberText writes a number as a type's input takes it.
+// numberText writes a number as input for a type.
 func numberText(v *big.Rat, oid uint32, digits int) string {
 	switch oid {
 	case pgtype.Int8:
@@ -35,8 +35,8 @@ func numberText(v *big.Rat, oid uint32, digits int) string {
 	return v.FloatString(digits)
 }
 
-// intervalText writes so many seconds as days of 24 hours and seconds, to the microsecond. Each has a sign of its own: of a sign that
-// stands before the first alone it depends on IntervalStyle what it is of.
+// intervalText writes seconds as days of 24 hours and seconds with microseconds, each with its own sign: what a leading sign applies to
+// depends on IntervalStyle.
 func intervalText(seconds *big.Rat) string {
 	const day, digits = 24 * 60 * 60, 6
 	whole := new(big.Int).Quo(seconds.Num(), new(big.Int).Mul(seconds.Denom(), big.NewInt(day)))
@@ -63,10 +63,10 @@ func clampInt64(n *big.Int) *big.Int {
 	return big.NewInt(math.MaxInt64)
 }
 
-// must returns an estimator: a plan always has one.
+// must returns a value whose error was excluded when the statement was planned.
 func must[T any](v T, err error) T {
 	if err != nil {
-		panic(err) //nolint:forbidigo // a failure was found before the charge
+		panic(err) // such a failure is found before the charge
 	}
 	return v
 }

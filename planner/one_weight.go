@@ -7,31 +7,31 @@ import (
 	"strings"
 )
 
-// A unit has one weight in all grouping sets of a block where one of them has all keys of the others, for
-// each statistic whose totals are the sums of their parts: with N(u) the norm of its vector over the groups
-// of that finest set, and Nₛ(u) over those of set s,
+// If one grouping set of a block has all keys of the others, a unit has the same weight in all grouping sets, for each statistic whose
+// totals are the sums of their parts. Let N(u) be the norm of the unit's vector over the groups of this finest set, and Nₛ(u) its norm over
+// the groups of set s. The weight is
 //
 //	λ(u) = min(1, C/N(u), min over s of rₛ·C/Nₛ(u)),
 //
-// C one limit, and rₛ public. So parts add up to totals exactly, and one unit moves set s by
-// rₛ·C at most. The level of a unit is that of the largest of N and Nₛ/rₛ, one choice is made, and one tail
-// is stated. Only the finest set is read: the others are sums of its partitions.
+// with one limit C and public rₛ. So parts add up to totals exactly, and a unit moves set s by at most rₛ·C. The level of a unit is the
+// level of the largest of N and Nₛ/rₛ; there is one choice and one tail. Only the finest set is read: the others are sums of its
+// partitions.
 //
-// rₛ is the cube root of how many groups of the finest set there are for one of s: rows in k groups of the
-// finest set, as many in each, have √k times their norm in the total, and hardly a unit is in all of them.
+// rₛ is the cube root of the number of groups of the finest set per group of s. Rows that are spread evenly over k groups of the finest set
+// have √k times their norm in the total, and few units are in all groups.
 
-// Totals say which integers of a grouping set are sums of those of the finest one.
+// Totals says which integers of a grouping set are sums of integers of the finest set.
 type Totals struct {
 	// Of is the finest set.
 	Of *GroupingSet
-	// Partition is, of each partition of the finest set, the one that it is a part of.
+	// Partition has, for each partition of the finest set, the partition of this set that contains it.
 	Partition []int
 
 	statistics []int
 	integers   map[int]int // by place
 }
 
-// place tells the places of the integers, when statistics have theirs.
+// place fills in the places of the integers, when statistics have theirs.
 func (t *Totals) place(g *GroupingSet) {
 	if t == nil {
 		return
@@ -41,7 +41,7 @@ func (t *Totals) place(g *GroupingSet) {
 	}
 }
 
-// Part returns the integer of the finest set that an integer of the set adds up; false if it is read by itself.
+// Part returns the integer of the finest set that an integer of the set sums; ok is false if the integer is read by itself.
 func (t *Totals) Part(integer int) (int, bool) {
 	if t == nil {
 		return 0, false
@@ -50,8 +50,7 @@ func (t *Totals) Part(integer int) (int, bool) {
 	return of, ok
 }
 
-// A family has the measures of all grouping sets in which units have one weight; nil is of a measure that is
-// alone.
+// A family is the measures of all grouping sets in which a unit has the same weight; it is nil for a measure by itself.
 type family struct {
 	finest  *Measure
 	coarser []member
@@ -72,7 +71,7 @@ type oneWeight struct {
 	laplace    bool
 }
 
-// joinWeights gives the measures of the block their families, for noise of a kind.
+// joinWeights makes the families of the measures of the block, for a kind of noise.
 func joinWeights(b *BlockPlan, laplace bool) error {
 	at := b.finest()
 	if at < 0 || b.Sets[at].size < 1 {
@@ -97,12 +96,12 @@ func joinWeights(b *BlockPlan, laplace bool) error {
 	return nil
 }
 
-// eachHas reports whether each group of the finest set is a part of one of every other.
+// eachHas reports whether each group of the finest set is part of a group of every other set.
 func eachHas(rows [][]int) bool {
 	return !slices.ContainsFunc(rows, func(of []int) bool { return slices.Contains(of, -1) })
 }
 
-// alike reports whether measure i of all sets is of one statistic whose totals are the sums of their parts.
+// alike reports whether measure i of every set is of a statistic whose totals are the sums of their parts.
 func (o *oneWeight) alike(m *Measure, i int) bool {
 	return !slices.ContainsFunc(o.Sets, func(g *GroupingSet) bool {
 		if len(g.Measures) <= i || !slices.Equal(g.Measures[i].statistics, m.statistics) || !g.Measures[i].weighting.leavesOut() {
@@ -113,8 +112,7 @@ func (o *oneWeight) alike(m *Measure, i int) bool {
 	})
 }
 
-// cuts bounds measure i of each set by itself, and reports whether a unit can be above one of the limits: else
-// parts add up already.
+// cuts bounds measure i of each set by itself, and reports whether a unit can be above some limit; otherwise parts add up already.
 func (o *oneWeight) cuts(i int) (cuts bool, err error) {
 	for _, g := range o.Sets {
 		if err := g.Measures[i].bound(&g.aggregation, o.laplace); err != nil {
@@ -125,10 +123,10 @@ func (o *oneWeight) cuts(i int) (cuts bool, err error) {
 	return cuts, nil
 }
 
-// narrowRoot bounds the rows of a unit in all groups together, such that their square is narrow.
+// narrowRoot bounds the rows of a unit in all groups together, such that their square fits an int64.
 const narrowRoot = 1 << 31
 
-// join makes a family of the measure of the finest set and those of the others.
+// join makes a family of the measure of the finest set and the measures of the others.
 func (o *oneWeight) join(m *Measure) {
 	m.family = &family{finest: m}
 	o.finest.bounds.rows = min(o.finest.bounds.rows, narrowRoot/int64(o.finest.size))
@@ -148,13 +146,12 @@ func (o *oneWeight) join(m *Measure) {
 	}
 }
 
-// squareRatio returns the square of r of a set. Where no unit can be above the limit of the finest set, none is
-// above that of another one.
+// squareRatio returns rₛ² of a set. If no unit can be above the limit of the finest set, none is above the limit of any other set.
 func (o *oneWeight) squareRatio(m *Measure, g *GroupingSet) int64 {
-	groups := o.finest.bounds.groups // a norm over these is at most the root of their number times the norm
+	groups := o.finest.bounds.groups // a norm of totals is at most √groups times the norm of the parts
 	switch {
 	case o.laplace:
-		return 1 // ℓ₁ norms of totals are not larger
+		return 1 // ℓ₁ norms of totals are not larger than ℓ₁ norms of parts
 	case !m.cuts():
 		return groups
 	}
@@ -162,7 +159,7 @@ func (o *oneWeight) squareRatio(m *Measure, g *GroupingSet) int64 {
 	return min(max(int64(math.Round(math.Cbrt(parts*parts))), 1), groups)
 }
 
-// sets is how many grouping sets there are.
+// sets returns the number of grouping sets.
 func (f *family) sets() int64 {
 	if f == nil {
 		return 1
@@ -170,11 +167,10 @@ func (f *family) sets() int64 {
 	return 1 + int64(len(f.coarser))
 }
 
-// finestThirds is how many thirds of the release the finest set has, whose noise is also in the
-// sums of its groups.
+// finestThirds is the part of the release, in thirds, of the finest set; sums of its groups carry its noise too.
 const finestThirds = 2
 
-// finestPart is the part of a price that is for the finest set.
+// finestPart returns the part of a price that the finest set has.
 func (f *family) finestPart(pico int64) int64 {
 	if f == nil {
 		return pico
@@ -182,7 +178,7 @@ func (f *family) finestPart(pico int64) int64 {
 	return pico / 3 * finestThirds
 }
 
-// release divides the price of the release of a measure among its statistics, and its family.
+// release divides the price of the release of a measure within its family.
 func (f *family) release(m *Measure, s share, pico int64) {
 	m.budget = s.withPico(f.finestPart(pico))
 	if f == nil {
@@ -193,8 +189,8 @@ func (f *family) release(m *Measure, s share, pico int64) {
 	}
 }
 
-// tell gives the coarser sets the limits and the tail of the finest one.
-func (f *family) tell() {
+// copyLimits copies the limits and the tail of the finest set to the coarser sets.
+func (f *family) copyLimits() {
 	if f == nil {
 		return
 	}
@@ -203,7 +199,7 @@ func (f *family) tell() {
 	}
 }
 
-// check makes sure that there is noise for the coarser sets at a limit.
+// check returns an error if a coarser set has no noise at a limit.
 func (f *family) check(levels []int) error {
 	if f == nil {
 		return nil
@@ -216,7 +212,7 @@ func (f *family) check(levels []int) error {
 	return nil
 }
 
-// times writes how many times the limit of the finest set those of the others are; "" if they are the same.
+// times writes the limits of the other sets as multiples of the finest limit; it is "" if all are equal.
 func (f *family) times(b *BlockPlan) string {
 	if f == nil {
 		return ""

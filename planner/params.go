@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// A Param is one parameter of a DATA statement, by its source.
+// A Param is a parameter of a DATA statement, by the source of its value.
 type Param struct {
 	Kind ParamKind
-	Fold int    // for FoldParam: index into the fold values
-	Text string // for TextParam
-	// Type is that of a TextParam, as SQL: Postgres takes a parameter for the type that it
-	// is first cast to, so that one text of two types is two.
+	Fold int    // index into the values of folds, of a FoldParam
+	Text string // of a TextParam
+	// Type is the type of a TextParam, as SQL. Postgres infers the type of a parameter from its first cast, so one text with two types is
+	// two parameters.
 	Type string
 }
 
@@ -20,17 +20,17 @@ type ParamKind uint8
 
 // The sources of parameters.
 const (
-	FoldParam     ParamKind = iota + 1 // a constant of the analyst, as the mirror evaluated it
+	FoldParam     ParamKind = iota + 1 // a constant of the analyst, evaluated on the mirror
 	TextParam                          // text from the policy or the mirror
 	InnerPadParam                      // the secret, as the inner block of HMAC-SHA256
 	OuterPadParam                      // the secret, as the outer block of HMAC-SHA256
 )
 
-// parameters collects those of one DATA statement. While it is written, a parameter is
-// a mark in the text, since an expression may ask for one and then not use it.
+// parameters collects the parameters of one DATA statement. While the statement is written a parameter is a mark in the text, since an
+// expression may ask for a parameter and then not use it.
 type parameters struct{ list []Param }
 
-// add returns the mark of a parameter. Each source is one parameter.
+// add returns the mark of a parameter. Equal parameters have one mark.
 func (ps *parameters) add(p Param) string {
 	for i, have := range ps.list {
 		if have == p {
@@ -41,11 +41,10 @@ func (ps *parameters) add(p Param) string {
 	return mark(len(ps.list) - 1)
 }
 
-// mark cannot be in a name or literal: no text of Postgres has a zero byte.
+// mark cannot occur in a name or a literal: texts of Postgres have no zero bytes.
 func mark(i int) string { return "\x00" + strconv.Itoa(i) + "\x00" }
 
-// finish puts $1, $2, ... in the places of the marks, and returns the parameters in that
-// order.
+// finish replaces the marks by $1, $2, ..., and returns the parameters in that order.
 func (ps *parameters) finish(sql string) (string, []Param) {
 	var used []Param
 	number := map[string]string{}
@@ -56,7 +55,7 @@ func (ps *parameters) finish(sql string) (string, []Param) {
 			continue
 		}
 		if number[part] == "" {
-			n, _ := strconv.Atoi(part) // marks alone are between zero bytes
+			n, _ := strconv.Atoi(part) // only marks are between zero bytes
 			used = append(used, ps.list[n])
 			number[part] = "$" + strconv.Itoa(len(used))
 		}
@@ -68,18 +67,17 @@ func (ps *parameters) finish(sql string) (string, []Param) {
 // fold returns the mark of a constant.
 func (ps *parameters) fold(i int) string { return ps.add(Param{Kind: FoldParam, Fold: i}) }
 
-// hmac writes HMAC-SHA256(secret, tag || message); the padded keys are
-// parameters, so that the secret is in no text. The orders that it gives depend on the
-// secret and on a unit's own rows, and on nothing else.
+// hmac writes HMAC-SHA256(secret, tag || message). The padded keys are parameters, so that no text contains the secret. An order by it
+// depends on the secret and on a unit's own rows alone.
 func (ps *parameters) hmac(tag, message string) string {
 	inner := "CAST(" + ps.add(Param{Kind: InnerPadParam}) + " AS pg_catalog.bytea)"
 	outer := "CAST(" + ps.add(Param{Kind: OuterPadParam}) + " AS pg_catalog.bytea)"
 	return "pg_catalog.sha256(" + outer + " || pg_catalog.sha256(" + inner + " || " + tag + "::pg_catalog.bytea || " + message + "))"
 }
 
-// A tag separates the orders of different things: an HMAC of one is none of another. 1 and 2 are those of values and groups of a
-// unit, in package fold.
-const tagJoin = `'\x03'` // rows of a unit in a relation, before it is joined
+// A tag separates the orders of different things: with different tags, HMACs are independent. Package fold uses the tags 1 for values and 2
+// for groups of a unit.
+const tagJoin = `'\x03'` // for rows of a unit in a relation, before it is joined
 
 // JoinOrder implements [keyed].
 func (ps *parameters) JoinOrder(message string) string { return ps.hmac(tagJoin, message) }

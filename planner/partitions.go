@@ -5,15 +5,14 @@ import "slices"
 // maxGroups bounds the rows of a released relation with public keys.
 const maxGroups = 10_000
 
-// partitions are the groups of one grouping set. Public ones are known before a row is read: they
-// are all combinations of the rows of the lists.
+// partitions are the groups of a grouping set. Public groups are known before a row is read: all combinations of the rows of the lists.
 type partitions struct {
 	keys  []int   // of the block
 	lists []*list // nil if the keys are private
-	size  int     // number of partitions, 0 if the keys are private
+	size  int     // the number of partitions, 0 if the keys are private
 }
 
-// newPartitions returns those of public keys; ok is false if there are too many.
+// newPartitions returns the partitions of public keys; ok is false if there are too many.
 func newPartitions(keys []int, lists []*list) (p partitions, ok bool) {
 	p = partitions{keys, lists, 1}
 	if lists == nil {
@@ -27,18 +26,16 @@ func newPartitions(keys []int, lists []*list) (p partitions, ok bool) {
 	return p, true
 }
 
-// Private reports whether the keys of the grouping set are private: it shows the partitions
-// that Selection keeps.
+// Private reports whether the keys of the grouping set are private. Then partition selection decides which partitions are shown.
 func (p *partitions) Private() bool { return p.lists == nil }
 
 // Size returns the number of partitions of a grouping set with public keys.
 func (p *partitions) Size() int { return p.size }
 
-// Keys returns how many columns with keys begin a row of a read.
+// Keys returns the number of key columns at the beginning of a row of a read.
 func (p *partitions) Keys() int { return len(p.keys) }
 
-// Index returns the partition that ordinals of a read row name, or false if there is
-// none: its keys are each public, but not together.
+// Index returns the partition of the numbers of keys; ok is false if each key is public, but the combination is not.
 func (p *partitions) Index(numbers []int) (int, bool) {
 	n := 0
 	for _, l := range p.lists {
@@ -55,9 +52,8 @@ func (p *partitions) Index(numbers []int) (int, bool) {
 	return n, true
 }
 
-// Partition returns the partition that the keys of a read row name, of a grouping set with public
-// keys, or -1 if they are each public, but not together; ok is false for keys that the
-// read's SQL cannot have returned.
+// Partition returns the partition of the keys of a read row, for a grouping set with public keys. It is −1 if each key is public, but the
+// combination is not. ok is false if the SQL of the read cannot have returned the keys.
 func (p *partitions) Partition(keys [][]byte) (at int, ok bool) {
 	numbers := make([]int, len(keys))
 	for i, k := range keys {
@@ -73,7 +69,7 @@ func (p *partitions) Partition(keys [][]byte) (at int, ok bool) {
 	return at, true
 }
 
-// numbered reports whether the key at a place of the set has a value of that number.
+// numbered reports whether the key at a place of the set has a value with this number.
 func (p *partitions) numbered(place, n int) bool {
 	for _, l := range p.lists {
 		for i, k := range l.keys {
@@ -101,7 +97,7 @@ func (p *partitions) publicKeys(partition int) []*string {
 	return keys
 }
 
-// appendKeys adds a row of keys; those that the set lacks are NULL.
+// appendKeys appends a row of keys; keys that the set lacks are NULL.
 func (p *partitions) appendKeys(columns [][]*string, keys []*string) {
 	for k := range columns {
 		var cell *string
@@ -114,7 +110,7 @@ func (p *partitions) appendKeys(columns [][]*string, keys []*string) {
 	}
 }
 
-// grouping is the value of GROUPING over keys: a bit for each key that the set lacks.
+// grouping returns the value of GROUPING over keys: one bit for each key, which is 1 if the set lacks the key.
 func (p *partitions) grouping(args []int) int {
 	n := 0
 	for _, k := range args {

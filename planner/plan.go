@@ -8,53 +8,52 @@ import (
 	"dpproxy/parser/ast"
 )
 
-// A Plan is everything that will happen to answer one statement, decided.
+// A Plan is everything that will happen to answer one statement.
 type Plan struct {
 	Blocks []*BlockPlan
 	// Event is the release of all blocks together.
 	Event dp.ComposedEvent
 	// Tables are the protected tables that are read.
 	Tables []catalog.Name
-	// Relations are all that the reads name, public tables too: the plan is right as long
-	// as their schema is the one of the catalogue.
+	// Relations are all relations that the reads name, including public tables. The plan is valid as long as their schema is that of the
+	// catalogue.
 	Relations []catalog.Name
 	// Shape is a digest of the statement without its constants.
 	Shape string
-	// Mechanism is the chosen kind.
+	// Mechanism is the kind of mechanism that was chosen.
 	Mechanism string
-	// Candidates are the mechanisms that there were to choose from to reach a target.
+	// Candidates are the mechanisms that were compared to reach a target.
 	Candidates []Candidate
 
-	// Untold are the relations whose names are not told.
+	// Untold are the relations whose names must not be shown.
 	Untold Untold
 
-	// computed are the output columns that have an error of their own.
+	// computed are the output columns with errors of their own.
 	computed []ast.Computed
 	unit     string
 	settings Settings
-	// hidden says that a view is read whose definition the policy hides: EXPLAIN does not
-	// show the SQL then.
+	// hidden says that the plan reads a view whose definition the policy hides, so that EXPLAIN does not show the SQL.
 	hidden bool
 }
 
-// A BlockPlan answers one release block.
+// A BlockPlan answers a release block.
 type BlockPlan struct {
 	Sets []*GroupingSet
 	// Known says that the answer is remembered: nothing is read or released.
 	Known bool
 
-	// twin is the number, from 1, of an earlier block that asks the same: its releases are this one's too. 0: there is none.
+	// twin is the number, from 1, of an earlier block that asks the same and shares its releases with this one; 0 is none.
 	twin int
 	// none says that the block has no groups, or no rows, whatever the data: see none.go.
 	none bool
-	// strays are rows of which conditions are not computed as they are.
+	// strays are rows for which conditions are computed from other values than their own.
 	strays []stray
 	block  *block
 	alpha  float64
 	sp     *specializer // until the reads are written
 }
 
-// Unit names the privacy unit.
+// Unit returns the policy's name of the privacy unit.
 func (p *Plan) Unit() string { return p.unit }
 
 func (p *Plan) sets() []*GroupingSet {
@@ -65,7 +64,7 @@ func (p *Plan) sets() []*GroupingSet {
 	return sets
 }
 
-// drawn are the grouping sets that are released: twins have theirs from others.
+// drawn returns the grouping sets that are released; twins share the releases of others.
 func (p *Plan) drawn() []*GroupingSet {
 	var sets []*GroupingSet
 	for _, b := range p.Blocks {
@@ -76,11 +75,10 @@ func (p *Plan) drawn() []*GroupingSet {
 	return sets
 }
 
-// Reads reports whether the plan reads protected data at all.
+// Reads reports whether the plan reads protected data.
 func (p *Plan) Reads() bool { return len(p.Event) > 0 }
 
-// Rest returns the plan without the blocks that are known: they are not read, and
-// not released.
+// Rest returns the plan with known blocks marked as such: they are neither read nor released.
 func (p *Plan) Rest(known []bool) *Plan {
 	rest := *p
 	rest.Blocks, rest.Event = make([]*BlockPlan, len(p.Blocks)), nil
@@ -97,7 +95,7 @@ func (p *Plan) Rest(known []bool) *Plan {
 	return &rest
 }
 
-// Share gives blocks that ask the same the releases of the first of them.
+// Share copies to twins the releases of their first block.
 func (p *Plan) Share(released [][]*Released) {
 	for i, b := range p.Blocks {
 		if b.twin > 0 {
@@ -123,10 +121,10 @@ func (b *BlockPlan) Event() dp.ComposedEvent {
 	return e
 }
 
-// CappedByRemaining reports whether noise reduction may spend only the rest of the budgets.
+// CappedByRemaining reports whether what is left of the budgets limits noise reduction.
 func (p *Plan) CappedByRemaining() bool { return p.settings.LeftPico > 0 }
 
-// Reduces returns the measure in which noise reduction of the plan is paid, zero if it has none.
+// Reduces returns the measure in which noise reduction of the plan is paid, or zero if it has none.
 func (p *Plan) Reduces() dp.Measure {
 	switch {
 	case !slices.ContainsFunc(p.sets(), func(set *GroupingSet) bool { return set.Reduction != nil }):
@@ -144,7 +142,7 @@ func (p *Plan) shares() (n int64) {
 	return n
 }
 
-// leastShares returns the shares of the release that has the fewest.
+// leastShares returns the smallest number of shares of a release.
 func (p *Plan) leastShares() int64 {
 	least := int64(oneShare)
 	for _, set := range p.sets() {
@@ -155,7 +153,7 @@ func (p *Plan) leastShares() int64 {
 	return least
 }
 
-// weighed returns an aggregate that the analyst weighs; nil if there is none.
+// weighed returns an aggregate to which the analyst gave a weight, or nil.
 func (p *Plan) weighed() *output {
 	for _, set := range p.sets() {
 		if i := slices.IndexFunc(set.outputs, func(o output) bool { return o.shares != oneShare }); i >= 0 {
@@ -165,7 +163,7 @@ func (p *Plan) weighed() *output {
 	return nil
 }
 
-// read writes the statements of all grouping sets of a block that reads, when their limits are known.
+// read writes the statements of all grouping sets of the block, when their limits are known.
 func (b *BlockPlan) read() (err error) {
 	if !b.block.reads() || b.none {
 		return nil

@@ -9,9 +9,8 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// Question returns all of the block that its answer depends on: the reads, their constants, the
-// order of the rows, and the noise. The secret and
-// the data are not in it.
+// Question returns all of the block on which its answer depends, except the secret and the data: the reads, their constants, the order of
+// the rows, and the noise.
 func (b *BlockPlan) Question(values []scalar.Value) [][]byte {
 	return append([][]byte{[]byte(dp.Exact(b.Event()))}, b.reading(values)...)
 }
@@ -52,7 +51,7 @@ func (b *BlockPlan) reading(values []scalar.Value) [][]byte {
 	return parts
 }
 
-// question writes a parameter with the value it has.
+// question returns a parameter with its value.
 func (p Param) question(values []scalar.Value) [][]byte {
 	parts := [][]byte{{byte(p.Kind)}, []byte(p.Text)}
 	if p.Kind != FoldParam {
@@ -69,9 +68,8 @@ func (p Param) question(values []scalar.Value) [][]byte {
 	return append(parts, []byte(strconv.FormatUint(uint64(v.OID), 10)), []byte(form), v.Bytes)
 }
 
-// ReductionQuestion returns all that the measurements of the block depend on, and with
-// which boundary, but for the target and its price: who asks for another error goes
-// on from there. Like [BlockPlan.Question] it says nothing of the secret and the data.
+// ReductionQuestion returns all on which the measurements of the block depend, and their boundary, but neither the target nor its price: a
+// statement with another target continues from them. Like [BlockPlan.Question] it contains neither the secret nor data.
 func (b *BlockPlan) ReductionQuestion(values []scalar.Value) [][]byte {
 	q := b.reading(values)
 	for _, p := range b.Sets {
@@ -92,8 +90,8 @@ func (b *BlockPlan) ReductionQuestion(values []scalar.Value) [][]byte {
 	return q
 }
 
-// Request names the targets of the block, and their allowance: whoever asks
-// for the same again gets the same, whether it was reached or not.
+// Request identifies the targets of the block and their allowance: the same request gets the same answer again, whether or not the target
+// was reached.
 func (b *BlockPlan) Request() []byte {
 	var s []byte
 	for _, p := range b.Sets {

@@ -12,25 +12,24 @@ import (
 	"dpproxy/planner/sqltext"
 )
 
-// A Read is one statement on the protected database. Each of its rows has the grouping set's
-// keys (public ones as the number of their value, private ones as canonical text, or
-// NULL), then, of a histogram, the level and the node, then integers.
+// A Read is a statement on the protected database. Each of its rows has the keys of the grouping set (the number of the value of a public
+// key; the canonical text, or NULL, of a private key), then, for a histogram, level and node, then integers.
 type Read struct {
 	Statement
-	// Lists are the values of the lists of Fold, a column for each, which comes before the rows; nil where it has none.
+	// Lists, if not nil, selects the values of the lists of Fold, one column each, before the rows are read.
 	Lists *Statement
-	// Ordered says that an index has the rows unit by unit, so that they are aggregated as
-	// they come rather than in a hash table: the statement is for enable_hashagg = off.
+	// Ordered says that an index has the rows unit by unit, so that they are aggregated as they come, without a hash table: the statement
+	// expects enable_hashagg = off.
 	Ordered bool
-	// Fold says how its rows are added up where they are those of units, as DATA has them; nil where DATA does it.
+	// Fold, if not nil, says how package fold adds up the rows, which DATA returns as it has them. It is nil if DATA adds them up.
 	Fold *fold.Spec
-	// Joins says how its relations are to be joined.
+	// Joins says how the relations of the statement are to be joined.
 	Joins sqltext.Joins
 
-	keys       int // columns of keys
+	keys       int // the number of key columns
 	listed     int // bytes of its lists of public values
 	statistics []*statistic
-	units      bool // it has what the selection of partitions is tried on
+	units      bool // it has the weights for partition selection
 	levels     []levelColumn
 	sums       []sumColumn
 }
@@ -41,7 +40,7 @@ type Statement struct {
 	Params []Param
 }
 
-// statements are those that are executed for the read.
+// statements returns the statements that are executed for the read.
 func (r *Read) statements() []*Statement {
 	if r.Lists == nil {
 		return []*Statement{&r.Statement}
@@ -49,8 +48,8 @@ func (r *Read) statements() []*Statement {
 	return []*Statement{r.Lists, &r.Statement}
 }
 
-// reader writes the statements of one grouping set. Where there are keys these return the rows r, which package fold adds up;
-// without keys the statistics of each unit.
+// reader writes the statements of a grouping set. With keys, a statement returns the rows r, which package fold adds up; without keys it
+// returns the statistics of each unit.
 type reader struct {
 	parameters
 	sp  *specializer
@@ -58,16 +57,15 @@ type reader struct {
 	w   *scalar.Writer
 	// level is FROM and WHERE of the rows.
 	level *sqltext.Select
-	// args and filters are the different expressions over rows that statistics need.
+	// args and filters are the distinct expressions over rows that statistics need.
 	args, filters []scalar.Expr
-	// integers are the terms whose integers are the columns l of the rows, products those that are computed of them.
+	// integers are the terms of the columns l of the rows, and products the terms that are computed from these columns.
 	integers []term
 	products []product
-	// stored says of the integers that are columns as they are stored how package fold reads them.
-	stored []fold.Number
-	// statistics are those of the read.
+	// stored says how package fold reads those integers that are columns as they are stored.
+	stored     []fold.Number
 	statistics []*statistic
-	listed     int // as of a [Read]
+	listed     int // as in a [Read]
 	// arrays are the lists of values that package fold numbers.
 	arrays []string
 }
@@ -147,18 +145,17 @@ func (r *reader) write(read *Read) (string, error) {
 	return even.SQL(), nil
 }
 
-// folds says that DATA returns rows as it has them, which package fold adds up by unit and group.
+// folds reports whether DATA returns rows as it has them, for package fold to add up by unit and group.
 func (r *reader) folds() bool { return len(r.set.keys) > 0 && !r.set.bounds.unique }
 
-// summed says that the rows have the integers of a term, or what they are computed of.
+// summed reports whether the rows have the integers of a term, or the integers from which they are computed.
 func (r *reader) summed(t term) bool {
 	return slices.ContainsFunc(r.integers, t.sameInteger) ||
 		slices.ContainsFunc(r.products, func(p product) bool { return p.sameInteger(t) })
 }
 
-// dropOthers leaves out, in a block of several grouping sets, the rows whose key is outside
-// the domain of a key that this set lacks: totals are then of the same rows as their
-// groups. Where a key of the block is private, totals are of all rows.
+// dropOthers leaves out, in a block of several grouping sets, the rows with a value outside the domain of a key that this set lacks: then
+// totals are over the same rows as their groups. If a key of the block is private, totals are over all rows.
 func (r *reader) dropOthers() error {
 	if len(r.sp.b.sets) < 2 || r.set.Private() {
 		return nil
@@ -188,7 +185,7 @@ func (r *reader) dropOthers() error {
 	return nil
 }
 
-// including adds an expression to a list unless it is nil or there.
+// including adds an expression to a list unless it is nil or already in it.
 func including(list []scalar.Expr, e scalar.Expr) []scalar.Expr {
 	if e == nil || indexOf(list, e) >= 0 {
 		return list
@@ -200,20 +197,19 @@ func indexOf(list []scalar.Expr, e scalar.Expr) int {
 	return slices.IndexFunc(list, func(have scalar.Expr) bool { return scalar.Equal(have, e) })
 }
 
-// rows selects the unit, the keys and the columns for the statistics of every row that the
-// condition keeps.
+// rows selects, for every row that meets the conditions, the unit, the keys and the columns that statistics need.
 func (r *reader) rows() (*sqltext.Select, error) {
 	q := *r.level
 	var err error
 	if q.Columns, err = r.rowColumns(); err != nil {
 		return nil, err
 	}
-	// The fence keeps Postgres from computing an integer anew for each statistic that uses it.
+	// The fence keeps Postgres from computing an integer for each statistic that uses it.
 	q.Fence = slices.ContainsFunc(r.integers, func(t term) bool { return r.set.uses(t) > 1 && !r.folds() || r.isFactor(t) })
 	return &q, nil
 }
 
-// rowColumns are the unit, the keys and the columns that the statistics need.
+// rowColumns returns the unit, the keys and the columns that statistics need.
 func (r *reader) rowColumns() ([]sqltext.Column, error) {
 	var cols []sqltext.Column
 	if !r.set.bounds.unique {
@@ -260,9 +256,8 @@ func (r *reader) keys() []string {
 	return out
 }
 
-// numbered writes the numbers that public keys have among their values, from an item with raw
-// keys, which it joins with the values; private keys stay as they are. Keys outside the
-// domain have no number: their rows are left out by the conditions.
+// numbered joins an item with the values of public keys and returns the numbers of its keys among them; private keys stay as they are. A
+// key outside the domain has no number: the conditions leave out its row.
 func (r *reader) numbered(alias string, from sqltext.Item) (cols []string, _ sqltext.Item, where []string, err error) {
 	for n, i := range r.set.keys {
 		k := sqltext.Of(alias, sqltext.Key(n))
@@ -281,7 +276,7 @@ func (r *reader) numbered(alias string, from sqltext.Item) (cols []string, _ sql
 	return cols, from, where, nil
 }
 
-// numberedKey writes the number of a public key, from an item that it joins with the values, and the condition that it has one.
+// numberedKey joins an item with the values of a public key, and returns the number of the key and the condition that it has one.
 func (r *reader) numberedKey(n int, k string, from sqltext.Item, t pgtype.Type) (number string, _ sqltext.Item, cond string) {
 	l, at := r.listWith(r.set.keys[n])
 	d := sqltext.List(n)
@@ -296,14 +291,14 @@ func (r *reader) numberedKey(n int, k string, from sqltext.Item, t pgtype.Type) 
 	return number, from, number + " IS NOT NULL"
 }
 
-// array writes the values of a key of a list, without NULL, as an array of its type.
+// array writes the values of a key of a list, without NULL, as an array of the type of the key.
 func (r *reader) array(l *list, at int, t pgtype.Type) string {
 	array := t.SQL() + "[]"
 	r.listed += l.size(at)
 	return "CAST(" + r.add(Param{Kind: TextParam, Text: l.arrays[at], Type: array}) + " AS " + array + ")"
 }
 
-// listing selects the values of all arrays, one beside the other.
+// listing selects the values of all arrays side by side.
 func (r *reader) listing() string {
 	if len(r.arrays) == 0 {
 		return ""
@@ -316,7 +311,7 @@ func (r *reader) listing() string {
 	return "SELECT " + names + " FROM ROWS FROM (" + strings.Join(lists, ", ") + ") AS " + sqltext.List(0) + "(" + names + ")"
 }
 
-// listWith returns the list that has the key, and its place there.
+// listWith returns the list that contains a key, and the place of the key in it.
 func (r *reader) listWith(key int) (*list, int) {
 	for _, l := range r.set.lists {
 		if at := slices.Index(l.keys, key); at >= 0 {
@@ -344,8 +339,7 @@ func (r *reader) shown() ([]string, error) {
 	return keys, nil
 }
 
-// contributed is how much the unit of a row may contribute.
 func (r *reader) contributed() unitBounds { return r.set.bounds }
 
-// column is the name of the column of the rows with an argument.
+// column returns the name of the column of the rows that has an argument.
 func (r *reader) column(arg scalar.Expr) string { return sqltext.Argument(indexOf(r.args, arg)) }

@@ -7,8 +7,8 @@ import (
 	"dpproxy/planner/sqltext"
 )
 
-// A readWriter writes the SQL of one read. Where units have several rows, DATA returns these as it has them, of a valueForm and of groups;
-// of all rows together it adds plain statistics up by unit, and returns a row for each. Package fold does the rest.
+// A readWriter writes the SQL of a read. If units have several rows, DATA returns the rows as it has them for a valueForm or if there are
+// groups; otherwise it adds up plain statistics by unit, and returns a row for each unit. Package fold does the rest.
 type readWriter struct {
 	*reader
 	read *Read
@@ -25,7 +25,7 @@ func (s *readWriter) statement() (*sqltext.Select, error) {
 	return s.ofUnits()
 }
 
-// source writes the rows, with the b of a valueForm: NULL in rows that do not count.
+// source writes the rows, with the column b of a valueForm, which is NULL in rows that do not count.
 func (s *readWriter) source() (sqltext.Item, error) {
 	q, err := s.rows()
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *readWriter) sums() ([]sqltext.Column, error) {
 	return out, nil
 }
 
-// bucket writes the b of a group of rows: of values of a list their number.
+// bucket writes the column b of a group of rows; for a mode it is the number of the value in its list.
 func (s *readWriter) bucket(from sqltext.Item) (sqltext.Column, sqltext.Item, error) {
 	m, ok := s.own.(modes)
 	if !ok {
@@ -98,7 +98,7 @@ func (s *readWriter) bucket(from sqltext.Item) (sqltext.Column, sqltext.Item, er
 	return sqltext.Column{SQL: number, As: sqltext.Value}, from, err
 }
 
-// once writes a read of a source with one row for each unit: nothing is bounded.
+// once writes a read of a source with a row for each unit: nothing has to be bounded.
 func (s *readWriter) once() (*sqltext.Select, error) {
 	from, err := s.source()
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *readWriter) once() (*sqltext.Select, error) {
 	return s.onceTotal(&sqltext.Query{Select: grouped, As: sqltext.UnitGroups})
 }
 
-// ofGroups writes the columns that once reads of each group.
+// ofGroups writes the columns that once reads for each group.
 func (s *readWriter) ofGroups() ([]sqltext.Column, error) {
 	if s.own != nil {
 		return s.own.ofGroups(), nil
@@ -131,7 +131,7 @@ func (s *readWriter) ofGroups() ([]sqltext.Column, error) {
 	return sums, err
 }
 
-// ofAll makes sums over no rows zero, and drops the names of statistics.
+// ofAll makes sums over no rows zero, and removes the names of statistics.
 func ofAll(cols []sqltext.Column) []sqltext.Column {
 	out := slices.Clone(cols)
 	for i, c := range cols {
@@ -145,7 +145,7 @@ func ofAll(cols []sqltext.Column) []sqltext.Column {
 	return out
 }
 
-// onceTotal numbers the keys of the groups of once.
+// onceTotal replaces the keys of the groups of once by their numbers.
 func (s *readWriter) onceTotal(grouped sqltext.Item) (*sqltext.Select, error) {
 	numbers, from, where, err := s.numbered(sqltext.UnitGroups, grouped)
 	if err == nil && s.set.Private() {

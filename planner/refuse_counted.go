@@ -2,7 +2,7 @@ package planner
 
 import "dpproxy/pgerr"
 
-// refuseCounted refuses to count private groups by the rows that are shown of them, since groups that few units have are not shown.
+// refuseCounted refuses to count private groups by their rows, since small groups are not shown.
 func (sp *specializer) refuseCounted(unit string) error {
 	if len(sp.b.counts) == 0 {
 		return nil

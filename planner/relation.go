@@ -9,9 +9,8 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// Relation writes the constant relation that takes the block's place; array
-// returns the text of column i's array, a literal or a parameter. An array of a
-// block without columns is never asked for.
+// Relation writes the constant relation that replaces the block. array returns the text of the array of column i, a literal or a parameter;
+// it is not called for a block without columns.
 func (q *Query) Relation(block int, array func(column int) string) string {
 	b := q.blocks[block]
 	var names, cells, arrays []string
@@ -30,7 +29,7 @@ func (q *Query) Relation(block int, array func(column int) string) string {
 	}
 	for i, a := range b.aggregates {
 		elem, cast := a.result.SQL(), a.result.SQL()
-		if a.array { // an array of arrays cannot be ragged: each is the text of one
+		if a.array { // an array of arrays cannot be ragged, so each is written as a text
 			elem, cast = "pg_catalog.text", cast+"[]"
 		}
 		name := "a" + strconv.Itoa(i+1)
@@ -42,31 +41,29 @@ func (q *Query) Relation(block int, array func(column int) string) string {
 	return unnested(cells, arrays, names)
 }
 
-// unnested writes a sub-select of cells over arrays whose elements have the names, as u.
+// unnested writes a sub-select of cells over arrays, whose elements have the names as columns of u.
 func unnested(cells, arrays, names []string) string {
 	return "(SELECT " + strings.Join(cells, ", ") +
 		" FROM ROWS FROM (" + strings.Join(arrays, ", ") + ") AS u(" + strings.Join(names, ", ") + "))"
 }
 
-// Concealed returns how many views are left in the rewritten statement whose queries no
-// analyst may see.
+// Concealed returns how many concealed views are left in the rewritten statement.
 func (q *Query) Concealed() int { return len(q.stmt.Concealed) }
 
-// ConcealedColumns returns the columns of such a view.
+// ConcealedColumns returns the columns of a concealed view.
 func (q *Query) ConcealedColumns(view int) []catalog.Column {
 	r := q.stmt.Concealed[view].Resolved
 	return q.cat.Source(catalog.Name{Schema: r.Schema, Name: r.Name}).Columns
 }
 
-// ConcealedRelation returns the sub-select of the rows of such a view. Array writes the
-// array of a column, whose elements are texts.
+// ConcealedRelation returns a sub-select of the rows of a concealed view. array writes the array of a column, whose elements are texts.
 func (q *Query) ConcealedRelation(view int, array func(column int) string) string {
 	var names, cells, arrays []string
 	for i, c := range q.ConcealedColumns(view) {
 		name := "c" + strconv.Itoa(i+1)
 		names, arrays = append(names, name), append(arrays, "pg_catalog.unnest(CAST("+array(i)+" AS pg_catalog.text[]))")
 		cell := "CAST(u." + name + " AS " + c.Type.Display + ")" + collateAs(c.Collation)
-		if c.Type.Kind == 'd' { // as of a key
+		if c.Type.Kind == 'd' { // as for a key
 			cell = "(SELECT " + cell + " WHERE u." + name + " IS NOT NULL)"
 		}
 		cells = append(cells, cell+" AS "+ast.QuoteIdent(c.Name))
@@ -74,9 +71,8 @@ func (q *Query) ConcealedRelation(view int, array func(column int) string) strin
 	return unnested(cells, arrays, names)
 }
 
-// shown writes a key in the type that it has above the block: a column keeps its domain
-// there, which tables made of it have, and which set operations resolve differently. A
-// domain need not take the NULL that a group can have for a key, so that no NULL is cast.
+// shown writes a key in its type above the block. A column keeps its domain there: tables made from it have the domain, and set operations
+// resolve it differently. A domain may reject NULL, which a group can have for a key, so NULL is not cast.
 func (k *key) shown(cell string) string {
 	if d := k.typ.Domain; d.Name != "" {
 		domain := ast.QuoteIdent(d.Schema) + "." + ast.QuoteIdent(d.Name)

@@ -6,25 +6,23 @@ import (
 	"dpproxy/estimate"
 )
 
-// Released is the released relation of a grouping set: integers with noise, one row for each partition
-// that is shown. The rows of one with public keys are all of its partitions, in
-// order; those of private keys are in the order of their keys.
+// Released is the released relation of a grouping set: noisy integers, a row for each partition that is shown. With public keys the rows
+// are all partitions, in order; with private keys they are ordered by key.
 type Released struct {
-	Keys [][]*string // of each row, in the order of the set; nil if they are all public ones
+	Keys [][]*string // of each row, in the order of the set; nil if all partitions are shown
 	Rows [][]*big.Int
-	// Clips say where the units of each measure of the set were cut.
+	// Clips say at which limits the units of each measure of the set were cut.
 	Clips []Clip
-	// Margins are how far the integers of each row may be off, where noise reduction ended; nil
-	// where the mechanisms of the plan tell.
+	// Margins bound the errors of the integers of each row after noise reduction; nil if the mechanisms of the plan determine the errors.
 	Margins [][]Margin
 }
 
-// integers are those of one row, with their noise as far as it is known.
+// integers are the integers of a row, and what is known of their noise.
 type integers struct {
 	ints    []*big.Int
 	clips   []Clip
-	spread  []float64 // by statistic, of what limits leave out; nil where it is not known
-	margins []Margin  // nil: the mechanisms of the plan tell
+	spread  []float64 // by statistic, the part of what limits leave out that falls to the row; nil if unknown
+	margins []Margin  // nil if the mechanisms of the plan determine the errors
 }
 
 func (r *Released) integers() []integers {
@@ -38,16 +36,15 @@ func (r *Released) integers() []integers {
 	return out
 }
 
-// A Margin is how far an integer may be off where noise reduction ended: by at most Half, with the
-// confidence of the statement for whatever is computed of it; Sigma is its standard
-// deviation. The shown value is rounded, and Half has the half that this costs. Close says that the
+// A Margin bounds the error of an integer after noise reduction: by Half, with the confidence of the statement for all that is computed
+// from it. Sigma is its standard deviation. The shown value is rounded, and Half includes the half that this costs. Close says that the
 // relative error that was asked for is reached.
 type Margin struct {
 	Half, Sigma float64
 	Close       bool
 }
 
-// Quantile implements estimate.Tail. The noise reduction was begun for one error probability.
+// Quantile implements estimate.Tail. Noise reduction has a single error probability.
 func (m Margin) Quantile(float64) float64 { return m.Half }
 
 // StdDev implements estimate.Noise.

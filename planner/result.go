@@ -3,32 +3,30 @@ package planner
 // A Row is a row of a read, as texts.
 type Row struct {
 	Keys [][]byte
-	// Measure is that of the set whose units the row is of, −1 where units have one row.
+	// Measure is the index of the measure to whose units the row belongs, −1 if each unit has one row.
 	Measure int
 	Vector  int   // of the measure
-	Levels  []int // of the units, by the norms of the measure
-	// Units is the number of units of these levels, each counted in one row alone; nil where the row
-	// does not have it.
+	Levels  []int // levels of the units, by the norms of the measure
+	// Units is the number of units of these levels, each counted in one row only; nil if the row does not have it.
 	Units []byte
-	// Weights is what the selection of partitions is tried on; nil where the row does not have it.
+	// Weights is the weight for partition selection; nil if the row does not have it.
 	Weights []byte
 	Cells   []Cell
 }
 
-// A Cell is one integer of a read row, and which of the integers of its grouping set it is. Directions
-// are nil where they are not used.
+// A Cell is an integer of a read row, with its place among the integers of the grouping set. Directions is nil if it is not used.
 type Cell struct {
 	At              int
 	Sum, Directions []byte
 }
 
-// Parse reads a row of units with one row each; ok is false for a row that the read's SQL cannot have returned.
+// Parse reads a row of a read in which each unit has one row. ok is false if the SQL of the read cannot have returned the row.
 func (r *Read) Parse(row [][]byte) (out Row, ok bool) {
 	ok = r.ParseInto(&out, row)
 	return out, ok
 }
 
-// ParseInto is Parse into the memory of another row.
+// ParseInto is Parse, and reuses the memory of out.
 func (r *Read) ParseInto(out *Row, row [][]byte) (ok bool) {
 	if len(row) < r.keys {
 		return false
@@ -67,7 +65,7 @@ func (r *Read) parsePlain(out *Row, row [][]byte) bool {
 	return true
 }
 
-// A levelColumn is a norm by which units have levels.
+// A levelColumn is a norm that gives units their levels.
 type levelColumn struct {
 	measure *Measure
 	norm    int
@@ -78,13 +76,13 @@ type levelColumn struct {
 type sumColumn struct {
 	place   int
 	vector  int
-	shared  bool // by all vectors
-	bounds  bool // units by its norm, and is not released
+	shared  bool // all vectors share it
+	bounds  bool // a norm is taken of it, and it is not released
 	measure *Measure
 }
 
-// width is how many columns the sums of the read have.
+// width returns the number of columns of the sums of the read.
 func (r *Read) width() int { return r.keys + len(r.levels) + 1 + 2*len(r.sums) }
 
-// Has reports whether units can have a level.
+// Has reports whether a unit can have a level.
 func (n Norm) Has(level int) bool { return level >= -n.Grid.Below() && level <= n.Grid.Len() }

@@ -11,7 +11,7 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// An output is one aggregate of the released relation, with its estimator.
+// An output is an aggregate of the released relation, with its estimator.
 type output struct {
 	*aggregate
 	estimator
@@ -21,30 +21,30 @@ type output struct {
 type results struct {
 	aggregation
 	outputs []output
-	alpha   float64 // one minus the confidence of error statements
-	// showSmall says that values of small groups are not NULL.
+	alpha   float64 // one minus the confidence of statements about errors
+	// showSmall shows values of small groups, which are NULL otherwise.
 	showSmall bool
 	// nonnegative says that counts and sums are shown without negative cells, and add up.
 	nonnegative bool
 	cache       *estimators
-	// whyNot says why all groups have noise where the top of them is asked for; "" else.
+	// whyNot says why all groups get noise although the statement asks for the top groups; otherwise it is "".
 	whyNot string
-	// choosable says that they would be chosen with dp.top = on.
+	// choosable says that dp.top = on would choose the top groups.
 	choosable bool
 }
 
-// observed is one partition as it was released.
+// observed returns a partition as it was released.
 func (r *results) observed(row integers) observation {
 	return observation{r.statistics, r.cache, row, r.alpha}
 }
 
-// at is the partition, with errors that fail with another probability.
+// at returns the observation with another error probability.
 func (r observation) at(alpha float64) observation {
 	r.alpha = alpha
 	return r
 }
 
-// text writes an output of one of so many partitions, its value or its error, which fails with probability alpha; nil is NULL.
+// text writes an output of one of so many partitions: its value, or its error, which fails with probability alpha. nil is NULL.
 func (r *results) text(output int, row integers, groups int, alpha float64) *string {
 	o, seen := &r.outputs[output], r.observed(row)
 	if r.hides(o, row, groups) || r.unanswered(o, row.clips) && !o.asksCut() {
@@ -64,7 +64,7 @@ func (r *results) text(output int, row integers, groups int, alpha float64) *str
 	return &s
 }
 
-// reported is the error of an output.
+// reported returns the error of an output.
 func (o *output) reported(r observation) float64 {
 	switch o.report {
 	case "error":
@@ -85,8 +85,8 @@ func (o *output) reported(r observation) float64 {
 	return o.standardError(r)
 }
 
-// furthest is how far the value is from the end of its interval that is further away: that end is above it by what
-// limits of contributions leave out, too. NaN is unknown.
+// furthest returns the distance from the value to the farther end of its interval, which includes what limits of contributions leave out.
+// NaN is unknown.
 func (o *output) furthest(r observation) float64 {
 	if o.silent {
 		return math.NaN()
@@ -98,8 +98,7 @@ func (o *output) furthest(r observation) float64 {
 	return o.radius(r) // of values by their ranks
 }
 
-// cut returns about how many units count for less than they have in a statistic of the output, and
-// at most how many.
+// cut returns about how many units limits cut in a statistic of the output, and an upper bound.
 func (o *output) cut(r observation) (about, most float64) {
 	for _, i := range o.statistics() {
 		if e, ok := r.excess(i); ok {
@@ -109,8 +108,8 @@ func (o *output) cut(r observation) (about, most float64) {
 	return about, most
 }
 
-// refinable reports whether an output is computed from sums and counts, so that its error
-// follows from theirs, and gets smaller with it.
+// refinable reports whether an output is computed from sums and counts, so that its error follows from their errors and decreases with
+// them.
 func (r *results) refinable(o *output) bool {
 	for _, i := range o.statistics() {
 		if r.statistics[i].nodes() > 1 {
@@ -120,7 +119,7 @@ func (r *results) refinable(o *output) bool {
 	return true
 }
 
-// shows reports whether a statistic is, but for its unit, a value that is shown.
+// shows reports whether a statistic, up to its unit, is a value that is shown.
 func (r *results) shows(statistic int) bool {
 	return slices.ContainsFunc(r.outputs, func(o output) bool {
 		_, linear := o.linear()
@@ -128,8 +127,8 @@ func (r *results) shows(statistic int) bool {
 	})
 }
 
-// together returns how many statistics, at most, one value is computed from that needs
-// statistic i: their error probabilities add up.
+// together returns the largest number of statistics from which a value is computed that needs statistic i: their error probabilities add
+// up.
 func (r *results) together(i int) int {
 	most := 1
 	for k := range r.outputs {
@@ -140,8 +139,7 @@ func (r *results) together(i int) int {
 	return most
 }
 
-// boundary is how far a statistic may be off so that no value that is computed of it
-// has a larger error.
+// boundary returns how far a statistic may be off if no value that is computed from it may have a larger error than most.
 func (r *results) boundary(statistic int, most float64) int64 {
 	const largest = 1 << 52
 	least := float64(largest)
@@ -154,7 +152,7 @@ func (r *results) boundary(statistic int, most float64) int64 {
 	return int64(least)
 }
 
-// errorsOf returns the errors of the grouping set's values with the given noise.
+// errorsOf returns the errors of the values of the grouping set with the given noise.
 func (r *results) errorsOf(designs []mechanisms.Mechanism) []ErrorBar {
 	var bars []ErrorBar
 	for i := range r.outputs {
@@ -176,13 +174,13 @@ func (r *results) errorsOf(designs []mechanisms.Mechanism) []ErrorBar {
 	return bars
 }
 
-// bar has all of an error that is no figure.
+// bar returns an error without its figures.
 func (o *output) bar() ErrorBar {
 	return ErrorBar{Label: o.label, Unit: o.unit(), Least: -1, Most: -1, Said: o.said(), Clamped: o.clampedTo()}
 }
 
-// clampedTo has the bounds that values are clamped to, where any can be beyond them: no error has a part for that, be it known before or
-// after, of a sum, a moment or a rank. It is one of the clamped values.
+// clampedTo returns the bounds to which values are clamped, if any value can be beyond them. No error includes the effect of clamping,
+// neither before nor after the answer, neither of a sum nor of a moment or a rank.
 func (o *output) clampedTo() (bounds string) {
 	for _, t := range o.cutTerms() {
 		bounds = both(bounds, o.boundsOf(t)+t.computedOf())
@@ -190,7 +188,7 @@ func (o *output) clampedTo() (bounds string) {
 	return bounds
 }
 
-// both names the bounds of two kinds of values, each once.
+// both joins two lists of bounds, each named once.
 func both(bounds, more string) string {
 	switch {
 	case strings.Contains(bounds, more):
@@ -201,7 +199,7 @@ func both(bounds, more string) string {
 	return bounds + " and " + more
 }
 
-// ofClamped says behind what is told of an error to which bounds the values are clamped that it is of.
+// ofClamped appends to the text of an error the bounds to which its values are clamped.
 func ofClamped(told, bounds string) string {
 	switch {
 	case bounds == "":
@@ -212,7 +210,7 @@ func ofClamped(told, bounds string) string {
 	return told + " of values clamped to " + bounds
 }
 
-// declared says which bounds of the policy there are for what the clamped values are computed of, beside those of columns.
+// declared names the bounds that the policy declares for expressions in the clamped values.
 func (o *output) declared() (said string) {
 	for _, t := range o.cutTerms() {
 		said += t.declared()
@@ -220,7 +218,7 @@ func (o *output) declared() (said string) {
 	return said
 }
 
-// boundsOf writes the bounds of the values of a term; an interval is computed of seconds.
+// boundsOf writes the bounds of the values of a term; the bounds of an interval are in seconds.
 func (o *output) boundsOf(t term) string {
 	if o.result.OID == pgtype.Interval {
 		return t.bounds() + " " + string(inSeconds)
@@ -228,7 +226,7 @@ func (o *output) boundsOf(t term) string {
 	return t.bounds()
 }
 
-// cutTerms are the arguments whose values can be beyond the bounds that they are clamped to.
+// cutTerms returns the arguments whose values can be beyond the bounds to which they are clamped.
 func (o *output) cutTerms() []term {
 	var out []term
 	for _, t := range o.clamped() {

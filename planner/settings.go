@@ -8,62 +8,55 @@ import (
 	"dpproxy/planner/policy"
 )
 
-// Settings are those of the analyst and of the policy for one statement.
+// Settings are the settings of the analyst and of the policy for a statement.
 type Settings struct {
-	// EpsilonPico is the most that the statement may spend, in 10⁻¹² of ε. In a budget of
-	// zCDP it stands for ρ = ε²/2. With a target it may spend less, else all of it is spent.
+	// EpsilonPico is the most that the statement may spend, in 10⁻¹² of ε; in a budget of zCDP it is ρ = ε²/2. With a target the statement
+	// may spend less, otherwise it spends all.
 	EpsilonPico int64
-	// DeltaAtto is the most that the statement may spend on partition selection, in 10⁻¹⁸ of δ;
-	// 0: nothing, so that groups must be public.
+	// DeltaAtto is the most that the statement may spend on partition selection, in 10⁻¹⁸ of δ. If it is 0, groups must be public.
 	DeltaAtto int64
 	// Mechanism is one of [MechanismNames].
 	Mechanism string
-	// Pure says that a budget in question is of pure differential privacy, so
-	// that only mechanisms with a finite ε can be used.
+	// Pure says that one of the budgets is of pure differential privacy, so that only mechanisms with a finite ε can be used.
 	Pure bool
-	// Alpha is one minus the confidence of error statements.
+	// Alpha is one minus the confidence of statements about errors.
 	Alpha float64
-	// MaxRows and MaxPartitions lower those of the policy; 0 does not.
+	// MaxRows and MaxPartitions lower the limits of the policy; 0 does not.
 	MaxRows, MaxPartitions int64
-	// MaxSum bounds the addition of a unit to each sum of a group; nil does not.
+	// MaxSum bounds what a unit adds to each sum of a group, in the unit of the value; nil is no bound.
 	MaxSum *big.Rat
-	// Contribution is how limits of contributions are found, one of [Contributions]; empty: by
-	// the policy.
+	// Contribution says how limits of contributions are found: one of [Contributions], or empty for the policy's way.
 	Contribution string
-	// LimitRetry has a limit chosen once more, with a larger share of the budget, where it leaves out too much.
+	// LimitRetry chooses a limit once more, with a larger share of the budget, if the first leaves out too much.
 	LimitRetry bool
-	// ShowSmallGroups shows values of groups that may have too few rows for one, which are NULL
-	// otherwise.
+	// ShowSmallGroups shows values of groups that may have too few rows for a value; otherwise they are NULL.
 	ShowSmallGroups bool
-	// NoIntervals says that the errors of percentiles are not asked for, so that nothing is spent on the ends of intervals.
+	// NoIntervals says that errors of percentiles are not asked for, so that nothing is spent on the ends of their intervals.
 	NoIntervals bool
-	// Consistent shows counts and sums without negative cells, such that they add up.
+	// Consistent shows counts and sums without negative cells, and such that they add up.
 	Consistent bool
-	// Top is how the top of groups is found, one of [TopWords]; empty: auto.
+	// Top says how the top groups are found: one of [TopWords]; empty is auto.
 	Top string
-	// Target is the error that is asked for; the zero Target asks for none, so that all
-	// of EpsilonPico is spent.
+	// Target is the error that is asked for. The zero Target asks for none, so that all of EpsilonPico is spent.
 	Target Target
-	// LeftPico is the most that noise reduction may spend, in 10⁻¹² of ρ, where that is less than EpsilonPico
-	// because no more is left; 0: it may spend EpsilonPico.
+	// LeftPico, if not 0, is the most that noise reduction may spend, in 10⁻¹² of ρ, because less than EpsilonPico is left.
 	LeftPico int64
-	// TypicalPico is the ε of a typical statement of the policy, in 10⁻¹²: the confidence
-	// of noise reduction is tuned to it.
+	// TypicalPico is the ε of a typical statement of the policy, in 10⁻¹². Noise reduction is most efficient at that price.
 	TypicalPico int64
-	// Mechanisms are those that the policy allows; nil allows all but recycling.
+	// Mechanisms are the mechanisms that the policy allows; nil allows all except recycling.
 	Mechanisms []string
-	// Limits bound how long the read of a block takes.
+	// Limits bound the time of the read of a block.
 	Limits policy.Limits
 	// Sample says that constants of the statement stand for others, which are not known yet: it is not for them to say that no row
 	// meets the conditions.
 	Sample bool
 }
 
-// Contributions are the ways to find limits of contributions that a session can ask for: a limit is
-// chosen with a part of the budget, or it is a number of the policy or of the session.
+// Contributions are the ways to find limits of contributions that a session can ask for: a limit is chosen with a part of the budget, or is
+// a number of the policy or the session.
 func Contributions() []string { return []string{ChosenContribution, FixedContribution} }
 
-// The words of [Contributions].
+// The values of [Contributions].
 const (
 	ChosenContribution = "auto"
 	FixedContribution  = "fixed"
@@ -77,8 +70,7 @@ func (s Settings) allows(mechanism string) bool {
 	return slices.Contains(s.Mechanisms, mechanism)
 }
 
-// checkMechanism refuses a mechanism that the policy does not allow, or that needs a
-// target and has none.
+// checkMechanism refuses a mechanism that the policy does not allow, or that needs a target if there is none.
 func (s Settings) checkMechanism() error {
 	switch m := s.Mechanism; {
 	case m == auto:

@@ -8,17 +8,16 @@ import (
 	"dpproxy/pgerr"
 )
 
-// A share is the part of the budget that one statistic of the statement may spend, and on which
-// kind of noise.
+// A share is a part of the budget for a statistic of the statement, and the kind of noise to spend it on.
 type share struct {
 	kind        string
 	epsilonPico int64
 	rhoPico     int64
 	deltaAtto   int64  // of one selection
-	choices     string // the kind of the budget that choices are paid from
+	choices     string // the kind of the budget from which choices are paid
 }
 
-// mechanism returns the noise that costs the share, for a statistic of some sensitivity.
+// mechanism returns the noise that costs the share, for a statistic with a sensitivity.
 func (s share) mechanism(sens dp.Sensitivity) (mechanisms.Mechanism, error) {
 	if s.kind == gaussian {
 		return mechanisms.GaussianFor(sens, s.rhoPico)
@@ -26,7 +25,7 @@ func (s share) mechanism(sens dp.Sensitivity) (mechanisms.Mechanism, error) {
 	return mechanisms.LaplaceFor(sens, s.epsilonPico)
 }
 
-// measure is that of the share's main parameter.
+// measure returns the measure of the main parameter of the share.
 func (s share) measure() dp.Measure {
 	if s.kind == gaussian {
 		return dp.ZCDP
@@ -34,7 +33,7 @@ func (s share) measure() dp.Measure {
 	return dp.PureDP
 }
 
-// pico is the share's main parameter, in 10⁻¹².
+// pico returns the main parameter of the share, in 10⁻¹².
 func (s share) pico() int64 {
 	if s.kind == gaussian {
 		return s.rhoPico
@@ -42,14 +41,14 @@ func (s share) pico() int64 {
 	return s.epsilonPico
 }
 
-// withPico is a share of the same kind with another amount.
+// withPico returns a share of the same kind with another amount.
 func (s share) withPico(pico int64) share {
 	s.rhoPico, s.epsilonPico = pico, pico
 	return s
 }
 
-// halfSquare returns ⌊ε²/2⌋ in picos: an ε-DP mechanism is (ε²/2)-zCDP (Bun and Steinke 2016,
-// proposition 1.4). It is rounded down, since it is spent.
+// halfSquare returns ⌊ε²/2⌋ in picos: an ε-DP mechanism is (ε²/2)-zCDP (Bun and Steinke 2016, proposition 1.4). It rounds down, since it is
+// an amount to spend.
 func halfSquare(epsilonPico int64) int64 {
 	e := big.NewInt(epsilonPico)
 	e.Mul(e, e)

@@ -1,17 +1,16 @@
 package planner
 
-// A rowed is an estimator of a value that a group without rows does not have, such as an average.
-// Computed from noise alone it could be anything, and be the largest of all groups.
+// A rowed is an estimator of a value that a group without rows does not have, such as an average. Computed from noise alone it could be
+// anything, and easily the largest value of all groups.
 type rowed interface {
-	// rows returns the ends of an interval that holds the number of the group's rows with the
-	// confidence of the release, and the fewest rows that have such a value.
+	// rows returns the ends of an interval that contains the number of rows of the group, with the confidence of the observation, and the
+	// fewest rows that have a value.
 	rows(r observation) (low, high, fewest float64)
 }
 
-// small reports whether a group shows so few rows that an output may have no value: whether an
-// interval of their number reaches below the fewest that have one. Of so many groups that are shown
-// beside each other none is to pass by chance, so that each interval fails with a part of alpha. A
-// noise reduction has chosen its intervals before it measured.
+// small reports whether a group may have too few rows for an output: whether an interval of its number of rows reaches below the fewest
+// that have a value. All groups that are shown together pass by chance with probability alpha at most, so each interval fails with alpha
+// divided by their number. Noise reduction chose its intervals before it measured.
 func (r *results) small(o *output, row integers, groups int) bool {
 	of, ok := o.estimator.(rowed)
 	if !ok {
@@ -23,18 +22,18 @@ func (r *results) small(o *output, row integers, groups int) bool {
 	return low < fewest
 }
 
-// leastAlpha is the smallest probability with which an interval is asked to fail.
+// leastAlpha is the smallest error probability for which an interval is computed.
 const leastAlpha = 1e-12
 
-// hides reports whether an output of a group is NULL since the group is small.
+// hides reports whether an output of a group is NULL because the group is small.
 func (r *results) hides(o *output, row integers, groups int) bool {
 	return !r.showSmall && r.small(o, row, groups)
 }
 
-// Confidence is that of the statements about limits and errors.
+// Confidence is the confidence of statements about limits and errors.
 func (r *results) Confidence() float64 { return 1 - r.alpha }
 
-// unanswered reports whether an output is NULL since the limit of the count or sum that it is leaves out too much.
+// unanswered reports whether an output is NULL because the limit of its measure leaves out too much.
 func (r *results) unanswered(o *output, clips []Clip) bool {
 	if clips == nil {
 		return false
@@ -44,8 +43,7 @@ func (r *results) unanswered(o *output, clips []Clip) bool {
 	return m != nil && (linear || m.weighting.refuses()) && r.Loses(m, clips[m.at], r.Confidence())
 }
 
-// empty reports whether a group surely has too few rows for an output: no further measurement
-// makes a value of them.
+// empty reports whether a group surely has too few rows for an output, so that further measurements do not help.
 func (o *output) empty(r observation) bool {
 	of, ok := o.estimator.(rowed)
 	if !ok {

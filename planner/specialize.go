@@ -11,9 +11,9 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// Specialize decides everything about the statement for known constants and settings. Where joins
-// take a number of rows of a unit that nobody has stated for their tables, and the statement does too
-// much for each, they take fewer: a half, a quarter, and so on. That depends on the statement alone.
+// Specialize decides everything about the statement for known constants and settings. If joins multiply the rows of a unit, nobody has
+// stated their number, and the statement would do too much work for a unit, it tries again with a half, a quarter and so on of the default
+// number. This depends on the statement alone.
 func (q *Query) Specialize(values []scalar.Value, s Settings) (*Plan, error) {
 	p, err := q.specialize(values, s)
 	for n := q.cat.JoinRows() / 2; n >= leastJoinRows && tooMuchWork(err) && q.takesJoinRows(); n /= 2 {
@@ -29,8 +29,7 @@ func (q *Query) Specialize(values []scalar.Value, s Settings) (*Plan, error) {
 	return p, err
 }
 
-// specialize takes the least and the greatest value of columns of public tables for bounds where there is no plan without
-// them.
+// specialize uses the smallest and the largest value of columns of public tables as bounds if there is no plan without them.
 func (q *Query) specialize(values []scalar.Value, s Settings) (*Plan, error) {
 	p, err := q.specializeOnce(values, s, false)
 	if refusal, ok := errors.AsType[*pgerr.Error](err); ok && refusal.Code == pgerr.NoBounds && q.extents {
@@ -39,7 +38,7 @@ func (q *Query) specialize(values []scalar.Value, s Settings) (*Plan, error) {
 	return p, err
 }
 
-// specializeOnce plans blocks that ask the same as one: which these are, plans of each by itself tell.
+// specializeOnce plans the statement, finds blocks that ask the same, and if there are any plans it again with them as one.
 func (q *Query) specializeOnce(values []scalar.Value, s Settings, extents bool) (*Plan, error) {
 	p, err := q.specializeBy(values, s, extents, nil)
 	if err != nil || len(p.Blocks) == 1 {
@@ -51,8 +50,8 @@ func (q *Query) specializeOnce(values []scalar.Value, s Settings, extents bool) 
 	return p, nil
 }
 
-// specializeBy decides everything about the statement for known constants and settings, and the blocks that are the same as an
-// earlier one.
+// specializeBy decides everything about the statement for known constants and settings; twins maps blocks to an earlier block that asks the
+// same.
 func (q *Query) specializeBy(values []scalar.Value, s Settings, extents bool, twins map[int]int) (*Plan, error) {
 	if err := q.Check(values); err != nil {
 		return nil, err
@@ -67,7 +66,7 @@ func (q *Query) specializeBy(values []scalar.Value, s Settings, extents bool, tw
 	}
 	env := &scalar.Env{
 		Values: values, TimeZones: q.cat.TimeZones(), Before14: q.cat.Before14(),
-		UTF8:    true, // the proxy reads from no other encoding
+		UTF8:    true, // the proxy serves databases of this encoding only
 		Extents: extents,
 	}
 	var evalCost int64
@@ -103,7 +102,7 @@ func (q *Query) specializeBy(values []scalar.Value, s Settings, extents bool, tw
 	return p, checkLists(p)
 }
 
-// planBlock plans one block but for its mechanisms. It adds to the cost of the statement's reads for one row.
+// planBlock plans a block except for its mechanisms, and adds to evalCost the cost of its reads for a row.
 func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64) (*BlockPlan, error) {
 	none := !s.Sample && !b.source.Concealing()
 	if none && b.source.Never(env) {
@@ -127,7 +126,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 		if err != nil {
 			return nil, err
 		}
-		if none && len(b.sets) == 1 && !g.Private() && g.size == 0 { // none of the public groups meets the conditions
+		if none && len(b.sets) == 1 && !g.Private() && g.size == 0 { // no public group meets the conditions
 			return b.planNone(withStrays(g.strays, bp.strays)...), nil
 		}
 		if err := q.chooseTop(b, g, env, s); err != nil {
@@ -150,7 +149,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 	return bp, b.checkEvalCost(n, reads, rows, evalCost)
 }
 
-// chooseTop decides how the groups of a set are found that LIMIT shows. Of none nothing is read.
+// chooseTop decides how to find the groups that LIMIT shows. With LIMIT 0 nothing is read.
 func (q *Query) chooseTop(b *block, g *GroupingSet, env *scalar.Env, s Settings) error {
 	if b.top == nil {
 		return nil
@@ -167,8 +166,7 @@ func (q *Query) chooseTop(b *block, g *GroupingSet, env *scalar.Env, s Settings)
 	return nil
 }
 
-// checkOffsets refuses an OFFSET below an aggregate that would skip rows: one row more of one unit
-// would bring rows of others in or out. Only its value tells that it skips none.
+// checkOffsets refuses an OFFSET below an aggregate unless its value is 0: a row of one unit would move rows of other units in or out.
 func (b *block) checkOffsets(env *scalar.Env) error {
 	for _, x := range b.offsets {
 		skips, err := env.Floats(x)
@@ -183,8 +181,8 @@ func (b *block) checkOffsets(env *scalar.Env) error {
 	return nil
 }
 
-// checkLevels refuses a confidence that noise reduction was not begun for: it is chosen before
-// anything is measured.
+// checkLevels refuses a confidence of a call above the confidence for which noise reduction starts, which is chosen before anything is
+// measured.
 func (b *block) checkLevels(s Settings) error {
 	for _, a := range b.aggregates {
 		if s.Target.asked() && a.level > 1-s.Alpha {
@@ -202,8 +200,8 @@ func (q *Query) readsHiddenView() bool {
 	})
 }
 
-// maxCells bounds the integers that one statement may release of public groups, and so memory:
-// each is drawn, whether rows are in its group or not.
+// maxCells bounds the integers that one statement may release for public groups, and so its memory: each integer is drawn, whether or not
+// its group has rows.
 const maxCells = 1 << 21
 
 func tooManyCells() error {
@@ -211,10 +209,8 @@ func tooManyCells() error {
 		WithHint("Ask for fewer groups or fewer aggregates.")
 }
 
-// groupingSet decides everything of one grouping set but its mechanisms. The unit is named in
-// refusals.
-//
-// The bounds of units come first: statistics and lattices depend on them.
+// groupingSet decides everything about a grouping set except its mechanisms. unit names the unit in refusals. The bounds of a unit come
+// first, since statistics and lattices depend on them.
 func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*GroupingSet, error) {
 	g := &GroupingSet{results: results{alpha: s.Alpha, showSmall: s.ShowSmallGroups, nonnegative: s.Consistent, cache: &estimators{}}}
 	lists, public, err := sp.lists(keys)
@@ -244,7 +240,7 @@ func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*Groupi
 	return g, nil
 }
 
-// refusePrivate refuses what private groups do not have: groups of one unit each, and their number.
+// refusePrivate refuses private groups of one unit each, and counts of private groups.
 func (sp *specializer) refusePrivate(keys []int, unit string) error {
 	if err := sp.refuseOwnGroups(keys, unit); err != nil {
 		return err
@@ -252,7 +248,7 @@ func (sp *specializer) refusePrivate(keys []int, unit string) error {
 	return sp.refuseCounted(unit)
 }
 
-// refuseOwnGroups refuses private groups of one unit each: none can be shown, whatever is charged.
+// refuseOwnGroups refuses private groups of one unit each: no budget could show them.
 func (sp *specializer) refuseOwnGroups(keys []int, unit string) error {
 	var list []scalar.Expr
 	for _, k := range keys {

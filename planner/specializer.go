@@ -23,9 +23,8 @@ func newSpecializer(b *block, env *scalar.Env) *specializer {
 	}
 }
 
-// unitOrdered reports whether an index alone has all that the level uses, unit by unit. If
-// the rows had to be looked up as well, one after the other, a sort would be faster. It is known
-// from the schema alone, as are all choices among statements: the rows must not decide.
+// unitOrdered reports whether an index alone has all columns that the level uses, unit by unit. If rows had to be fetched for each entry of
+// the index, a sort would be faster. Like all choices between statements it depends on the schema alone, never on the rows.
 func (sp *specializer) unitOrdered() bool {
 	t := sp.b.source.ScannedTable()
 	if t == nil || sp.b.source.Tagged() {
@@ -38,8 +37,8 @@ func (sp *specializer) unitOrdered() bool {
 	return t.UnitIndex(names)
 }
 
-// ordered returns the numbers of the aggregates of the block in an order that does not depend on where they stand in the
-// statement: statistics are added in it, so that the question, its noise and its price are the same.
+// ordered returns the indices of the aggregates of the block in an order that does not depend on their order in the statement. Statistics
+// are added in it, so that question, noise and price are the same for all orders.
 func (sp *specializer) ordered() []int {
 	if sp.order == nil && len(sp.b.aggregates) > 0 {
 		keys := make([]string, len(sp.b.aggregates))
@@ -52,23 +51,23 @@ func (sp *specializer) ordered() []int {
 	return sp.order
 }
 
-// sortingKey tells aggregates apart by their calls and expressions. Constants are in it by their values. The statistics of aggregates
-// that it does not tell apart are the same, or differ in a way that the statement's order may decide.
+// sortingKey returns the call and the expressions of an aggregate, with the values of constants. Aggregates with the same key have the same
+// statistics, or statistics whose order the statement may decide.
 func (sp *specializer) sortingKey(a *aggregate) string {
 	w := &scalar.Writer{Env: sp.env, Fold: sp.valueText, Query: sp.b.source.WriteQuery}
 	parts := []string{a.call}
 	for _, e := range a.form.overRows() {
 		text := ""
 		if e != nil {
-			text, _, _ = w.Value(e) // or else it is refused later
+			text, _, _ = w.Value(e) // an error here is returned later
 		}
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, "\x00")
 }
 
-// valueText writes the value of a constant: nothing where it can be one of a view whose query is hidden, since the order of statistics
-// can be seen in EXPLAIN.
+// valueText writes the value of a constant. It is empty if the constant may belong to a concealed view, since EXPLAIN shows the order of
+// statistics.
 func (sp *specializer) valueText(i int) string {
 	if sp.b.source.Concealing() {
 		return ""
@@ -76,7 +75,8 @@ func (sp *specializer) valueText(i int) string {
 	return hex.EncodeToString(sp.env.Values[i].Bytes)
 }
 
-// specializeAll has the aggregates of the block add their statistics. Of several refusals it returns that of the first in the statement.
+// specializeAll collects the statistics of the aggregates of the block. Of several refusals it returns that of the first aggregate in the
+// statement.
 func (sp *specializer) specializeAll(c *collector) ([]output, error) {
 	outputs := make([]output, len(sp.b.aggregates))
 	refused, refusal := len(outputs), error(nil)

@@ -9,28 +9,27 @@ import (
 	"dpproxy/pgerr"
 )
 
-// Shares are counted in millionths: an aggregate that is not weighed has oneShare for each of its statistics, and one
-// that is has as many times that.
+// Shares are counted in millionths: an aggregate has oneShare for each of its statistics, multiplied by its weight.
 const oneShare = 1_000_000
 
-// Weights that an aggregate can have.
+// The range of the weights of aggregates.
 const leastWeight, mostWeight = 0.001, 1000
 
-// A split divides a budget among releases that have shares in it. Parts are rounded down, so that together
-// they are never more than the whole: the prices of releases add up.
+// A split divides a budget among releases by their shares. Parts are rounded down, so that their sum never exceeds the whole: the prices of
+// releases add up.
 type split struct {
 	all    share
 	shares int64 // of all releases together
 }
 
-// part returns what a release with so many shares may spend.
+// part returns what a release with a number of shares may spend.
 func (d split) part(shares int64) share {
 	s := d.all
 	s.epsilonPico, s.rhoPico = proportion(s.epsilonPico, shares, d.shares), proportion(s.rhoPico, shares, d.shares)
 	return s
 }
 
-// forChoices is the split as choices are paid with.
+// forChoices returns the split as choices are paid.
 func (d split) forChoices() split {
 	d.all = d.all.forChoices()
 	return d
@@ -43,7 +42,7 @@ func proportion(pico, part, whole int64) int64 {
 	return n.Quo(n, big.NewInt(whole)).Int64()
 }
 
-// sharesOf reads a weight: a literal, rounded to millionths.
+// sharesOf reads a weight, which is a literal, and rounds it to millionths.
 func sharesOf(weight ast.Expr) (int64, error) {
 	c, _ := weight.(*ast.Const)
 	if c != nil && c.Kind != ast.Null {
@@ -56,7 +55,7 @@ func sharesOf(weight ast.Expr) (int64, error) {
 		WithHint("Write a number: dp.weight(count(*), 3).")
 }
 
-// weighedTarget refuses a weight beside an error that is asked for.
+// weighedTarget refuses a weight if an error is asked for.
 func weighedTarget(o *output) error {
 	return pgerr.New(pgerr.FeatureNotSupported, "dp.weight cannot be used where an error is asked for").At(o.at).
 		WithDetail("Each number gets what its error needs: nothing is divided.").

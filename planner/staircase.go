@@ -9,7 +9,7 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// staircaseFor returns the staircase of least ε that is within the boundary of a goal, but with probability alpha.
+// staircaseFor returns the staircase of the smallest ε that exceeds the boundary of a goal with probability alpha at most.
 func staircaseFor(g brdp.Goal, alpha float64) (brdp.Design, error) {
 	m, err := mechanisms.StaircaseWithin(g.Sensitivity, g.Boundary, alpha)
 	if err != nil {

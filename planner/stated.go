@@ -7,18 +7,17 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// maxStated bounds what a number in the policy can mean.
+// maxStated bounds the effect of a number in the policy.
 const maxStated = 1_000_000
 
-// statedRows is how many rows of a unit count with the same values of the keys, by a number that
-// the policy states for its tables: as many times as public relations multiply each of them.
+// statedRows bounds the rows of a unit with the same values of the keys, by a number that the policy states for its tables and the number
+// of rows that joins with public relations make from each row.
 func (b *block) statedRows(stated int64, keys []scalar.Expr, limits policy.Limits) int64 {
 	times, known := b.source.Multiplicity(keys, limits)
 	return multiplied(stated, times, known)
 }
 
-// statedGroups is in how many groups a unit counts, likewise: public keys tell apart the rows that public
-// relations make of one.
+// statedGroups likewise bounds the groups of a unit: public keys distinguish the rows that public relations make from one row.
 func (b *block) statedGroups(stated int64, keys []scalar.Expr, limits policy.Limits) int64 {
 	public := func(e scalar.Expr) bool { return slices.ContainsFunc(e.Columns(), b.source.IsPublic) }
 	if !slices.ContainsFunc(keys, public) {
@@ -28,7 +27,7 @@ func (b *block) statedGroups(stated int64, keys []scalar.Expr, limits policy.Lim
 	return multiplied(stated, times, known)
 }
 
-// multiplied is a stated number so many times, if that is known, at most maxStated.
+// multiplied multiplies a stated number by a known factor, up to maxStated.
 func multiplied(stated, times int64, known bool) int64 {
 	if !known || stated < 1 {
 		return stated

@@ -21,7 +21,7 @@ func (rowCount) additive() bool                              { return true }
 func (rowCount) adds(rows int64) *big.Int                    { return big.NewInt(rows) }
 func (rowCount) ofRows(rowColumns) (string, error)           { return "pg_catalog.count(*)", nil }
 
-// oneRow is the contribution of a unit that has one.
+// oneRow is the contribution of a unit with one row.
 var oneRow = dp.Contribution{Partitions: 1, Rows: 1}
 
 // A unitCount is the number of units with a row.

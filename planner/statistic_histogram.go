@@ -12,8 +12,8 @@ import (
 	"dpproxy/planner/sqltext"
 )
 
-// A histogram is the number of rows by a tree over the bounds of an argument. One unit changes
-// each of its levels by its rows.
+// A histogram is the number of rows in each node of a tree over the bounds of an argument. A unit changes each level by at most the
+// number of its rows.
 type histogram struct {
 	term
 	tree estimate.Shape
@@ -24,7 +24,7 @@ func (f histogram) String() string {
 	return fmt.Sprintf("histogram of %s in %s", describe(f.arg), f.grid())
 }
 
-// grid says what the buckets are.
+// grid describes the buckets.
 func (f histogram) grid() string {
 	if f.tree.Doubling() != nil {
 		return fmt.Sprintf("%d buckets of 1 to %d steps of %s", f.tree.Buckets(), f.tree.Width(), f.values.step.RatString())
@@ -48,8 +48,8 @@ func (f histogram) shape() []int {
 
 func (histogram) ofRows(rowColumns) (string, error) { return "pg_catalog.count(*)", nil }
 
-// cut returns the buckets of the values: of numbers finer near zero, of which people have some small part of what the
-// bounds let them have; points in time have no zero.
+// cut returns buckets for the values. Buckets of numbers are finer near zero, since most values are small compared with their bounds;
+// points in time have no zero.
 func (t term) cut(buckets, branching int) (estimate.Shape, error) {
 	if t.arg.Type().Dated() {
 		return estimate.NewShape(t.values.low, t.values.high, buckets, branching)
@@ -57,13 +57,13 @@ func (t term) cut(buckets, branching int) (estimate.Shape, error) {
 	return estimate.NewFineShape(t.values.low, t.values.high, buckets, branching)
 }
 
-// distance is that of a value from the pivot of buckets that are not equal, of which number makes the bucket.
+// distance is the distance of a value from the pivot of unequal buckets; number turns it into a bucket.
 func (f histogram) distance(r rowColumns) (string, error) {
 	x, err := r.integer(f.term)
 	return fmt.Sprintf("CAST(%s AS pg_catalog.int8) - (%d)", x, f.tree.Doubling().Pivot), err
 }
 
-// number writes the bucket of a distance, as [estimate.Doubling] numbers them, in as many steps for each.
+// number writes the bucket of a distance, as [estimate.Doubling] numbers them.
 func (f histogram) number(distance string) string {
 	of := f.tree.Doubling()
 	cuts := make([]string, len(of.Cuts))
@@ -75,7 +75,7 @@ func (f histogram) number(distance string) string {
 	return fmt.Sprintf("%d * %s + (%s OPERATOR(pg_catalog.>>) pg_catalog.abs(%s)) - (%d)", of.Buckets, reached, distance, reached, of.First)
 }
 
-// value is the bucket.
+// value writes the bucket.
 func (f histogram) value(r rowColumns) (string, error) {
 	x, err := r.integer(f.term)
 	return fmt.Sprintf("(%s - (%d)) / %d", x, f.values.low, f.tree.Width()), err
@@ -87,12 +87,12 @@ func (histogram) ofGroups() []sqltext.Column {
 	return []sqltext.Column{{SQL: sqltext.Value}, countRows}
 }
 
-// A bucketed form has the counts of a histogram.
+// A bucketed form is based on a histogram.
 type bucketed interface{ buckets() histogram }
 
 func (f histogram) buckets() histogram { return f }
 
-// divisors has a row for each level of the tree: how many buckets a node of it joins.
+// divisors has a row for each level of the tree, with the number of buckets in each of its nodes.
 func (f histogram) divisors() *sqltext.Table {
 	var rows []string
 	for level := range f.tree.Levels() {
@@ -101,7 +101,7 @@ func (f histogram) divisors() *sqltext.Table {
 	return &sqltext.Table{SQL: "(VALUES " + strings.Join(rows, ", ") + ")", As: sqltext.Levels + "(level, divisor)"}
 }
 
-// total adds the histogram up at each level of its tree.
+// total adds up the histogram at each level of its tree.
 func (f histogram) total(by, keys []string, from sqltext.Item) *sqltext.Select {
 	byValue := slices.Concat(by, []string{sqltext.Value})
 	values := &sqltext.Select{

@@ -12,10 +12,10 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// Second moments of values of which hardly anything is known before: their bounds are made by arithmetic, or are those of counts and
-// sums. They are sums of distances from a public centre, of the squares of these, and of products of two of them. The squares of each
-// argument are sums as others are, whose limit is chosen, beside that of the number of rows; a unit has one weight by all of these norms.
-// By Cauchy and Schwarz every other sum is within the root of the product of two of them: of a unit u in group g
+// This file has second moments of values with loose bounds, which result from arithmetic or from bounds of counts and sums. A second moment
+// is computed from sums of distances from a public centre, of squares of distances, and of products of two distances. The squares of each
+// argument are sums with a chosen limit, as the number of rows has one; a unit has one weight by all of these norms. By the inequality of
+// Cauchy and Schwarz the limits bound every other sum: for a unit in a group
 //
 //	|Σ d·e| ≤ √(Σ d² · Σ e²),  |Σ d| ≤ √(n · Σ d²),
 //
@@ -23,25 +23,26 @@ import (
 //
 //	λ·‖Σ d·e‖ ≤ √(λ‖Σ d²‖ · λ‖Σ e²‖),
 //
-// in ℓ₂ and in ℓ₁. Squares are rounded up, so that this holds of them as they are counted; a unit whose count or squares are saturated
-// is above all limits of its grid, and does not count.
+// in ℓ₂ and in ℓ₁. Squares are rounded up, so that the inequality holds for them as they are counted. A unit whose count or squares
+// saturate is above all limits of its grid, and does not count.
 
-// squareBits are those of the square of the largest distance, in units in which squares count.
+// squareBits are the bits of the square of the largest distance, in the unit of squares.
 const squareBits = 40
 
-// A distanceOf is that of values from a public centre, in steps.
+// A distanceOf is the distance of values from a public centre, in steps.
 type distanceOf struct {
 	term
 	centre int64
-	norm   int   // that of its squares, among those of the measure
-	unit   int64 // in which the squares count
-	loose  bool  // the bounds say hardly anything of the values
+	norm   int   // the index of the norm of its squares in the measure
+	unit   int64 // the unit of squares, in squared steps
+	loose  bool  // the bounds say little about the values
 }
 
-// farBits bound distances such that their squares can be counted.
+// farBits bounds the bits of distances, such that their squares can be counted.
 const farBits = 50
 
-// newDistance has zero as the centre, where that is within the bounds, and else their middle; false of values that are too far from it.
+// newDistance takes zero as the centre if it is within the bounds, and the middle of the bounds otherwise. It returns false if values can
+// be too far from the centre.
 func newDistance(t term, norm int, loose bool) (distanceOf, bool) {
 	t.wide = true
 	d := distanceOf{term: t, norm: norm, unit: 1, loose: loose}
@@ -64,14 +65,14 @@ func (d distanceOf) furthest() *big.Int {
 	return big.NewInt(max(d.values.high-d.centre, d.centre-d.values.low))
 }
 
-// square bounds the part of a row in the sum of squares.
+// square bounds the square of a row, in units of squares.
 func (d distanceOf) square() *big.Int {
 	square := d.furthest()
 	square.Mul(square, square).Quo(square, big.NewInt(d.unit))
 	return square.Sub(square, big.NewInt(d.offset()))
 }
 
-// offset is taken from each square, to round it up.
+// offset is subtracted from each square to round it up.
 func (d distanceOf) offset() int64 {
 	if d.unit > 1 {
 		return -1
@@ -85,13 +86,13 @@ func (d distanceOf) sql(r rowColumns) (string, error) {
 	return fmt.Sprintf("(%s - (%s))", x, literalOf(d.centre, d.whole())), err
 }
 
-// narrow says that a product with such a distance is below 2⁶².
+// narrow reports whether a product of two such distances is below 2⁶².
 func (d distanceOf) narrow() bool { return d.furthest().BitLen() <= 31 }
 
 // from names the centre.
 func (d distanceOf) from() string { return " from " + d.limitText(d.centre) }
 
-// public has all that is public about the distances.
+// public returns all that is public about the distances.
 func (d distanceOf) public() estimate.Values {
 	return estimate.Values{
 		Low: d.values.value(d.values.low), High: d.values.value(d.values.high),
@@ -99,7 +100,7 @@ func (d distanceOf) public() estimate.Values {
 	}
 }
 
-// squares has all that is public about their squares.
+// squares returns all that is public about the squares.
 func (d distanceOf) squares() estimate.Squares {
 	s := estimate.Squares{Unit: new(big.Rat).Mul(d.values.step, d.values.step), Rounding: new(big.Rat), Whole: true}
 	s.Unit.Mul(s.Unit, new(big.Rat).SetInt64(d.unit))
@@ -109,14 +110,14 @@ func (d distanceOf) squares() estimate.Squares {
 	return s
 }
 
-// A momentForm is a sum that is within the root of the product of two norms.
+// A momentForm is a sum whose absolute value is at most the root of the product of two norms.
 type momentForm interface {
 	summedForm
-	// within are these norms, and the square of how many there are of the statistic for one of each.
+	// within returns the indices of these norms, and the square of the bound of the statistic if both norms are 1.
 	within() (norms [2]int, square *big.Rat)
 }
 
-// mostBetween bounds what a unit adds to such a sum of a measure in one group, whose parts of its two norms are not saturated.
+// mostBetween bounds what a unit adds to a moment in one group if neither of its two norms is saturated.
 func mostBetween(m *Measure, f momentForm) *big.Int {
 	of, square := f.within()
 	most := new(big.Int).Mul(big.NewInt(m.Norms[of[0]].saturation), big.NewInt(m.Norms[of[1]].saturation))
@@ -124,7 +125,7 @@ func mostBetween(m *Measure, f momentForm) *big.Int {
 	return most.Add(most, big.NewInt(1))
 }
 
-// A momentSum is the common part of sums of distances.
+// A momentSum is the common part of sums of distances, squares and products.
 type momentSum struct{ single }
 
 func (momentSum) counts() bool   { return false }
@@ -152,12 +153,12 @@ func (f squareFrom) ofRows(r rowColumns) (string, error) {
 	return productSQL(d, d, f.unit, f.narrow(), f.offset()), err
 }
 
-// apart writes what is summed, for people.
+// apart describes the sum.
 func (f squareFrom) apart(bool) string {
 	return " of the sum of squares of " + describe(f.arg) + f.from()
 }
 
-// plausible is the part of a row from which on limits are chosen: that of the bounds, unless these are loose.
+// plausible is the contribution of a row from which on limits are chosen: the bound of a row, or 0 if the bounds are loose.
 func (f squareFrom) plausible() int64 {
 	if f.loose {
 		return 0
@@ -199,14 +200,14 @@ func (f distanceFrom) addition(c *addedColumns) (fold.Addition, error) {
 	return c.sum(f.term, 1, f.centre)
 }
 
-// A productFrom is the sum of the products of two distances, over the rows where neither is NULL.
+// A productFrom is the sum of the products of two distances, over the rows in which neither is NULL.
 type productFrom struct {
 	momentSum
 	y, x distanceOf
-	unit int64 // in which a product counts, of steps of y times steps of x
+	unit int64 // the unit of products, in steps of y times steps of x
 }
 
-// newProduct has a unit in which products are about as large as squares.
+// newProduct takes a unit in which products are about as large as squares.
 func newProduct(y, x distanceOf) productFrom {
 	unit := new(big.Int).Mul(big.NewInt(y.unit), big.NewInt(x.unit))
 	return productFrom{y: y, x: x, unit: max(1, unit.Sqrt(unit).Int64())}
@@ -256,7 +257,7 @@ func (c *addedColumns) multiplied(y, x distanceOf, unit int64) (fold.Addition, e
 	return fold.Addition{Factors: []fold.Factor{first, second}, Unit: unit}, err
 }
 
-// public has all that is public about the products, which are rounded towards zero.
+// public returns all that is public about the products, which are rounded toward zero.
 func (f productFrom) public() estimate.Products {
 	unit := new(big.Rat).Mul(f.y.values.step, f.x.values.step)
 	p := estimate.Products{Unit: unit.Mul(unit, new(big.Rat).SetInt64(f.unit)), Rounding: new(big.Rat)}
@@ -266,7 +267,7 @@ func (f productFrom) public() estimate.Products {
 	return p
 }
 
-// ofOneRow is the sensitivity of a sum to which a row adds so much at most, and something.
+// ofOneRow is the sensitivity of a sum to which one row adds at most most.
 func ofOneRow(most *big.Int) (dp.Sensitivity, error) {
 	if !most.IsInt64() {
 		return dp.Sensitivity{}, dp.ErrContribution
@@ -274,7 +275,7 @@ func ofOneRow(most *big.Int) (dp.Sensitivity, error) {
 	return dp.Sensitivity{L0: 1, LInf: max(most.Int64(), 1)}, nil
 }
 
-// productSQL writes the sum of products, divided by a unit toward zero, less an offset: in int8 if they are narrow.
+// productSQL writes the sum of products, each divided by a unit toward zero, minus an offset; in int8 if the distances are narrow.
 func productSQL(y, x string, unit int64, narrow bool, offset int64) string {
 	product := fmt.Sprintf("CAST(pg_catalog.div(CAST(%s AS pg_catalog.numeric) * %s, %d) AS pg_catalog.int8)", y, x, unit)
 	if narrow {
@@ -286,13 +287,13 @@ func productSQL(y, x string, unit int64, narrow bool, offset int64) string {
 	return sumSQL(product)
 }
 
-// loose reports whether nothing but arithmetic with several columns, or a number of rows, bounds an argument, so that its values can be
-// far nearer to each other: their second moments have limits that are chosen, where limits are.
+// loose reports whether only arithmetic with several columns, or a number of rows, bounds an argument, so that its values may be much
+// closer together than its bounds. Limits of their second moments are then chosen, unless limits are fixed.
 func (c *collector) loose(x scalar.Expr) bool {
 	return !c.bounds.unique && !c.bounds.limit.fixed && (c.bounds.counted || scalar.Combined(x))
 }
 
-// distance returns that of an argument, whose squares have a norm; false of values that are too far from each other.
+// distance returns the distance of an argument, whose squares have a norm; it returns false if values can be too far apart.
 func (c *collector) distance(t term, norm int) (distanceOf, bool, error) {
 	t, err := c.coarse(t)
 	if err != nil {
@@ -302,13 +303,13 @@ func (c *collector) distance(t term, norm int) (distanceOf, bool, error) {
 	return d, ok, nil
 }
 
-// A squared is a distance whose squares are added up where a filter holds.
+// A squared is a distance whose squares are added up over the rows that a filter keeps.
 type squared struct {
 	distanceOf
 	filter scalar.Expr
 }
 
-// moments returns the measure of the norms of a number of rows and of squares of distances, with the index of that number.
+// moments returns the measure with the norms of a number of rows and of squares of distances, and the index of that number.
 func (c *collector) moments(form statisticForm, filter scalar.Expr, at int, of ...squared) (m *Measure, count int, err error) {
 	m = c.weighted(byMoments{severalNorms{ofValues{of[0].arg, filter}}, of[len(of)-1].arg, len(of)})
 	count, err = c.addTo(m, form, filter, at)
@@ -318,14 +319,15 @@ func (c *collector) moments(form statisticForm, filter scalar.Expr, at int, of .
 	return m, count, err
 }
 
-// A cutQuantity is one whose limits may have cut something off, which moves its value.
+// A cutQuantity is a quantity that limits may have moved.
 type cutQuantity interface {
-	// uncut holds the value of all that units have, if it goes on above the limits as it does below; false where nothing is known of it.
+	// uncut contains the value without limits, if norms above the limits are distributed as they are below them; it returns false if
+	// nothing is known of it.
 	uncut(r observation) (estimate.Interval, bool)
 }
 
-// cutMoments returns how much limits have cut off a number of rows, and the squares and the sum of their distances from a centre, at
-// most. Where the squares are not released, they are taken to be spread over groups as rows are.
+// cutMoments bounds what limits have cut off the number of rows, and off the squares and the sum of their distances from a centre. If the
+// squares are not released, they are assumed to be spread over groups as the rows are.
 func (r observation) cutMoments(count int, d distanceOf) (estimate.Cut, bool) {
 	m := r.statistics[count].measure
 	spread := count
@@ -339,7 +341,7 @@ func (r observation) cutMoments(count int, d distanceOf) (estimate.Cut, bool) {
 	return estimate.Cut{Count: rows, Sum: between(new(big.Rat).SetInt64(d.unit), rows, of), Squares: of}, true
 }
 
-// between returns √(square·x·y), which bounds what is missing of a sum where x and y are of its two norms, rounded up.
+// between returns √(square·x·y), rounded up, which bounds what is missing from a sum if x and y are missing from its two norms.
 func between(square, x, y *big.Rat) *big.Rat {
 	most := new(big.Rat).Mul(square, x)
 	most.Mul(most, y)
@@ -348,7 +350,7 @@ func between(square, x, y *big.Rat) *big.Rat {
 	return new(big.Rat).SetInt(root)
 }
 
-// A movedEstimator knows how far limits may have moved a value.
+// A movedEstimator bounds how far limits may have moved a value.
 type movedEstimator struct {
 	estimated
 	of cutQuantity

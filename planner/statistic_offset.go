@@ -9,18 +9,17 @@ import (
 	"dpproxy/dp"
 )
 
-// maxOffset bounds the distance of a value from a centre, in steps.
+// maxOffset bounds the range of values that are summed about a chosen centre, in steps.
 const maxOffset = 1 << 32
 
-// An offsetSum is the sum of the distances of values from a centre, one of several, in half steps.
+// An offsetSum is the sum of the distances of values from one of several centres, in half steps.
 type offsetSum struct {
 	summation
 	centres []int64 // in half steps
 }
 
-// newOffsetSum has as centres zero, if it is within the bounds, and the ends and the middle of
-// bounds that are declared. Of private groups it has zero alone, or the middle: units are read by their levels
-// about each centre, in each of the groups that there are.
+// newOffsetSum takes as centres zero, if it is within the bounds, and the ends and the middle of the bounds, if these are not technical.
+// For private groups it takes one centre, zero or the middle: every group that occurs is read for each centre.
 func newOffsetSum(t term, private bool) offsetSum {
 	low, high := t.values.low, t.values.high
 	zero := low <= 0 && 0 <= high
@@ -40,7 +39,7 @@ func newOffsetSum(t term, private bool) offsetSum {
 	return f
 }
 
-// aboutMiddle has the middle of the bounds alone. A limit that follows from a number of rows is least about it.
+// aboutMiddle takes only the middle of the bounds, about which a limit that follows from a number of rows is smallest.
 func (f offsetSum) aboutMiddle() offsetSum {
 	f.centres = []int64{f.values.low + f.values.high}
 	return f
@@ -51,7 +50,7 @@ func (f offsetSum) String() string {
 	return fmt.Sprintf("sum of %s from a centre in half steps of %s", describe(f.arg), f.values.step.RatString())
 }
 
-// apart writes what is summed, for people, with the centres that there are to choose from.
+// apart describes the sum, with the possible centres.
 func (f offsetSum) apart(chosen bool) string {
 	from := f.centres
 	if !chosen {
@@ -68,7 +67,7 @@ func (f offsetSum) ofOneRow(unitBounds) (dp.Sensitivity, error) {
 	return oneRow.Sum(dp.Range{Lower: -f.furthest(), Upper: f.furthest()})
 }
 
-// furthest is the largest distance of a value from a centre.
+// furthest is the largest distance of a value from a centre, in half steps.
 func (f offsetSum) furthest() int64 {
 	most := int64(0)
 	for _, c := range f.centres {

@@ -8,16 +8,15 @@ import (
 	"dpproxy/estimate"
 )
 
-// A productSum is the sum of the products of two values' distances from the middles of their
-// bounds, over the rows where neither is NULL.
+// A productSum is the sum of the products of the distances of two values from the middles of their bounds, over the rows in which neither
+// is NULL.
 type productSum struct {
 	single
 	y, x term
-	unit int64 // in which a product counts, of half steps of y times half steps of x
+	unit int64 // the unit of products, in half steps of y times half steps of x
 }
 
-// newProductSum chooses the unit such that the largest product has some 2³⁰ of them: rounding to
-// one is far below any noise.
+// newProductSum chooses the unit such that the largest product is about 2³⁰ units: rounding to a unit is far below any noise.
 func newProductSum(y, x term) productSum {
 	y.wide, x.wide = true, true
 	h := new(big.Int).SetUint64(y.halfSteps().Half())
@@ -44,7 +43,7 @@ func (f productSum) ofOneRow(unitBounds) (dp.Sensitivity, error) {
 func (productSum) counts() bool   { return false }
 func (productSum) additive() bool { return true }
 
-// ofRows writes products of at most 2⁶² where int8 is used.
+// ofRows writes products in int8 if they are below 2⁶².
 func (f productSum) ofRows(r rowColumns) (string, error) {
 	y, err := distance(r, f.y)
 	if err != nil {
@@ -60,7 +59,7 @@ func (f productSum) ofRows(r rowColumns) (string, error) {
 	return sumSQL(fmt.Sprintf("CAST(pg_catalog.div(CAST(%s AS pg_catalog.numeric) * (%s), %d) AS pg_catalog.int8)", y, x, f.unit)), nil
 }
 
-// public has all that is public about the products, which are rounded towards zero.
+// public returns all that is public about the products, which are rounded toward zero.
 func (f productSum) public() estimate.Products {
 	unit := new(big.Rat).Mul(f.y.centred().Unit, f.x.centred().Unit)
 	unit.Mul(unit, new(big.Rat).SetInt64(f.unit))

@@ -17,10 +17,11 @@ import (
 // A fraction is a/c in lowest terms, 0 ≤ a ≤ c.
 type fraction struct{ a, c int64 }
 
-// leastFraction is the precision of fractions that have no short decimal form.
+// leastFraction is the denominator of fractions without a short decimal form.
 const leastFraction = 1_000_000
 
-// fractionOf returns the fraction of a number from 0 to 1: that of its decimals, or the nearest millionth strictly between.
+// fractionOf returns the fraction of a number from 0 to 1: its decimals, or, if they have too many digits, the nearest millionth strictly
+// between 0 and 1.
 func fractionOf(q float64) fraction {
 	r, ok := new(big.Rat).SetString(strconv.FormatFloat(q, 'g', -1, 64))
 	if !ok || r.Denom().Cmp(big.NewInt(leastFraction)) > 0 {
@@ -35,22 +36,22 @@ func (f fraction) String() string { return fmt.Sprintf("%d/%d", f.a, f.c) }
 
 func (f fraction) compare(other fraction) int { return cmp.Compare(f.a*other.c, other.a*f.c) }
 
-// worst is by how much more than its weight a unit changes a score.
+// worst is the largest change of a score by one unit, per unit of its weight.
 func (f fraction) worst() int64 { return max(f.a, f.c-f.a) }
 
-// An aim is the row that one choice looks for: that of a percentile, or one so far from it by rank that the chosen bucket is
-// an end of an interval that holds the percentile.
+// An aim is the row that one choice looks for: the row of a percentile, or a row so far from it by rank that the chosen bucket is an end of
+// an interval that contains the percentile.
 type aim struct {
 	fraction
-	// end is 0 of the percentile itself, -1 of the lower end and 1 of the upper one.
+	// end is 0 for the percentile itself, −1 for the lower end and 1 for the upper end.
 	end int
 }
 
-// extreme says that the fraction is 0 or 1: of these only a row inside of the least and the greatest can be found, and the outer end
-// of the interval is the bound of the values.
+// extreme reports whether the fraction is 0 or 1. For these, only a row within the minimum and the maximum can be found; the outer end of
+// the interval is the bound of the values.
 func (f fraction) extreme() bool { return f.a == 0 || f.a == f.c }
 
-// aims are the choices that a percentile of the fraction takes, without ends where its error is not asked for.
+// aims returns the choices for a percentile of the fraction, without ends if its error is not asked for.
 func (f fraction) aims(ends bool) []aim {
 	switch {
 	case f.a == 0:
@@ -81,16 +82,16 @@ func (a aim) String() string {
 	return of
 }
 
-// Quantiles are the buckets of an argument that hold quantiles of it, and the ends of intervals that hold these.
+// quantiles are buckets of an argument that contain its quantiles, and ends of intervals around these.
 type quantiles struct {
 	histogram
 	aims []aim
-	// alpha is the probability with which an interval of both ends may miss.
+	// alpha is the probability with which an interval with both ends may miss.
 	alpha float64
 }
 
-// maxChosen and minChosen bound the buckets of one partition, maxAllChosen those of all, and privateChosen those
-// of private groups: four times as many cost ln 4 in the error.
+// maxChosen and minChosen bound the buckets of a partition, maxAllChosen the buckets of all partitions, and privateChosen those of a
+// private group. Four times as many buckets add ln 4 to the logarithm in the error.
 const (
 	maxChosen     = 1 << 14
 	minChosen     = 1 << 8
@@ -98,7 +99,7 @@ const (
 	privateChosen = 1 << 12
 )
 
-// bucketsOf returns the shape of buckets to choose from, in so many public groups, 0 for private ones.
+// bucketsOf returns the buckets for a number of public groups; 0 stands for private groups.
 func bucketsOf(t term, groups int) (estimate.Shape, error) {
 	buckets := privateChosen
 	if groups > 0 {
@@ -120,7 +121,7 @@ func (f quantiles) choices() int { return len(f.aims) }
 
 func (f quantiles) question() string {
 	at := ""
-	if slices.ContainsFunc(f.aims, func(a aim) bool { return a.end != 0 }) { // the confidence says where ends are looked for
+	if slices.ContainsFunc(f.aims, func(a aim) bool { return a.end != 0 }) { // the confidence determines where ends are looked for
 		at = fmt.Sprintf(" at %v", f.alpha)
 	}
 	if of := f.tree.Doubling(); of != nil {
@@ -142,19 +143,19 @@ func (f quantiles) chooser(i int, limit, epsilonPico int64, _ bool) (Chooser, er
 	return mechanisms.NewQuantileBeside(limit, a.a, a.c, int64(a.end)*int64(target), epsilonPico)
 }
 
-// mostTarget is the farthest that an end is looked for, in steps of scores.
+// mostTarget bounds the distance of an end from the percentile, in units of the score.
 const mostTarget = 1 << 61
 
-// margin is how far from the percentile an end is looked for, in rows of a unit's limit: by more than its choice is off, but with the
-// probability of an end, and by a row more. Then no row of the percentile is beyond the chosen bucket: one in bucket k has
-// D(k) ≤ c−a rows and D(k+1) ≥ −a rows ([estimate.RankError]).
+// margin is the distance from the percentile at which an end is looked for, in units of the limit: the error of its choice, which it
+// exceeds with the error probability of an end, plus one row. Then no row of the percentile is beyond the chosen bucket: a row in bucket k
+// has D(k) ≤ c−a rows and D(k+1) ≥ −a rows ([estimate.RankError]).
 func (f quantiles) margin(i int, epsilon float64) float64 {
 	a := f.aims[i]
 	return f.missed(i, epsilon, f.alpha) + float64(a.worst())/float64(a.c)
 }
 
-// missed is 2·max(a, c−a)·ln(B/α)/ε in scores, of which a row has c: how far a choice is from the row that it looks for. Of an
-// interval with two ends each has half of α.
+// missed is 2·max(a, c−a)·ln(B/α)/ε in scores, with c scores per row: the distance of a choice from the row that it looks for. Each of two
+// ends of an interval has half of α.
 func (f quantiles) missed(i int, epsilon, alpha float64) float64 {
 	a := f.aims[i]
 	if a.end != 0 && !a.extreme() {
@@ -170,14 +171,14 @@ func (f quantiles) weight() (most int64) {
 	return most
 }
 
-// Weights of noise: of a median, and the most of any percentile.
+// Weights of noise: for a median, and the largest for any percentile.
 const (
 	medianWeight = 20
 	tailWeight   = 200
 )
 
-// noiseWeight grows with the odds that a row is on the longer side: what a choice may miss by follows that side, and of the
-// shorter one nothing must be missed. The percentiles of one argument have one limit; it is for all alike.
+// noiseWeight grows with the odds of a row being on the longer side: the error of a choice is proportional to that side, and no row of the
+// shorter side must be missed. The percentiles of an argument share one limit, with the geometric mean of their weights.
 func (f quantiles) noiseWeight() float64 {
 	sum := 0.0
 	for _, a := range f.aims {
@@ -187,7 +188,7 @@ func (f quantiles) noiseWeight() float64 {
 	return math.Exp(sum / float64(len(f.aims)))
 }
 
-// unlikely is how far a choice is from the percentile, and of an end from as far beyond it as it is looked for.
+// unlikely is the error of a choice, and for an end the margin in addition.
 func (f quantiles) unlikely(i int, epsilon, alpha float64) float64 {
 	if f.aims[i].end == 0 {
 		return f.missed(i, epsilon, alpha)

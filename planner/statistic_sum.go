@@ -29,7 +29,7 @@ func (f valueSum) adds(rows int64) *big.Int {
 	return most.Mul(most, big.NewInt(rows))
 }
 
-// ofRows clamps the only row that a unit has to the most that the unit may add to a sum.
+// ofRows clamps the only row of a unit to the most that the unit may add to a sum.
 func (f valueSum) ofRows(r rowColumns) (string, error) {
 	x, err := r.integer(f.term)
 	if c := r.contributed(); err == nil && c.unique && c.maxSum != nil {
@@ -39,7 +39,7 @@ func (f valueSum) ofRows(r rowColumns) (string, error) {
 	return sumSQL(x), err
 }
 
-// limitOf writes a limit of the values, as integer has them.
+// limitOf writes a limit of the values, as integer writes the values.
 func (t term) limitOf(r rowColumns, n int64) string {
 	if r.late(t) {
 		return numericLiteral(t.values.value(n))
@@ -49,8 +49,7 @@ func (t term) limitOf(r rowColumns, n int64) string {
 
 func (f valueSum) scaled(sum, _ string) string { return f.inSteps(sum, f.values.scale) }
 
-// A centredSum is the sum of the distances of clamped values from the middle of their bounds,
-// in half steps.
+// A centredSum is the sum of the distances of clamped values from the middle of their bounds, in half steps.
 type centredSum struct{ summation }
 
 // String names the statistic.
@@ -71,7 +70,7 @@ func (f centredSum) ofRows(r rowColumns) (string, error) {
 	return sumSQL(x), err
 }
 
-// scaled takes the middle off once for all rows.
+// scaled subtracts the middle once for all rows.
 func (f centredSum) scaled(sum, count string) string {
 	middle := "pg_catalog.numeric"
 	if f.whole() == "pg_catalog.int4" {
@@ -81,10 +80,10 @@ func (f centredSum) scaled(sum, count string) string {
 	return fmt.Sprintf("%s - CAST(%d AS %s) * %s", sum, f.values.low+f.values.high, middle, count)
 }
 
-// A squareSum is the sum of the squares of those distances, less half the largest.
+// A squareSum is the sum of the squares of the distances from the middle of the bounds, each minus half of the largest square.
 type squareSum struct {
 	summation
-	unit int64 // in which a square counts, of half steps squared
+	unit int64 // the unit of squares, in squared half steps
 }
 
 func newSquareSum(t term) squareSum {
@@ -103,13 +102,13 @@ func (f squareSum) ofOneRow(unitBounds) (dp.Sensitivity, error) {
 	return s, err
 }
 
-// offset is taken from each square. It does not depend on how many a unit has.
+// offset is subtracted from each square. It does not depend on the number of rows of a unit.
 func (f squareSum) offset() (int64, error) {
 	_, offset, err := oneRow.CentredSquares(f.halfSteps(), f.unit)
 	return offset, err
 }
 
-// ofRows writes squares of at most 2⁶² where int8 is used.
+// ofRows writes squares in int8 if they are below 2⁶².
 func (f squareSum) ofRows(r rowColumns) (string, error) {
 	offset, err := f.offset()
 	if err != nil {
@@ -124,8 +123,7 @@ func (f squareSum) ofRows(r rowColumns) (string, error) {
 		d, d, f.unit, int8Literal(offset))), err
 }
 
-// squares has all that is public about the squares. Where they are rounded it is down, and the
-// offset may be a half too small.
+// squares returns all that is public about the squares. Rounding is downward, and the offset may be half a unit too small.
 func (f squareSum) squares() estimate.Squares {
 	unit := f.centred().Unit
 	s := estimate.Squares{Unit: new(big.Rat).Mul(unit, unit), Rounding: new(big.Rat)}
@@ -152,7 +150,7 @@ func sumSQL(x string) string { return "pg_catalog.sum(" + x + ")" }
 
 func (f summation) summed() term { return f.term }
 
-// inSteps writes a sum of values as that of integers, of which there are so many in one.
+// inSteps converts a sum of values to a sum of integers; scale is the number of steps in 1.
 func (f summation) inSteps(sum string, scale *big.Int) string {
 	sum += " * " + scale.String()
 	if f.whole() == "pg_catalog.int4" {
@@ -167,8 +165,8 @@ func distance(r rowColumns, t term) (string, error) {
 	return fmt.Sprintf("2 * %s - (%s)", x, literalOf(t.values.low+t.values.high, t.whole())), err
 }
 
-// squareUnit is the unit of squares of distances up to half the range: the largest has
-// some 2³⁰ of them, so that rounding to one is far below any noise.
+// squareUnit is the unit of squares of distances up to half the range: the largest square is about 2³⁰ units, so that rounding to a unit is
+// far below any noise.
 func squareUnit(r dp.Range) int64 {
 	h := new(big.Int).SetUint64(r.Half())
 	h.Mul(h, h).Rsh(h, 30)

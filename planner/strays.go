@@ -7,14 +7,14 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// A stray says which rows an answer does not have as they are, since a column that a key or a condition is computed of has another value
-// there than the policy declares. It follows from the statement, the policy and the schema: nothing tells whether there are such rows.
+// A stray is rows that an answer does not have as they are: a column from which a key or a condition is computed has a value there that the
+// policy does not declare. Strays follow from the statement, the policy and the schema; whether such rows exist is not known.
 type stray struct {
 	use scalar.Use
 	as  strayAs
 }
 
-// strayAs is the place of such rows in an answer.
+// strayAs is what happens to such rows in an answer.
 type strayAs int
 
 const (
@@ -22,7 +22,7 @@ const (
 	perhapsInNone
 	inNoMode
 	perhapsInNoMode
-	atTheEnd // they count as if the nearer bound were their value
+	atTheEnd // they count with the nearer bound as their value
 )
 
 // which names the rows.
@@ -40,7 +40,7 @@ func (s stray) which() string {
 	return fmt.Sprintf("rows whose %s is outside [%s, %s]", c.Shown(), c.Bounds.LowText, c.Bounds.HighText)
 }
 
-// beyond names values of the rows as those of a column are named that are clamped.
+// beyond names the values of the rows, in the words for clamped values of a column.
 func (s stray) beyond() string {
 	c := s.use.Column
 	if c == nil || c.Bounds == nil || c.Values != nil && !s.use.Brought {
@@ -49,7 +49,7 @@ func (s stray) beyond() string {
 	return fmt.Sprintf("%s beyond [%s, %s]", c.Shown(), c.Bounds.LowText, c.Bounds.HighText)
 }
 
-// String says where they are.
+// String says what happens to the rows.
 func (s stray) String() string {
 	switch s.as {
 	case inNoGroup:
@@ -68,7 +68,7 @@ func (s stray) String() string {
 	return s.which() + " count as if it were the nearer end of that"
 }
 
-// straysOf returns those of a block, each column once.
+// straysOf returns the strays of a block, each column once.
 func straysOf(b *BlockPlan) (all []stray) {
 	for _, g := range b.Sets {
 		all = withStrays(all, g.strays)
@@ -76,7 +76,7 @@ func straysOf(b *BlockPlan) (all []stray) {
 	return withStrays(all, b.strays)
 }
 
-// withStrays adds strays. Of the same rows the first place in an answer counts: rows that are in no group by one key are in none by any.
+// withStrays adds strays. For the same rows the smaller strayAs counts: rows that are in no group by a key are in no group at all.
 func withStrays(all, more []stray) []stray {
 	for _, s := range more {
 		i := slices.IndexFunc(all, func(o stray) bool { return o.which() == s.which() })
@@ -89,7 +89,8 @@ func withStrays(all, more []stray) []stray {
 	return all
 }
 
-// strays returns those of the keys of a grouping set, each column once. Lists are the public values of the keys; nil if they are private.
+// strays returns the strays of the keys of a grouping set, each column once. lists are the public values of the keys, or nil if they are
+// private.
 func (sp *specializer) strays(set []int, lists []*list) (all []stray) {
 	for _, i := range set {
 		e := sp.b.keys[i].expr
@@ -103,7 +104,7 @@ func (sp *specializer) strays(set []int, lists []*list) (all []stray) {
 	return all
 }
 
-// ofModes returns those of the values that modes are chosen among. NULL is none of them in Postgres either.
+// ofModes returns the strays of the values among which modes are chosen. Postgres ignores NULL in modes too.
 func (sp *specializer) ofModes(outputs []output) (all []stray) {
 	for _, o := range outputs {
 		mode, ok := o.form.(modeOf)
@@ -121,7 +122,8 @@ func (sp *specializer) ofModes(outputs []output) (all []stray) {
 	return all
 }
 
-// ofConditions returns those of all conditions of the block, of joins and filters too, and of all else that decides which rows count.
+// ofConditions returns the strays of all conditions of the block, including joins and filters, and of everything else that decides which
+// rows count.
 func (sp *specializer) ofConditions() (all []stray) {
 	where := sp.b.source.AllConjuncts()
 	look := func(list ...scalar.Expr) {
@@ -145,18 +147,18 @@ func (sp *specializer) ofConditions() (all []stray) {
 	return all
 }
 
-// A replacement is an expression that has public values in the place of those of its rows, or, where it is private, values within bounds.
+// A replacement is an expression whose values are replaced by public values, or, if it is private, by values within bounds.
 type replacement struct {
 	expr    scalar.Expr
-	where   []scalar.Expr // conditions that its rows meet
+	where   []scalar.Expr // conditions on its rows
 	values  []*string
-	null    bool // NULL is one of them too
+	null    bool // NULL is one of the values
 	private bool
-	// none and perhaps are the places of rows that surely have, and that can have, none of the values.
+	// none and perhaps are what happens to rows that surely have none of the values, and to rows that can have none of them.
 	none, perhaps strayAs
 }
 
-// replaced returns the strays of a replacement. Where it has no values no row counts as any.
+// replaced returns the strays of a replacement. Without any values no row counts.
 func (sp *specializer) replaced(r replacement) (all []stray) {
 	atEnd := atTheEnd
 	if !r.private && len(r.values) == 0 && !r.null {
@@ -185,7 +187,7 @@ func (sp *specializer) replaced(r replacement) (all []stray) {
 	return all
 }
 
-// escaping returns those of some uses by which a row that is astray can have another value than those of the replacement.
+// escaping returns the uses whose strays can have a value of the expression that is not among the values of the replacement.
 func (sp *specializer) escaping(r replacement, uses []scalar.Use) []scalar.Use {
 	among := func(uses ...scalar.Use) bool {
 		var astray []*scalar.Column
@@ -203,7 +205,7 @@ func (sp *specializer) escaping(r replacement, uses []scalar.Use) []scalar.Use {
 	return uses
 }
 
-// confined reports whether the statement itself leaves out the rows that are astray for a use.
+// confined reports whether the statement itself excludes the strays of a use.
 func (sp *specializer) confined(u scalar.Use, where []scalar.Expr) bool {
 	if u.Column == nil {
 		return false
@@ -215,7 +217,7 @@ func (sp *specializer) confined(u scalar.Use, where []scalar.Expr) bool {
 	return u.Column.Values != nil && !u.Brought && slices.ContainsFunc(sp.b.source.ListsOf(u.Column), among)
 }
 
-// proved reports whether the database's constraints prove that no row is astray.
+// proved reports whether constraints of the database prove that a use has no strays.
 func proved(u scalar.Use) bool {
 	switch {
 	case u.Column == nil:
@@ -226,7 +228,7 @@ func proved(u scalar.Use) bool {
 	return u.Column.Within
 }
 
-// valuesOf returns the public values of a key, and whether NULL is one.
+// valuesOf returns the public values of a key, and whether NULL is one of them.
 func valuesOf(lists []*list, key int) (values []*string, null bool) {
 	for _, l := range lists {
 		if i := slices.Index(l.keys, key); i >= 0 {

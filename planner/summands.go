@@ -2,15 +2,14 @@ package planner
 
 import "slices"
 
-// A summand is a column that is added up over units: of a statistic or, where its centre is chosen,
-// of the statistic about one of them.
+// A summand is a column that is added up over units: a statistic, or, if its centre is chosen, the statistic about one of the centres.
 type summand struct {
 	st     *statistic
-	at     int // among the statistics of the read
+	at     int // index among the statistics of the read
 	vector int
 }
 
-// summands lists those of the read.
+// summands lists the summands of the read.
 func (s *readWriter) summands() []summand {
 	var out []summand
 	for i, st := range s.read.statistics {
@@ -29,12 +28,12 @@ func (s *readWriter) summands() []summand {
 // narrowSum bounds numbers that are computed in int8.
 const narrowSum = 1 << 62
 
-// counting is the place of the count that weights of a measure are by.
+// counting returns the index of the count by which a measure weighs.
 func (s *readWriter) counting(m *Measure) int {
 	return slices.IndexFunc(s.read.statistics, func(st *statistic) bool { return st.measure == m && st.counts() })
 }
 
-// A normColumn is one norm of one vector of a measure, and the summand that it is of.
+// A normColumn is a norm of a vector of a measure, and the summand whose norm it is.
 type normColumn struct {
 	m      *Measure
 	norm   int
@@ -42,7 +41,7 @@ type normColumn struct {
 	of     summand
 }
 
-// normColumns lists the norms by which units are told apart.
+// normColumns lists the norms that give units their levels.
 func (s *readWriter) normColumns() []normColumn {
 	var out []normColumn
 	all := s.summands()
@@ -58,20 +57,19 @@ func (s *readWriter) normColumns() []normColumn {
 	return out
 }
 
-// A norm is one norm of the unit of a row.
+// A norm is a normColumn of a read.
 type norm struct {
 	s  *readWriter
 	of normColumn
 }
 
-// coordinate says that the norm is the size of one number: without groups, or of each by itself.
+// coordinate reports whether the norm is the absolute value of a number: there are no groups, or it is of each group by itself.
 func (n norm) coordinate() bool { return len(n.s.set.keys) == 0 || n.of.m.byGroup.holds() }
 
-// squared says that the norm is the root of what is summed.
+// squared reports whether the norm is the root of a sum of squares.
 func (n norm) squared() bool { return !n.coordinate() && !n.of.m.laplace }
 
-// vectors lists, for each vector of a measure, the norms that it is weighted by: the last one
-// is its own.
+// vectors lists, for each vector of a measure, the norms by which it is weighted; its own norm is the last.
 func (s *readWriter) vectors(norms []normColumn) [][]int {
 	var out [][]int
 	for i, n := range norms {
@@ -89,7 +87,7 @@ func (s *readWriter) vectors(norms []normColumn) [][]int {
 	return out
 }
 
-// describe tells the read how its rows are parsed.
+// describe records in the read how its rows are parsed.
 func (s *readWriter) describe() {
 	for _, n := range s.normColumns() {
 		s.read.levels = append(s.read.levels, levelColumn{n.m, n.norm, n.vector})

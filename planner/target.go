@@ -5,16 +5,14 @@ import (
 	"strings"
 )
 
-// A Target is the error that an analyst asks for: the half-width of the interval at the
-// confidence of the statement, of each value that is shown by itself. Where both kinds are
-// asked for, a value meets the target when it meets one of them.
+// A Target is the error that an analyst asks for: the half-width of the interval at the confidence of the statement, of each single value.
+// If both kinds of error are asked for, a value meets the target if it meets one of them.
 type Target struct {
 	// Error is absolute, in the unit of the value shown; 0 asks for none.
 	Error float64
-	// Relative is a part of the true value, at most 1; 0 asks for none.
+	// Relative is a fraction of the true value, at most 1; 0 asks for none.
 	Relative float64
-	// Fraction is the share of the groups that must meet the target, above 0 and at
-	// most 1.
+	// Fraction is the fraction of the groups that must meet the target, above 0 and at most 1.
 	Fraction float64
 }
 

@@ -12,32 +12,30 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// A term is an argument of statistics with the lattice that its values are brought onto, or
-// without one where they are only counted.
+// A term is an argument of statistics, with the lattice to which its values are rounded, or without a lattice if they are only counted.
 type term struct {
 	arg    scalar.Expr
 	values lattice
-	wide   bool // a number that is computed of the integers needs int8
+	wide   bool // a number computed from the integers needs int8
 	inside bool // no value is beyond the bounds
-	// of are the columns that the values are computed of, each clamped to its own bounds; none where the values are those of a column.
+	// of are the columns from which the values are computed, each clamped to its own bounds; empty if the values are a column.
 	of []brought
 }
 
-// A brought is a column of which no value beyond its bounds is used.
+// A brought is a column whose values beyond its bounds are moved to the bounds.
 type brought struct{ column, bounds string }
 
-// equal reports whether two terms are the same values within the same bounds.
+// equal reports whether two terms have the same values within the same bounds.
 func (t term) equal(o term) bool {
 	return sameExpr(t.arg, o.arg) && t.values.low == o.values.low && t.values.high == o.values.high
 }
 
-// sameInteger reports whether the integers of two terms are the same, in the same type.
+// sameInteger reports whether two terms have the same integers, in the same type.
 func (t term) sameInteger(o term) bool {
 	return t.values.step != nil && o.values.step != nil && t.equal(o) && t.whole() == o.whole()
 }
 
-// whole is the type that the integers are computed in: int4 where that is surely enough,
-// since Postgres sums it much faster.
+// whole is the type in which the integers are computed: int4 if it surely suffices, since Postgres sums it much faster.
 func (t term) whole() string {
 	const enough = 1 << 29
 	v := &t.values
@@ -47,13 +45,12 @@ func (t term) whole() string {
 	return "pg_catalog.int4"
 }
 
-// halfSteps are the bounds in half steps, of which the middle is a whole number.
+// halfSteps returns the bounds in half steps, whose middle is a whole number.
 func (t term) halfSteps() dp.Range {
 	return dp.Range{Lower: 2 * t.values.low, Upper: 2 * t.values.high}
 }
 
-// centred has all that is public about the distances of the values from the middle of their
-// bounds, in half steps.
+// centred returns all that is public about the distances of the values from the middle of their bounds, in half steps.
 func (t term) centred() estimate.Values {
 	return estimate.Values{
 		Low: t.values.value(t.values.low), High: t.values.value(t.values.high),
@@ -61,8 +58,8 @@ func (t term) centred() estimate.Values {
 	}
 }
 
-// centreOnLattice widens the range by a step, if need be, so that its middle is on the
-// lattice: then no square or product of distances from it is rounded.
+// centreOnLattice widens the range by at most one step so that its middle is on the lattice: then no square or product of distances from it
+// is rounded.
 func (t *term) centreOnLattice() { t.values.high += (t.values.high - t.values.low) % 2 }
 
 // describe names an expression for people.
@@ -76,13 +73,13 @@ func describe(e scalar.Expr) string {
 	return "an expression"
 }
 
-// everyValue says that there is no value beyond the bounds, by the type, NaN aside, by the expression, or by constraints and conditions,
-// so that none is clamped.
+// everyValue reports whether no value is clamped, because the type (NaN aside), the expression, constraints or conditions leave no value
+// beyond the bounds.
 func (t term) everyValue() bool {
 	if t.inside || scalar.Unclamped(t.arg) {
 		return true
 	}
-	const least = 12 // digits of 2^unboundedBits that are below it
+	const least = 12 // digits of 10^12 < 2^unboundedBits
 	of := t.arg.Type()
 	digits, known := scalar.Magnitude(t.arg)
 	whole := of.Family() == pgtype.IntFamily && pgtype.Bits(of.OID) <= unboundedBits
@@ -94,7 +91,7 @@ func (t term) bounds() string {
 	return "[" + t.limitText(t.values.low) + ", " + t.limitText(t.values.high) + "]"
 }
 
-// computedOf says of which columns the values are computed, where each is clamped by itself.
+// computedOf names the columns from which the values are computed, each of which is clamped separately.
 func (t term) computedOf() (said string) {
 	for i, c := range t.of {
 		said += []string{", computed of ", " and "}[min(i, 1)] + c.column + " in " + c.bounds
@@ -102,8 +99,8 @@ func (t term) computedOf() (said string) {
 	return said
 }
 
-// beyond names the values that are clamped: those of the columns that the values are computed of, and the values themselves unless
-// arithmetic of clamped columns leaves none of them beyond.
+// beyond names the values that are clamped: the columns from which the values are computed, and the values themselves unless arithmetic
+// with clamped columns keeps them within their bounds.
 func (t term) beyond() (names []string) {
 	if t.of == nil || !scalar.Computed(t.arg) {
 		names = append(names, describe(t.arg)+" beyond "+t.bounds())
@@ -114,7 +111,7 @@ func (t term) beyond() (names []string) {
 	return names
 }
 
-// declared says which bounds of the policy there are for what the values are computed of, beside those of columns.
+// declared names the bounds that the policy declares for expressions in the argument.
 func (t term) declared() string {
 	var said []string
 	for _, b := range scalar.BoundedIn(t.arg) {
@@ -140,5 +137,5 @@ func sameExpr(a, b scalar.Expr) bool {
 	return a == nil && b == nil || a != nil && b != nil && scalar.Equal(a, b)
 }
 
-// narrow says that distances from the middle, in half steps, are below 2³¹.
+// narrow reports whether distances from the middle, in half steps, are below 2³¹.
 func (t term) narrow() bool { return t.values.high-t.values.low < 1<<31 }

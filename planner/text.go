@@ -26,7 +26,7 @@ func ArrayText(cells []*string) string {
 
 var arrayEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// smallInt reads digits.
+// smallInt reads a number of at most nine digits.
 func smallInt(text []byte) (int, bool) {
 	if len(text) == 0 || len(text) > 9 {
 		return 0, false

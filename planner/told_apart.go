@@ -6,7 +6,8 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// columnOf says how values of a type are told apart; nothing of one whose values cannot be, neither as a unit nor as a value.
+// columnOf says how package fold distinguishes values of a type. It returns the zero Column for types whose values cannot be distinguished
+// by their bytes, neither as units nor as values.
 func columnOf(t pgtype.Type) fold.Column {
 	if !t.Deterministic {
 		return fold.Column{}

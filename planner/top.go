@@ -8,11 +8,10 @@ import (
 	"dpproxy/mechanisms"
 )
 
-// A Top says that of a set's groups those with about the largest values of one statistic are shown, and only
-// they are measured. They are chosen one after the other. It takes the place of noise in all groups:
-// a choice among counts does not become worse by the number of groups that one unit is in.
+// A Top shows only the groups of a set with about the largest values of a statistic, and measures only these. They are chosen one after
+// the other, without noise in all groups: the error of a choice among counts does not grow with the number of groups of one unit.
 type Top struct {
-	// K is how many groups are shown.
+	// K is the number of groups that are shown.
 	K int
 
 	statistic, output int
@@ -20,7 +19,7 @@ type Top struct {
 	mechanisms        onceOf[int64, mechanisms.Top] // by the limit of the statistic
 }
 
-// Words of dp.top.
+// The values of dp.top.
 const (
 	topOn   = "on"
 	topOff  = "off"
@@ -37,13 +36,13 @@ func (t *Top) give(of share) error {
 	return err
 }
 
-// within returns the choices where a unit raises the statistic of a group by at most a limit.
+// within returns the choices if a unit raises the statistic of a group by at most a limit.
 func (t *Top) within(limit int64) (mechanisms.Top, error) {
 	each := t.budget.choiceEpsilon(t.budget.pico() / int64(t.K))
 	return mechanisms.NewTop(t.K, limit, each, t.budget.kind == laplace)
 }
 
-// Event is that of all choices, whatever the limit of the statistic is.
+// Event is the event of all choices. It is the same for all limits of the statistic.
 func (t *Top) Event() dp.ComposedEvent {
 	if t == nil {
 		return nil
@@ -51,11 +50,11 @@ func (t *Top) Event() dp.ComposedEvent {
 	return must(t.within(1)).Event()
 }
 
-// question names all that the choice depends on, beside the read and the prices.
+// question names all that the choice depends on, besides the read and the prices.
 func (t *Top) question() string { return fmt.Sprintf("top %d by %d", t.K, t.statistic) }
 
-// missed is by how much less than a group that is left out one that is chosen may have, in units of the limit, but with
-// probability alpha: in each choice, by (C/ε)·ln(groups/α′) at most, α′ one of k parts of alpha.
+// missed is the difference, in units of the limit, by which a group that is left out may exceed a chosen group, except with probability
+// alpha: in each choice (C/ε)·ln(groups/α′) with α′ = alpha/k.
 func (t *Top) missed(groups int, alpha float64) float64 {
 	epsilon := float64(t.budget.choiceEpsilon(t.budget.pico()/int64(t.K))) / dp.PicoPerUnit
 	return math.Log(float64(groups)*float64(t.K)/alpha) / epsilon

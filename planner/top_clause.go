@@ -9,15 +9,15 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// A topClause is ORDER BY an aggregate DESC LIMIT k of a block, as its groups are public or not.
+// A topClause is ORDER BY an aggregate DESC LIMIT k of a block.
 type topClause struct {
 	aggregate int
-	limit     scalar.Expr // a constant; nil where it is a literal
+	limit     scalar.Expr // a constant; nil if it is a literal
 	literal   int64
 	at        int
 }
 
-// newTopClause resolves that of a block, nil if it has none.
+// newTopClause resolves the clause of a block; nil if it has none.
 func newTopClause(r *scalar.Resolver, t *ast.Top) (*topClause, error) {
 	if t == nil {
 		return nil, nil
@@ -32,7 +32,7 @@ func newTopClause(r *scalar.Resolver, t *ast.Top) (*topClause, error) {
 	return out, err
 }
 
-// rows returns k, false where there is no limit: of a parameter that is NULL.
+// rows returns k; limited is false if a parameter is NULL, so that there is no limit.
 func (t *topClause) rows(env *scalar.Env) (k int64, limited bool, err error) {
 	k = t.literal
 	if t.limit != nil {

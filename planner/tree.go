@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// tree draws indented lines with branches.
+// tree draws lines as an indented tree with branches.
 type tree struct {
 	depths []int
 	texts  []string

@@ -8,11 +8,11 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// This file finds blocks of one statement that ask the same. They are one block: it has the share of the budget of all, is read once,
-// and has the same values everywhere.
+// This file finds blocks of a statement that ask the same. They share one part of the budget, are read once, and have the same values
+// everywhere.
 
-// twinsOf returns the blocks of a plan that ask what an earlier one asks, with the place of the first. All have been planned with
-// equal parts of the budget, but for weights, which belong to the question.
+// twinsOf maps blocks of a plan to the first block that asks the same. The plan divides the budget equally among all blocks, except for
+// weights, which are part of the question.
 func twinsOf(p *Plan, values []scalar.Value) map[int]int {
 	twins, first := map[int]int{}, map[[sha256.Size]byte]int{}
 	for i, b := range p.Blocks {
@@ -23,7 +23,7 @@ func twinsOf(p *Plan, values []scalar.Value) map[int]int {
 		if p.Reduces() != 0 {
 			q = append(b.ReductionQuestion(values), b.Request())
 		}
-		if b.block.source.Concealing() { // that a hidden definition is the one of another block is not told
+		if b.block.source.Concealing() { // that a concealed definition equals another block must not be revealed
 			q = append(q, []byte(strings.Join(b.block.source.Told(), ",")))
 		}
 		h := sha256.New()
@@ -41,7 +41,7 @@ func twinsOf(p *Plan, values []scalar.Value) map[int]int {
 	return twins
 }
 
-// alike reports whether the releases of two blocks have one form.
+// alike reports whether the releases of two blocks have the same form.
 func alike(a, b *BlockPlan) bool {
 	if len(a.Sets) != len(b.Sets) {
 		return false

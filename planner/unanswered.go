@@ -11,14 +11,14 @@ import (
 	"dpproxy/dp"
 )
 
-// Loses reports whether released numbers tell that a chosen limit of a measure of the set leaves out too much for an answer. The last
-// limit is no choice: it is as large as somebody has allowed.
+// Loses reports whether released numbers show that a chosen limit of a measure leaves out too much for an answer. The largest limit of a
+// grid never does, since somebody has allowed it.
 func (a *aggregation) Loses(m *Measure, c Clip, confidence float64) bool {
 	return m.Tail != nil && m.chosen() && len(c.Tail) == contribution.TailNumbers && (a.adds(m) || m.weighting.refuses()) &&
 		higher(m, c) >= 0 && m.Tail.Loses([contribution.TailNumbers]*big.Int(c.Tail), confidence)
 }
 
-// higher returns a norm of a measure whose limit could have been chosen higher, the last one that there is; −1 without.
+// higher returns the last norm of a measure whose limit could have been chosen higher, or −1.
 func higher(m *Measure, c Clip) int {
 	at := -1
 	for i, n := range m.Norms {
@@ -29,14 +29,14 @@ func higher(m *Measure, c Clip) int {
 	return at
 }
 
-// adds reports whether the measure is of one count or sum: a part of the answer is missing if a limit leaves something out.
+// adds reports whether the measure is of one count or sum, so that a part of the answer is missing if a limit leaves something out.
 func (a *aggregation) adds(m *Measure) bool {
 	s := a.statistics[m.statistics[0]]
 	_, about := s.statisticForm.(offsetSum)
 	return m.weighting.leavesOut() && s.choosing() == nil && s.nodes() == 1 && !about
 }
 
-// way is how the limit of a norm of a measure is found.
+// way returns how the limit of a norm of a measure is found.
 func (a *aggregation) way(m *Measure, n *Norm) contribution.Way {
 	switch {
 	case n.Choices < 1:
@@ -58,7 +58,7 @@ type loss struct {
 	epsilonPico int64 // of the statement
 }
 
-// said says it, of units that the policy names.
+// said writes the explanation; unit is the policy's name of a unit.
 func (l loss) said(unit string) Unanswered {
 	b, have := [contribution.TailNumbers]*big.Int(l.clip.Tail), 0.0
 	for _, n := range b {
@@ -84,7 +84,7 @@ func (l loss) said(unit string) Unanswered {
 	}
 }
 
-// isOrAre writes labels as a subject.
+// isOrAre makes labels a subject with its verb.
 func isOrAre(labels string) string {
 	if strings.Contains(labels, ", ") {
 		return labels + " are"
@@ -92,10 +92,10 @@ func isOrAre(labels string) string {
 	return labels + " is"
 }
 
-// mostSuggested is the largest ε that is worth a suggestion.
+// mostSuggested is the largest ε that hints suggest.
 const mostSuggested = 10
 
-// enough lists all that would do for so many units above the limit.
+// enough lists the changes that would suffice for a number of units above the limit.
 func (l loss) enough(units float64) string {
 	at, ways := higher(l.m, l.clip), []string(nil)
 	n := l.m.Norms[at]

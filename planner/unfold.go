@@ -6,28 +6,25 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// maxUnfolded bounds the text of an expression of columns that derived tables compute from
-// one another: each can double it.
+// maxUnfolded bounds the text of an expression over columns that derived tables compute from one another, each of which can double it.
 const maxUnfolded = 1 << 15
 
-// longestName is as long as any name that a column has on the mirror: a text that fits with it
-// there fits where it is written.
+// longestName is as long as any name of a column on the mirror, so that a text that fits with it fits with the real names.
 const longestName = "v99999.x"
 
-// An unfolding writes expressions for the mirror with Postgres's own semantics, and columns
-// that derived tables compute as the expressions behind them.
+// An unfolding writes expressions for the mirror with Postgres's own semantics. Columns that derived tables compute are written as the
+// expressions that define them.
 type unfolding struct {
 	constants scalar.Inlined
-	// leaf writes the columns that nothing is known below of.
+	// leaf writes a column that is not computed.
 	leaf func(*scalar.Column) string
-	// leaves are those that were written, each once by the column that it stands for.
+	// leaves are the columns that leaf has written, each base column once.
 	leaves []*scalar.Column
 	texts  map[*scalar.Column]string
 	failed bool
 }
 
-// write returns ok false for expressions that only the protected database can evaluate,
-// and for those that get too long.
+// write returns ok false for expressions that only the protected database can evaluate, that divide, or that get too long.
 func (u *unfolding) write(e scalar.Expr) (sql string, ok bool) {
 	sql, ok = scalar.Native(e, u.column, u.constants)
 	if !ok || len(sql) > maxUnfolded || scalar.Divides(e) {
@@ -59,8 +56,8 @@ func (u *unfolding) column(c *scalar.Column) string {
 	return sql
 }
 
-// computation returns the expression behind a column of a derived table, row by row; nil
-// where it is a plain column, one of several branches, or NULL in rows that a join adds.
+// computation returns the expression that computes a column of a derived table; nil if it is a plain column, one of several branches, or
+// NULL in rows that a join adds.
 func computation(c *scalar.Column) scalar.Expr {
 	for {
 		if c.Outer || len(c.Of) != 1 {
@@ -74,7 +71,7 @@ func computation(c *scalar.Column) scalar.Expr {
 	}
 }
 
-// contains reports whether one of the columns stands for the same as c.
+// contains reports whether c has the same base column as one of the columns.
 func contains(cols []*scalar.Column, c *scalar.Column) bool {
 	return slices.ContainsFunc(cols, func(o *scalar.Column) bool { return o.Base() == c.Base() })
 }

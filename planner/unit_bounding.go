@@ -8,12 +8,12 @@ import (
 	"dpproxy/planner/source"
 )
 
-// unitBounds says what is known of the rows of a unit in a grouping set. A proof is
-// worth more than a limit: nothing is left out, nothing is chosen, and all of the budget is for the answer.
+// unitBounds returns what is known of the rows of a unit in a grouping set. A proof is worth more than a limit: nothing is left out,
+// nothing is chosen, and the whole budget is for the answer.
 //
-//   - A unit with one row in all (unique) needs no limit, unless values of it are counts and sums (single).
-//   - Where the unit and the keys fix a row, it has one row in each group.
-//   - Where the unit fixes every key, all of its rows are in one group.
+//   - A unit with one row in total (unique) needs no limit, unless its values are counts and sums (single).
+//   - If the unit and the keys determine the row, a unit has one row in each group.
+//   - If the unit determines every key, all of its rows are in one group.
 func (b *block) unitBounds(p *partitions, s Settings, unit string) (unitBounds, error) {
 	c := unitBounds{
 		maxSum: s.MaxSum, units: b.source.Units(), again: s.LimitRetry, rows: maxGroupRows, groups: 1, penalised: max(p.size, 1),
@@ -62,8 +62,7 @@ func (b *block) unitBounds(p *partitions, s Settings, unit string) (unitBounds, 
 	return c, nil
 }
 
-// checkCuts refuses to say how many units count for less than they have, where rows are left out before
-// they are counted.
+// checkCuts refuses to report how many units are cut if rows are left out before they are counted.
 func (b *block) checkCuts(unit string) error {
 	ofUnits := func(c source.Cut) bool { return c.Nobody == "" }
 	if !slices.ContainsFunc(b.source.Cuts(), ofUnits) {
@@ -79,8 +78,8 @@ func (b *block) checkCuts(unit string) error {
 	return nil
 }
 
-// limit returns the limits of the policy and the analyst. The numbers of the policy are of protected rows:
-// public ones may repeat each.
+// limit returns the limits of the policy and the analyst. The numbers of the policy refer to protected rows, which joins with public rows
+// may repeat.
 func (b *block) limit(keys []scalar.Expr, s Settings) limit {
 	stated := lower(b.source.MaxRows(), b.source.AutoRows())
 	return limit{
@@ -111,8 +110,8 @@ func hasMoments(a *aggregate) bool {
 	return false
 }
 
-// computes reports whether values are averaged, or have moments, whose bounds arithmetic made: limits of what they add up to are chosen
-// although a unit has one of them.
+// computes reports whether some average or second moment has an argument whose bounds result from arithmetic. Limits for it are chosen even
+// if each unit has one row.
 func (b *block) computes() bool {
 	return slices.ContainsFunc(b.aggregates, func(a *aggregate) bool {
 		_, averages := a.form.(averageOf)
@@ -120,7 +119,7 @@ func (b *block) computes() bool {
 	})
 }
 
-// momentArguments is how many of the expressions over rows are values, before filters.
+// momentArguments returns how many of the expressions over rows are values; filters come after them.
 func momentArguments(f form) int {
 	if _, of := f.(pairOf); of {
 		return 2
@@ -130,14 +129,13 @@ func momentArguments(f form) int {
 
 func combined(x scalar.Expr) bool { return x != nil && scalar.Combined(x) }
 
-// hasCounts reports whether values are counts or sums over rows of a unit. No bound fits them all, so that
-// the limit of their sum is chosen although a unit has one of them.
+// hasCounts reports whether values are counts or sums over rows of a unit. No bound suits them all, so limits of their sums are chosen even
+// if each unit has one row.
 func (b *block) hasCounts() bool {
 	return slices.ContainsFunc(b.source.Cuts(), func(c source.Cut) bool { return c.Grouped })
 }
 
-// lower returns the smaller of two limits of which 0 is none: who counts fewer rows of a unit
-// trades bias for less noise, which is the analyst's own choice.
+// lower returns the smaller of two limits, where 0 is no limit. An analyst who counts fewer rows of a unit trades bias for less noise.
 func lower(a, b int64) int64 {
 	if a < 1 || b > 0 && b < a {
 		return b

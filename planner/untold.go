@@ -9,11 +9,10 @@ import (
 	"dpproxy/planner/policy"
 )
 
-// Untold are the relations of a statement that nothing names but the query of a view that no
-// analyst may see, each with the name of that view.
+// Untold maps relations of a statement to a concealed view: only the query of this view names them, so analysts must not see their names.
 type Untold map[catalog.Name]string
 
-// UntoldOf returns the protected ones as the statement alone tells them.
+// UntoldOf returns the protected ones, as far as the statement alone shows.
 func UntoldOf(stmt *parser.Statement) Untold {
 	u, told := Untold{}, Untold{}
 	u.refs(stmt, told)
@@ -26,7 +25,7 @@ func (u Untold) refs(stmt *parser.Statement, told Untold) {
 	}
 }
 
-// note takes a name in the query of a view, or in a text that analysts may see.
+// note records a name in the query of a view, or, if view is empty, in a text that analysts may see.
 func (u Untold) note(n catalog.Name, view string, told Untold) {
 	if view == "" {
 		told[n] = n.String()
@@ -42,7 +41,7 @@ func (u Untold) but(told Untold) Untold {
 	return u
 }
 
-// Name writes the name of a relation for the analyst, or by which view it is read.
+// Name writes the name of a relation for the analyst, or the view that reads it.
 func (u Untold) Name(n catalog.Name) string {
 	if view, ok := u[n]; ok {
 		return "what " + strconv.Quote(view) + " reads"
@@ -50,8 +49,7 @@ func (u Untold) Name(n catalog.Name) string {
 	return n.String()
 }
 
-// Scope writes the names of a budget for the analyst: an ellipsis if one of them is that of a table that is
-// not told.
+// Scope writes the names of a budget for the analyst: an ellipsis if they contain an untold name.
 func (u Untold) Scope(names string) string {
 	for n := range u {
 		if strings.Contains(names, n.String()) {

@@ -25,7 +25,7 @@ func (alone) saturates(*fold.Summand, *statistic, int, int64, int) {}
 func (alone) fraction(m *Measure, s *statistic) uint {
 	c := s.choosing()
 	switch {
-	case !m.cuts(): // no unit counts by its direction
+	case !m.cuts(): // no unit is scaled
 		return 0
 	case c != nil:
 		return min(countFraction, uint(choiceBits-contribution.CountBits-bits.Len64(uint64(c.weight()))))
@@ -37,8 +37,8 @@ func (alone) fraction(m *Measure, s *statistic) uint {
 	return sumFraction
 }
 
-// noiseWeight is larger for ranks, which are properties of the distribution of rows: the noise of a tree adds up over its nodes, and what
-// a limit cuts moves any by a part of it. Values that are chosen have weights of their own ([choosing]).
+// noiseWeight is larger for ranks, which are properties of the distribution of rows: the noise of a tree adds up over its nodes, and what a
+// limit cuts moves each rank only by a fraction of it. Choices have weights of their own ([choosing]).
 func (alone) noiseWeight(s *statistic) float64 {
 	if c := s.choosing(); c != nil {
 		return c.noiseWeight()

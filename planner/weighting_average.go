@@ -28,7 +28,7 @@ func (byCountAndSum) most(s *statistic, rows int64) *big.Int { return s.mostOfNo
 
 func (byCountAndSum) saturates(part *fold.Summand, s *statistic, vector int, _ int64, count int) {
 	part.About, part.Centre, part.Count = true, s.statisticForm.(offsetSum).centres[vector], count
-	// Both are bounded such that the sum is narrow, unless the centre is so large that a count of rows would not be.
+	// Both bounds keep the sum narrow, unless the centre is so large that they would bound the count of rows.
 	if most := int64(narrowSum) / 4 / max(part.Centre, -part.Centre, 1); most >= maxGroupRows {
 		part.Reach, part.Rows = narrowSum/4, most
 	}

@@ -8,7 +8,7 @@ import (
 	"dpproxy/fold"
 )
 
-// byCount weighs units by the norm of the count, which is the first statistic of a measure: of the others each row has a bounded part.
+// byCount weighs units by the norm of the count, the first statistic of a measure. Each row adds a bounded part to the other statistics.
 type byCount struct {
 	oneNorm
 	ofValues
@@ -34,11 +34,11 @@ func (byCount) saturates(part *fold.Summand, s *statistic, _ int, rows int64, co
 }
 
 func (byCount) fraction(m *Measure, s *statistic) uint {
-	if !m.cuts() { // no unit counts by its direction
+	if !m.cuts() { // no unit is scaled
 		return 0
 	}
 	return uint(max(0, countFraction-bits.Len64(uint64(s.each))))
 }
 
-// noiseWeight is large since the noise of second moments is of the bounds and not of the values.
+// noiseWeight is large since the noise of second moments is proportional to the bounds, not to the values.
 func (byCount) noiseWeight(*statistic) float64 { return 80 }

@@ -6,16 +6,15 @@ import (
 	"dpproxy/dp"
 )
 
-// withFinest has units of a coarser grouping set weigh as they do in the finest one, whose limits it has: one unit moves the set by so many
-// times the limit.
+// withFinest gives units of a coarser grouping set the weights that they have in the finest set, with its limits. A unit moves the
+// coarser set by up to √squareRatio times the limit.
 type withFinest struct {
 	alone
-	finest *Measure
-	// squareRatio is the square of that number.
+	finest      *Measure
 	squareRatio int64
 }
 
-// wider is how many times the limit of the finest set that of the coarser one is.
+// wider returns √squareRatio, the limit of the coarser set in units of the limit of the finest set.
 func (w withFinest) wider() float64 { return math.Sqrt(float64(w.squareRatio)) }
 
 func (w withFinest) fraction(_ *Measure, s *statistic) uint { return w.finest.fraction(s) }

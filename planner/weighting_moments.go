@@ -9,12 +9,12 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// byMoments weighs units by the norms of a count and of the squares of distances from centres, of one argument or of two: every other
-// sum is within the root of the product of two of them.
+// byMoments weighs units by the norms of a count and of the squares of the distances of one or two arguments from centres: every other sum
+// is at most the root of the product of two of these norms.
 type byMoments struct {
 	severalNorms
 	beside  scalar.Expr // the other argument
-	squares int         // how many norms are of squares
+	squares int         // the number of norms of squares
 }
 
 func (w byMoments) same(o weighting) bool {
@@ -49,7 +49,7 @@ func (byMoments) extends(n *Norm, s *statistic, c unitBounds, reach *big.Int) {
 	n.dropSaturated(s, c)
 }
 
-// momentFraction is that of weights by squares, whose limits are so much larger.
+// momentFraction are the fraction bits of weights by squares, whose limits are larger than those of sums.
 const momentFraction = 12
 
 func (byMoments) fraction(*Measure, *statistic) uint { return momentFraction }
@@ -62,7 +62,7 @@ func (byMoments) sensitivity(s *statistic, levels []int) (dp.Sensitivity, error)
 	return sensitivityAt(s, levels)
 }
 
-// within drops limits of the norm that has more of them left, if noise grows with two limits.
+// within drops limits of whichever norm has more of them left, if noise grows with two limits.
 func (byMoments) within(s *statistic) error {
 	f, between := s.statisticForm.(momentForm)
 	if !between {

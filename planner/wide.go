@@ -9,9 +9,8 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// WideExtents reports computed values whose bounds arithmetic made out of those of columns, or the policy gives an expression, if they
-// are so wide that an answer shows it: its error is more than half of these bounds, or of the value. The text says which bounds to write;
-// it is "" if there are no such values.
+// WideExtents reports computed values whose bounds, by arithmetic or by the policy, are so wide that an answer shows it: the error is more
+// than half of the bounds, or of the value. The text says which bounds to write; it is "" if there are no such values.
 func WideExtents(p *Plan, released [][]*Released) string {
 	var said []string
 	for i, b := range p.Blocks {
@@ -37,7 +36,7 @@ func WideExtents(p *Plan, released [][]*Released) string {
 		"columns of one table (derived in docs/policy.md), for this one " + clampOf("x") + "."
 }
 
-// wideOf lists such bounds of one grouping set.
+// wideOf lists such bounds of a grouping set.
 func wideOf(g *GroupingSet, released *Released) (said []string) {
 	rows := g.observable(released)
 	for i := range g.outputs {
@@ -59,9 +58,8 @@ func wideOf(g *GroupingSet, released *Released) (said []string) {
 	return said
 }
 
-// errsBeyond reports whether the error of a value is more than half of the value, or of the bounds of a term, if it is not a sum: these
-// are of one row. A value by its rank, whose
-// error is of ranks, and one that is NULL have no such error.
+// errsBeyond reports whether the error of a value is more than half of the value, or, unless it is a sum, more than half of the bounds of a
+// term, which are the bounds of a row. A value that is NULL, or known by its rank, has no such error.
 func errsBeyond(o *output, r observation, t term) bool {
 	half, value := o.radius(r), math.Abs(o.number(r))
 	extent := float(t.values.value(t.values.high)) - float(t.values.value(t.values.low))
