@@ -7,8 +7,8 @@
 // A statement passes three steps:
 //
 //   - [Analyze] resolves FROM and WHERE into sources whose rows each belong to one unit (package source), expressions (package scalar),
-//     aggregates and keys, and allows or refuses every node. It lists the expressions without columns, which the mirror then evaluates in the
-//     session of the analyst.
+//     aggregates and keys, and allows or refuses every node. It lists the expressions without columns, which the mirror then evaluates
+//     in the session of the analyst.
 //   - [Query.Specialize] knows their values and the settings. For each [GroupingSet] it decides the bounds of a unit (unit_bounding.go,
 //     measure.go), statistics (statistic.go, aggregate.go), SQL (read.go, read_writer.go) and mechanisms (assign.go, candidates.go).
 //   - [BlockPlan.Columns] computes the rows of the answer from the released integers (columns.go, estimator.go, margins.go).

@@ -9,11 +9,11 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// calendarAge is age(): years, months, days and time between two moments of one zone.
+// calendarAge is age(): years, months, days and time between two moments in one time zone.
 var calendarAge = &rule{
 	zoned: true,
 	bounds: momentBounds(func(_ *call, i ...Interval) Interval {
-		// A year of age counts as 360 days, a month as 30, which February has not.
+		// Age counts a year as 360 days and a month as 30 days, while February has fewer.
 		slack := rat(10 * pgtype.MicrosPerDay)
 		low, high := new(big.Rat).Sub(i[0].Low, i[1].High), new(big.Rat).Sub(i[0].High, i[1].Low)
 		shortest := big.NewRat(360, 366)
@@ -37,10 +37,10 @@ var calendarAge = &rule{
 	}),
 }
 
-// ageParts are the parts of an age.
+// ageParts are the fields that can be extracted from an age.
 var ageParts = []string{"year", "month", "day", "hour", "minute", "second", "epoch"}
 
-// agePart bounds a part of an age between the ends of x.
+// agePart bounds a field of an age with bounds x.
 func agePart(name string, x Interval) Interval {
 	day := rat(pgtype.MicrosPerDay)
 	low, high := new(big.Rat).Quo(x.Low, day), new(big.Rat).Quo(x.High, day)
@@ -49,7 +49,7 @@ func agePart(name string, x Interval) Interval {
 	case "year":
 		year := rat(360)
 		return Interval{Low: towardZero(low.Quo(low, year)), High: towardZero(high.Quo(high, year)), Least: rat(1)}
-	case "epoch": // a year is 365.25 days there
+	case "epoch": // EXTRACT(EPOCH) counts a year as 365.25 days
 		longest, seconds := big.NewRat(366, 360), rat(86400)
 		low, high = smaller(low, new(big.Rat).Mul(low, longest)), larger(high, new(big.Rat).Mul(high, longest))
 		return Interval{Low: new(big.Rat).Mul(low, seconds), High: new(big.Rat).Mul(high, seconds), Least: power10(-6)}
@@ -69,12 +69,12 @@ func agePart(name string, x Interval) Interval {
 	return out
 }
 
-// madeBy reports whether an interval comes of calls of one rule alone, or is NULL.
+// madeBy reports whether every value of an interval results from calls of one rule, or is NULL.
 func madeBy(e Expr, by *rule) bool {
 	all := func(list []Expr) bool {
 		return !slices.ContainsFunc(list, func(o Expr) bool { return !madeBy(o, by) })
 	}
-	switch e := e.(type) { //nolint:gochecksumtype // the others are none
+	switch e := e.(type) { // the others are no intervals of a rule
 	case *call:
 		return e.fn.over == by
 	case *Ref:
@@ -89,12 +89,12 @@ func madeBy(e Expr, by *rule) bool {
 	return false
 }
 
-// sinceToday gives age() of one moment its other argument: the midnight with which today began.
+// sinceToday adds the missing argument of age(): midnight of the current date.
 func sinceToday(args []Expr, at int) []Expr {
 	return append([]Expr{mirrorTerm("CURRENT_DATE", pgtype.Of(pgtype.Date), at)}, args...)
 }
 
-// dateOf is make_date(). A day that each month has, of a month that there is, cannot raise.
+// dateOf is make_date(). It cannot raise if the year and the month exist and every month has the day.
 var dateOf = &rule{
 	bounds: ofArguments(Interval.finite, func(_ *call, null bool, i []Interval) Interval {
 		if !datable(i) {
@@ -123,7 +123,7 @@ var dateOf = &rule{
 	},
 }
 
-// datable reports whether any year, month and day within the intervals are a date.
+// datable reports whether all years, months and days within the intervals form a date.
 func datable(i []Interval) bool {
 	for k, within := range []Interval{span(1, 9999), span(1, 12), span(1, 28)} {
 		if !i[k].within(within) {
@@ -133,7 +133,7 @@ func datable(i []Interval) bool {
 	return true
 }
 
-// dayOf counts the days to a date.
+// dayOf returns a date as a number of days.
 func dayOf(year, month, day *big.Rat) *big.Rat {
 	n := func(r *big.Rat) int64 { return floor(r).Num().Int64() }
 	return rat(pgtype.DayOf(n(year), n(month), n(day)))

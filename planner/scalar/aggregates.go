@@ -9,16 +9,15 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// A UnitGroup is a grouping of rows by their privacy unit, and perhaps more.
+// A UnitGroup is a grouping of rows by their privacy unit, and possibly by further keys.
 type UnitGroup struct {
 	// Keys are the grouping expressions.
 	Keys []Expr
-	// Rows bounds how many rows of a unit are aggregated: values of counts and sums
-	// are clamped to the most that so many rows can reach.
+	// Rows bounds the rows of a unit that are aggregated. Counts and sums are clamped to the largest value for that many rows.
 	Rows int64
 }
 
-// aggregate resolves an aggregate over one unit's rows.
+// aggregate resolves an aggregate over the rows of a unit.
 func (r *resolution) aggregate(e *ast.Aggregate) (Expr, error) {
 	if r.Unit == nil {
 		return nil, pgerr.New(pgerr.NotAllowed, "an aggregate is not allowed here").At(e.At).
@@ -72,11 +71,11 @@ func (r *resolution) window(e *ast.Window) (Expr, error) {
 			WithHint("%s", cmp.Or(r.Own.Hint(a.over.partition...),
 				"Write PARTITION BY with the column that identifies the "+r.Own.Unit+"."))
 	}
-	a.over.ties = a.over.ties && !r.Own.Orders(a.over.told())
+	a.over.ties = a.over.ties && !r.Own.Orders(a.over.exprs())
 	return a, nil
 }
 
-// resolve sets the type of the result, that of Postgres.
+// resolve sets the type of the result, as in Postgres.
 func (e *aggregate) resolve() error {
 	e.typ = pgtype.Of(pgtype.Int8)
 	if e.name == "count" {
@@ -114,7 +113,7 @@ func (e *aggregate) resolve() error {
 	return nil
 }
 
-// ordered reports whether min and max of values mean one value, written in one way.
+// ordered reports whether min and max are unique values of the type with one spelling.
 func ordered(t pgtype.Type) bool {
 	switch t.Family() {
 	case pgtype.IntFamily, pgtype.NumericFamily, pgtype.FloatFamily, pgtype.DateFamily, pgtype.InstantFamily, pgtype.TimeFamily,
@@ -127,7 +126,7 @@ func ordered(t pgtype.Type) bool {
 	return false
 }
 
-// grouped refuses a column that is neither grouped nor below an aggregate.
+// grouped refuses a column that is neither grouped nor in an aggregate.
 func (r *resolution) grouped(e Expr) error {
 	if r.Unit == nil {
 		return nil
@@ -141,7 +140,7 @@ func (u *UnitGroup) covers(e Expr) error {
 			return nil
 		}
 	}
-	switch e := e.(type) { //nolint:gochecksumtype // of the others, what is below decides
+	switch e := e.(type) { // the operands of the others decide
 	case *aggregate:
 		return nil
 	case *Ref:
@@ -166,7 +165,7 @@ func ungrouped(c *Column, at int) error {
 		WithHint("Add the column to GROUP BY.")
 }
 
-// CountsRows reports whether an expression over groups depends on how many rows count in one.
+// CountsRows reports whether an expression over groups depends on the number of rows in a group.
 func CountsRows(e Expr) bool {
 	if a, ok := e.(*aggregate); ok && (a.name == "count" || a.name == "sum" || a.limited) {
 		return true

@@ -8,12 +8,12 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// Conditions that compare one value with several others: IN, BETWEEN, and CASE with an operand.
-// Postgres takes an operator for each comparison by the types of its two sides. One written for
-// all of them would compare as floats a number that is compared as whole beside another.
+// This file resolves conditions that compare one value with several: IN, BETWEEN, and CASE with an operand. Postgres chooses an operator
+// for each comparison by the types of its two sides. A single operator for all could compare a number as a float that Postgres compares as
+// an integer.
 
-// apart reports whether groups of operands, each compared by itself, compare as other values than
-// all of them together do. It is false where the operands of a group do not compare.
+// apart reports whether operands compare differently in groups of their own and all together. It is false if the operands of a group cannot
+// be compared.
 func apart(all []Expr, groups ...[]Expr) bool {
 	whole, ok := together(all)
 	differ := !ok
@@ -29,8 +29,8 @@ func apart(all []Expr, groups ...[]Expr) bool {
 	return differ
 }
 
-// comparesAlike reports whether an operand is the same value in comparisons as one type and as
-// another. A literal is read as the type, and may be another value as each.
+// comparesAlike reports whether an operand has the same value in comparisons as one type and as another. A literal is read as the type, and
+// can have a different value in each.
 func comparesAlike(x Expr, a, b pgtype.Type) bool {
 	exact := func(t pgtype.Type) bool { return t.Whole() || t.Decimal() }
 	switch {
@@ -73,10 +73,9 @@ func (r *resolution) listTest(e *ast.In) (Expr, error) {
 	return r.combined(kind, parts, e.At)
 }
 
-// alternatives splits the value of IN and its list as Postgres does: several constants are one
-// array, if they have a type in common with the value, and all else is compared by itself
-// (transformAExprIn in src/backend/parser/parse_expr.c). The constants of VALUES have a type in
-// common without it. In ops, too, it gives constants that type.
+// alternatives splits the value of IN and its list as Postgres does (transformAExprIn in src/backend/parser/parse_expr.c): several
+// constants form an array if they have a common type with the value, and everything else is compared separately. The constants of VALUES
+// have a common type without the value. alternatives casts the constants in ops to that type.
 func (b *builder) alternatives(ops []Expr, values bool) ([][]Expr, error) {
 	typed := withoutColumns(ops[1:])
 	several := len(typed) > 1
@@ -99,10 +98,9 @@ func (b *builder) alternatives(ops []Expr, values bool) ([][]Expr, error) {
 	return groups, nil
 }
 
-// literals gives constants a type, but for those that compare alike without, and sub-selects, which
-// have one.
+// literals casts constants to a type, except sub-selects, which have a type, and constants that compare alike without a cast.
 func (b *builder) literals(ops []Expr, t pgtype.Type) (err error) {
-	if t.OID == pgtype.Varchar { // compared as text
+	if t.OID == pgtype.Varchar { // varchar is compared as text
 		t = pgtype.Of(pgtype.Text)
 	}
 	for i, o := range ops {
@@ -118,7 +116,7 @@ func (b *builder) literals(ops []Expr, t pgtype.Type) (err error) {
 
 // among resolves an IN whose comparisons are alike.
 func (b *builder) among(ops []Expr, not bool, at int) (Expr, error) {
-	bare := slices.ContainsFunc(ops, bare) // has its own type, which an array would hide
+	bare := slices.ContainsFunc(ops, bare) // a sub-select has its own type, which an array would hide
 	ops, err := b.unify(ops, at)
 	if err != nil {
 		return nil, err
@@ -131,7 +129,7 @@ func (b *builder) among(ops []Expr, not bool, at int) (Expr, error) {
 	return b.test(&function{name: negated(not, "IN"), syntax: listSQL, over: inList, strict: 1}, at, ops...)
 }
 
-// inTwo resolves a BETWEEN as Postgres defines it, by two comparisons.
+// inTwo resolves a BETWEEN by two comparisons, which is its definition in Postgres.
 func (b *builder) inTwo(e *ast.Between, ops []Expr) (Expr, error) {
 	x, err := b.within(ops[0], ops[1], ops[2], e.At)
 	if err == nil && e.Symmetric {
@@ -158,8 +156,8 @@ func (b *builder) within(x, low, high Expr, at int) (Expr, error) {
 	return b.combined(ast.And, []Expr{above, below}, at)
 }
 
-// whens resolves the operand of CASE and the values that it is compared with. Where these comparisons are
-// unlike, they become conditions, and the operand is none any more.
+// whens resolves the operand of CASE and the values that it is compared with. If their comparisons differ in type they become conditions,
+// and simple is false.
 func (b *builder) whens(ops []Expr, at int) (list []Expr, simple bool, err error) {
 	var pairs [][]Expr
 	for _, o := range ops[1:] {
@@ -179,7 +177,7 @@ func (b *builder) whens(ops []Expr, at int) (list []Expr, simple bool, err error
 	return list, false, nil
 }
 
-// longList compares with a long list of constants as with an array; ok is false for another list.
+// longList resolves a long list of constants as an array; ok is false for other lists.
 func (b *builder) longList(args []Expr, not bool, at int) (x Expr, ok bool, err error) {
 	list := args[1:]
 	if len(list) <= shortList || args[0].free() || !allFree(list) {

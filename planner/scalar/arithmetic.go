@@ -2,11 +2,11 @@ package scalar
 
 import "slices"
 
-// Arithmetic reports whether arithmetic made the bounds of an expression out of those of its columns, so that they can be far wider
-// than its values are: a difference of two dates of ten years is within twenty. Bounds that a statement writes itself, by LEAST or
-// GREATEST, are none of these.
+// Arithmetic reports whether the bounds of an expression result from arithmetic with the bounds of its columns, and so can be far wider
+// than its values: the difference of two dates within ten years is within twenty. Bounds that a statement writes by LEAST or GREATEST do
+// not count.
 func Arithmetic(e Expr) bool {
-	switch e := e.(type) { //nolint:gochecksumtype // the others compute no number
+	switch e := e.(type) { // the others compute no number
 	case *Ref:
 		return slices.ContainsFunc(e.Column.Of, Arithmetic)
 	case *call:
@@ -30,8 +30,8 @@ func Arithmetic(e Expr) bool {
 	return false
 }
 
-// Combined reports whether arithmetic made the bounds of an expression out of those of several operands that have columns: values are
-// then often far nearer to each other than bounds are, as a difference of two dates is. A number less a column is as wide as that.
+// Combined reports whether the bounds of an expression result from arithmetic with several operands that have columns. Its values are then
+// often much closer together than its bounds, as for a difference of two dates. A number minus a column is only as wide as the column.
 func Combined(e Expr) bool {
 	switch e := e.(type) { //nolint:gochecksumtype // the others compute no number
 	case *Ref:

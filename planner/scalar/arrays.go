@@ -5,14 +5,14 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// Tests of array columns. An array is read if it has at most [MostElements] elements; anything else of it is Postgres's own: NULLs
-// among the elements, no elements, several dimensions.
+// This file tests array columns. An array is read if it has at most [MostElements] elements, and is NULL otherwise. NULL elements, empty
+// arrays and several dimensions behave as in Postgres.
 
-// arrayOperators compare two arrays of one type.
+// arrayOperators compare two arrays of the same type.
 var arrayOperators = []string{"@>", "<@", "&&"}
 
 var (
-	// overlap is @> <@ &&, of a column and a constant.
+	// overlap is @>, <@ or && between a column and a constant.
 	overlap = &rule{
 		bounds: maybeNull,
 		cost: func(c *costing, e *call) int64 {
@@ -36,10 +36,10 @@ var (
 			return fragment{sql: c.fn.sql(parts...), typ: c.typ}, nil
 		},
 	}
-	// elementCount is how many elements there are: of array_length in a dimension.
+	// elementCount is the number of elements; array_length counts them in one dimension.
 	elementCount = &rule{
 		bounds: func(_ *Env, c *call) Interval {
-			i := span(int64(len(c.args)-1), MostElements) // a dimension has one element at least
+			i := span(int64(len(c.args)-1), MostElements) // a dimension has at least one element
 			i.Null = true
 			return i
 		},
@@ -62,8 +62,8 @@ var (
 	}
 )
 
-// ArrayElement returns a column of the elements of an array, as SQL has it, and false if the expression is no array column.
-// Postgres gives the result of unnest no modifier.
+// ArrayElement returns a column for the elements of an array, with its SQL; it returns false if the expression is not an array column. As
+// in Postgres, the result of unnest has no modifier.
 func ArrayElement(array Expr, name, sql string) (*Column, bool) {
 	ref, ok := array.(*Ref)
 	if !ok || !ref.Column.Type.Array {
@@ -77,11 +77,11 @@ func ArrayElement(array Expr, name, sql string) (*Column, bool) {
 	return c, true
 }
 
-// eachElement is the cost of comparing a value with all elements of an array, whose bytes are not many.
+// eachElement is the cost of comparing a value with all elements of an array of short values.
 const eachElement = MostElements / 8
 
-// elementsCost is that of comparing a value with the elements of a column, which each time are copied with it by an order of
-// texts.
+// elementsCost is the cost of comparing a value with the elements of a column. If texts are compared for order, the value is copied for
+// each comparison.
 func elementsCost(c *costing, e *call) int64 {
 	n := int64(eachElement)
 	if x := e.args[0]; forOrder(e) && x.Type().Family() == pgtype.TextFamily {
@@ -90,7 +90,7 @@ func elementsCost(c *costing, e *call) int64 {
 	return n
 }
 
-// arrayOf returns the column that is an array, or refuses the expression.
+// arrayOf returns the expression as an array column, or refuses it.
 func arrayOf(x Expr) (*Ref, error) {
 	ref, ok := x.(*Ref)
 	if !ok || !ref.Column.Type.Array {

@@ -7,7 +7,7 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// bins is date_bin(): the beginning of the bin of constant length that holds a moment.
+// bins is date_bin(): the beginning of the bin of constant length that contains a moment.
 var bins = &rule{
 	constants: []int{0, 2},
 	bounds: func(env *Env, c *call) Interval {
@@ -49,21 +49,21 @@ var bins = &rule{
 		if err != nil {
 			return fragment{}, err
 		}
-		// Releases of Postgres differ in what they make of moments before the origin: so it is one that has none before it.
+		// Versions of Postgres differ for moments before the origin, so the origin is moved before all moments.
 		return fragment{sql: c.fn.sql(stride.sql, x.sql, c.typ.DateLiteral(first.Num().Int64())), typ: c.typ}, nil
 	},
 }
 
-// A grid of moments: so many microseconds apart, one of them the origin.
+// A grid is moments at a distance of stride microseconds, one of which is the origin.
 type grid struct{ stride, origin *big.Rat }
 
-// begin returns the last moment of the grid that is not behind r.
+// begin returns the last moment of the grid that is not after r.
 func (g grid) begin(r *big.Rat) *big.Rat {
 	n := floor(new(big.Rat).Quo(new(big.Rat).Sub(r, g.origin), g.stride))
 	return n.Add(n.Mul(n, g.stride), g.origin)
 }
 
-// binsOf returns the bins of date_bin; ok is false where it is NULL. Bins for which Postgres raises are refused.
+// binsOf returns the bins of date_bin; ok is false if it is NULL. Bins for which Postgres raises are refused.
 func (values Values) binsOf(c *call) (g grid, ok bool, err error) {
 	stride, err := values.datum(c.args[0].(*constant))
 	if err != nil {

@@ -5,32 +5,31 @@ import (
 	"slices"
 )
 
-// A Bounded is an expression over the columns of one row of a table whose values the policy bounds, as it bounds those of a column. A
-// statement that computes it has the same values as without: they are brought into the bounds where those of a column are, before
-// anything is computed of them and before they are summed. Where they are compared, counted and grouped they stay as they are. The
-// bounds prove nothing of how the expression itself is computed.
+// A Bounded is an expression over the columns of a row of a table, for which the policy declares bounds, as it does for a column. As with
+// a column, its values are moved into the bounds before anything is computed from them and before they are summed. Comparisons, counts and
+// groups use the values unchanged. The bounds imply nothing about how the expression itself is computed.
 type Bounded struct {
-	// Name is what the policy calls it, and Text how it is written there.
+	// Name is the policy's name of the expression, and Text its text in the policy.
 	Name, Text string
 	Bounds     *Bounds
 
-	x     Expr // over columns of these names
+	x     Expr // over columns with the names of the table's columns
 	folds []Fold
 }
 
-// Expr is the expression, over the columns that it was made of.
+// Expr returns the expression, over the columns with which it was made.
 func (d *Bounded) Expr() Expr { return d.x }
 
-// Plain reports whether the expression has no constants, whose values the mirror would have to tell.
+// Plain reports whether the expression has no constants that the mirror would have to evaluate.
 func (d *Bounded) Plain() bool { return len(d.folds) == 0 }
 
-// BoundedIn returns what the policy bounds in an expression, also below derived tables, of columns that analysts may see.
+// BoundedIn returns the bounded expressions in an expression, including derived tables, whose columns analysts may see.
 func BoundedIn(e Expr) []*Bounded {
 	var all []*Bounded
 	seen := map[*Column]bool{}
 	var visit func(Expr)
 	visit = func(e Expr) {
-		switch e := e.(type) { //nolint:gochecksumtype // the others are made of their operands
+		switch e := e.(type) { // the others consist of their operands
 		case *Ref:
 			if c := e.Column.Base(); !seen[c] {
 				seen[c] = true
@@ -52,7 +51,7 @@ func BoundedIn(e Expr) []*Bounded {
 	return all
 }
 
-// PlainBounded returns what bounds an expression as a whole, nil if nothing does, or nothing that analysts may see.
+// PlainBounded returns the bounds of an expression as a whole; nil if it has none, or none that analysts may see.
 func PlainBounded(e Expr) *Bounded {
 	if b := boundedOf(e); b != nil && slices.Contains(BoundedIn(b), b.by) {
 		return b.by
@@ -60,7 +59,7 @@ func PlainBounded(e Expr) *Bounded {
 	return nil
 }
 
-// boundedOf returns the bounded expression that e is, or that a column of a derived table stands for; else nil.
+// boundedOf returns the bounded expression that e is, or for which a column of a derived table stands; nil if there is none.
 func boundedOf(e Expr) *bounded {
 	if ref, ok := e.(*Ref); ok {
 		if of := ref.Column.Base().Of; len(of) == 1 {
@@ -71,10 +70,10 @@ func boundedOf(e Expr) *bounded {
 	return b
 }
 
-// A Row is a row of a table in FROM, the same for all of its columns, with what the policy bounds of it.
+// A Row is a row of a table in FROM, shared by all of its columns, and its bounded expressions.
 type Row struct{ Bounded []*Bounded }
 
-// boundedInterval is where the values of an expression that the policy bounds lie once they are brought into their bounds.
+// boundedInterval is the interval of a bounded expression after its values are moved into the bounds.
 func boundedInterval(env *Env, e *bounded) Interval {
 	i := env.interval(e.x)
 	if i.empty {
@@ -103,7 +102,7 @@ func boundedInterval(env *Env, e *bounded) Interval {
 	return out
 }
 
-// writeBounded writes an expression that the policy bounds, one that rows are grouped by as it is written there.
+// writeBounded writes a bounded expression. If rows are grouped by it, it refers to the key.
 func writeBounded(w *Writer, e *bounded, m mode) (fragment, error) {
 	f, key := w.grouped(e, asIs)
 	if !key {
@@ -118,7 +117,7 @@ func writeBounded(w *Writer, e *bounded, m mode) (fragment, error) {
 	return brought(w, f, e)
 }
 
-// brought brings into its bounds the value of e, which is one that the policy bounds, as it is written.
+// brought moves the written value of e, a bounded expression, into its bounds.
 func brought(w *Writer, f fragment, e Expr) (fragment, error) {
 	i := w.Env.interval(e)
 	if i.empty {
@@ -133,7 +132,7 @@ func brought(w *Writer, f fragment, e Expr) (fragment, error) {
 		return fragment{}, w.noBounds(e)
 	}
 	x := clampSQL(f.sql, low, high)
-	if i.Null { // which LEAST and GREATEST pass over
+	if i.Null { // LEAST and GREATEST ignore NULL
 		x = "CASE WHEN " + f.sql + " IS NOT NULL THEN " + x + " END"
 	}
 	f.sql = x

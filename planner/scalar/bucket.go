@@ -7,9 +7,8 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// bucket is width_bucket over constant limits: a number from 0 to one more than the
-// number of buckets. Postgres raises where the limits are equal or not finite, or the
-// number of buckets is not positive.
+// bucket is width_bucket with constant limits: a number from 0 to the number of buckets + 1. Postgres raises if the limits are equal or not
+// finite, or the number of buckets is not positive.
 var bucket = &rule{
 	constants: []int{1, 2, 3},
 	bounds: func(env *Env, c *call) Interval {
@@ -29,11 +28,11 @@ var bucket = &rule{
 	write: writeBucket,
 }
 
-// bucketsOf are the buckets that values can be in: comparisons tell whether they can be below or above all limits, a quotient
-// tells the others. Postgres rounds that to at least so many digits.
+// bucketsOf returns the buckets of the values in an interval. Comparisons decide whether values can be below or above all limits, and a
+// quotient decides the bucket otherwise. Postgres rounds the quotient to at least 9 digits.
 func bucketsOf(x Interval, first, last, n *big.Rat) Interval {
 	const digits = 9
-	if first.Cmp(last) > 0 { // they count downward
+	if first.Cmp(last) > 0 { // buckets count downward
 		negative := func(r *big.Rat) *big.Rat { return new(big.Rat).Neg(r) }
 		x.Low, x.High, first, last = negative(x.High), negative(x.Low), negative(first), negative(last)
 	}
@@ -58,7 +57,7 @@ func bucketsOf(x Interval, first, last, n *big.Rat) Interval {
 	return i
 }
 
-// maxWidthBuckets bounds the buckets of width_bucket.
+// maxWidthBuckets bounds the number of buckets of width_bucket.
 const maxWidthBuckets = 1_000_000
 
 func writeBucket(w *Writer, c *call) (fragment, error) {

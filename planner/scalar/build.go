@@ -8,8 +8,7 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// A builder makes expressions of others: it gives them the types that their place needs, and makes
-// folds of the constants among columns.
+// A builder combines expressions: it casts operands to the types that their place needs, and makes folds of constants that meet columns.
 type builder struct {
 	constants *Constants
 	concealed bool
@@ -18,7 +17,7 @@ type builder struct {
 // unknown reports whether an expression is an untyped literal or sub-select.
 func unknown(e Expr) bool { return e.Type().OID == pgtype.Unknown }
 
-// bare reports whether an expression is a sub-select whose type nobody has said.
+// bare reports whether an expression is a sub-select of unknown type.
 func bare(e Expr) bool {
 	t, ok := e.(*term)
 	return ok && t.bare
@@ -33,7 +32,7 @@ func withoutColumns(list []Expr) []Expr {
 	return slices.DeleteFunc(slices.Clone(list), func(e Expr) bool { return !e.free() })
 }
 
-// condition is an expression that is true or false.
+// condition returns an expression as a condition, or refuses it if it is not boolean.
 func (b *builder) condition(x Expr, err error) (Expr, error) {
 	switch {
 	case err != nil:
@@ -47,7 +46,7 @@ func (b *builder) condition(x Expr, err error) (Expr, error) {
 	return x, nil
 }
 
-// fold makes a constant of an expression without columns.
+// fold makes a fold of an expression without columns.
 func (b *builder) fold(x Expr) (Expr, error) {
 	switch {
 	case !x.free():
@@ -63,8 +62,7 @@ func (b *builder) fold(x Expr) (Expr, error) {
 	return &constant{node{typ: f.Type, at: f.At}, b.constants.Add(f)}, nil
 }
 
-// beside folds the constants in a list, unless it has nothing else: then all of it stays
-// for the mirror.
+// beside folds the constants in a list with columns. A list without columns remains unchanged for the mirror, and free is true.
 func (b *builder) beside(list []Expr) (folded []Expr, free bool, err error) {
 	if allFree(list) {
 		return list, true, nil
@@ -78,8 +76,8 @@ func (b *builder) beside(list []Expr) (folded []Expr, free bool, err error) {
 	return folded, false, nil
 }
 
-// coerce gives an expression the type that its place needs, by an implied cast. A constant
-// has no modifier then: nothing makes its value one of that.
+// coerce casts an expression implicitly to the type that its place needs. For a constant the type has no modifier, since nothing makes its
+// value satisfy one.
 func (b *builder) coerce(x Expr, t pgtype.Type) (Expr, error) {
 	switch {
 	case x.Type().Same(t) && !bare(x):
@@ -96,7 +94,7 @@ func (b *builder) coerce(x Expr, t pgtype.Type) (Expr, error) {
 	return mirrorCast(x, t, x.Pos(), nil), nil
 }
 
-// coerceAll gives each expression of a list the type that its place needs.
+// coerceAll casts each expression of a list implicitly to the type that its place needs.
 func (b *builder) coerceAll(list []Expr, to func(Expr) pgtype.Type) ([]Expr, error) {
 	out := make([]Expr, len(list))
 	for i, x := range list {
@@ -129,7 +127,7 @@ func (b *builder) cast(x Expr, t pgtype.Type, at int, mods []int32) (Expr, error
 	return c, nil
 }
 
-// zone returns the fold with the session's time zone.
+// zone returns the fold of the session's time zone.
 func (b *builder) zone(at int) int {
 	return b.constants.Add(Fold{SQL: "pg_catalog.current_setting('TimeZone')", Type: pgtype.Of(pgtype.Text), At: at})
 }
@@ -163,7 +161,7 @@ func (b *builder) apply(fn *function, args []Expr, at int) (Expr, error) {
 	return b.call(fn, t, at, args...)
 }
 
-// call makes a call with arguments of the types that it takes.
+// call makes a call with arguments of the expected types.
 func (b *builder) call(fn *function, t pgtype.Type, at int, args ...Expr) (Expr, error) {
 	args, free, err := b.beside(args)
 	if err != nil {
@@ -176,8 +174,8 @@ func (b *builder) call(fn *function, t pgtype.Type, at int, args ...Expr) (Expr,
 	return c, nil
 }
 
-// collate gives a text the collation of the columns in it, which must have the same,
-// and one where equal texts are the same bytes if texts are compared or searched.
+// collate gives a text the collation of its columns, which must all have the same. If texts are compared or searched the collation must be
+// deterministic, so that equal texts have the same bytes.
 func (b *builder) collate(t *pgtype.Type, list []Expr, compared bool, at int) error {
 	first := true
 	for _, x := range list {
@@ -209,7 +207,7 @@ func typesOf(list []Expr) []pgtype.Type {
 	return types
 }
 
-// oids returns the types of expressions as functions take them.
+// oids returns the types of expressions as functions see them.
 func oids(list []Expr) []uint32 {
 	oids := make([]uint32, len(list))
 	for i, x := range list {

@@ -9,8 +9,7 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// convertible reports whether there is a cast of a column's value that cannot fail, or
-// cannot where bounds prove it.
+// convertible reports whether there is a cast of a column's values that cannot fail, or that cannot fail if bounds prove it.
 func convertible(from, to pgtype.Type) bool {
 	f, t := from.Family(), to.Family()
 	switch {
@@ -18,7 +17,7 @@ func convertible(from, to pgtype.Type) bool {
 		return false
 	case to.RoundsWhole(),
 		(to.OID == pgtype.Timestamp || to.OID == pgtype.Timestamptz || to.OID == pgtype.Time) && to.Mod >= 0:
-		return false // a negative scale; less than microseconds
+		return false // a negative scale, or a precision coarser than microseconds
 	case from.Number() && to.Number(), from.Dated() && to.Dated(), f == pgtype.TextFamily && t == pgtype.TextFamily:
 		return true
 	case t == pgtype.TextFamily:
@@ -30,7 +29,7 @@ func convertible(from, to pgtype.Type) bool {
 	return from.Same(to) && f != pgtype.IntervalFamily && f != pgtype.TimeFamily
 }
 
-// castBounds are those of a conversion.
+// castBounds returns the bounds of a conversion.
 func castBounds(env *Env, e *cast) Interval {
 	i := env.interval(e.x)
 	from, to := e.x.Type(), e.typ
@@ -75,7 +74,7 @@ func castNumber(i Interval, from, to pgtype.Type) Interval {
 	return i
 }
 
-// fromFloat bounds the numeric that a float becomes: of 15 digits, of a float4 of 6.
+// fromFloat bounds the numeric that results from a float: 15 significant digits of a float8, and 6 of a float4.
 func fromFloat(i Interval, from pgtype.Type) Interval {
 	i.Least = power10(-keptDigits)
 	if !i.Bounded() {
@@ -136,13 +135,12 @@ func writeCast(w *Writer, e *cast, m mode) (fragment, error) {
 	return f, nil
 }
 
-// writeNumberCast writes a conversion between numbers. To integers and floats, bounds have to
-// prove that the value fits.
+// writeNumberCast writes a conversion between numbers. For conversions to integers and floats, bounds must prove that the value fits.
 func writeNumberCast(w *Writer, e *cast, m mode) (fragment, error) {
 	from, to := e.x.Type(), e.typ
 	widens := from.Whole() && to.Family() != pgtype.IntFamily || from.Family() == to.Family() && to.OID != pgtype.Float4 && !to.Whole() &&
 		to.Scale() < 0
-	if m == asIs && widens && to.OID != pgtype.Float4 { // nothing can go wrong, whatever the value is
+	if m == asIs && widens && to.OID != pgtype.Float4 { // no value can make it fail
 		f, err := w.write(e.x, asIs)
 		if err != nil {
 			return fragment{}, err
@@ -178,7 +176,7 @@ func writeNumberCast(w *Writer, e *cast, m mode) (fragment, error) {
 	return fragment{sql: Modify(to, sql), typ: t}, err
 }
 
-// provesCast refuses a cast that some value within the bounds could fail.
+// provesCast refuses a cast that can fail for a value within the bounds.
 func provesCast(w *Writer, e *cast, i Interval) error {
 	if !i.Bounded() {
 		return w.noBounds(e.x)
@@ -199,7 +197,7 @@ func provesCast(w *Writer, e *cast, i Interval) error {
 			return mayFail(e)
 		}
 	case to.OID == pgtype.Float8 && e.x.Type().Decimal():
-		if i.Least == nil || i.Least.Cmp(leastFloat) < 0 { // the cast of a smaller number underflows
+		if i.Least == nil || i.Least.Cmp(leastFloat) < 0 { // a smaller number would underflow
 			return mayFail(e)
 		}
 	case to.OID == pgtype.Numeric && to.Scale() >= 0:
@@ -222,8 +220,7 @@ func mayFail(e *cast) error {
 		WithHint("Values within the declared bounds need not fit: narrow them, %s, or use a wider type.", ast.Clamp("x", "low", "high"))
 }
 
-// writeMomentCast writes a conversion between dates and times. A date or local time becomes
-// an instant only where one is needed.
+// writeMomentCast writes a conversion between dates and times. A date or local time becomes an instant only when an instant is needed.
 func writeMomentCast(w *Writer, e *cast) (fragment, error) {
 	from, to := e.x.Type(), e.typ
 	if i := w.Env.interval(e.x); !i.Bounded() && !i.empty {

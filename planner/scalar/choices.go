@@ -18,7 +18,7 @@ func (b *builder) choice(kind choiceKind, args []Expr, at int) (Expr, error) {
 	return &choice{node: node{t, at, free}, kind: kind, results: args}, err
 }
 
-// alike gives the possible results of an expression one type.
+// alike casts the possible results of an expression to one type.
 func (b *builder) alike(list []Expr, at int) ([]Expr, pgtype.Type, error) {
 	t, ok := common(list)
 	if !ok || len(list) == 0 {
@@ -36,17 +36,17 @@ func (b *builder) alike(list []Expr, at int) ([]Expr, pgtype.Type, error) {
 	return out, t, b.collate(&t, out, false, at)
 }
 
-// nullIf resolves NULLIF: its result is the left side as it is compared.
+// nullIf resolves NULLIF. Its result is the left side, in the type of the comparison.
 func (b *builder) nullIf(args []Expr, at int) (Expr, error) {
 	left := args[0].Type()
 	args, err := b.unify(args, at)
 	if err != nil {
 		return nil, err
 	}
-	if left.Dated() && !left.Same(args[0].Type()) { // Postgres compares them without a cast
+	if left.Dated() && !left.Same(args[0].Type()) { // Postgres compares these without a cast
 		return nil, notAllowed("NULLIF of a "+left.String()+" and an instant", at)
 	}
-	if args[0].Type().OID == pgtype.Varchar { // compared as text
+	if args[0].Type().OID == pgtype.Varchar { // varchar is compared as text
 		if args[0], err = b.coerce(args[0], pgtype.Of(pgtype.Text)); err != nil {
 			return nil, err
 		}
@@ -62,7 +62,7 @@ func (b *builder) nullIf(args []Expr, at int) (Expr, error) {
 	return &choice{node: node{t, at, free}, kind: nullIf, results: args[:1:1], tests: args[1:]}, nil
 }
 
-// concat is || that passes NULL over.
+// concat is || that ignores NULL.
 func (b *builder) concat(args []Expr, at int) (Expr, error) {
 	fn := &function{name: "concat", result: pgtype.Text, over: concatenate}
 	for i, x := range args {
@@ -79,7 +79,7 @@ func (b *builder) concat(args []Expr, at int) (Expr, error) {
 	return b.apply(fn, args, at)
 }
 
-// caseOf resolves CASE. Postgres takes the ELSE first when it looks for the type.
+// caseOf resolves CASE. Postgres considers the ELSE first when it determines the type.
 func (r *resolution) caseOf(e *ast.Case) (Expr, error) {
 	var conds, thens []ast.Expr
 	for _, w := range e.Whens {
@@ -106,7 +106,7 @@ func (r *resolution) caseOf(e *ast.Case) (Expr, error) {
 	return r.branches(simple, tests, results, node{typ: t, at: e.At})
 }
 
-// tested resolves the tests of CASE: first the operand if it is a simple CASE.
+// tested resolves the tests of CASE; for a simple CASE the operand comes first.
 func (r *resolution) tested(e *ast.Case, conds []ast.Expr) (tests []Expr, simple bool, err error) {
 	if e.X == nil {
 		tests, err = r.conditions(conds)
@@ -118,8 +118,7 @@ func (r *resolution) tested(e *ast.Case, conds []ast.Expr) (tests []Expr, simple
 	return r.whens(tests, e.At)
 }
 
-// branches makes a CASE of its tests, the operand of a simple one first, and its results, the
-// ELSE first.
+// branches makes a CASE from its tests, with the operand of a simple CASE first, and its results, with the ELSE first.
 func (b *builder) branches(simple bool, tests, results []Expr, n node) (Expr, error) {
 	n.forMirror = allFree(tests) && allFree(results)
 	c := &choice{node: n, kind: caseWhen}

@@ -5,7 +5,7 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// joined casts to text the value beside a text in ||, as anynonarray || text does.
+// joined casts the other operand of || to text if one is a text, as anynonarray || text does.
 func (b *builder) joined(args []Expr, at int) ([]Expr, error) {
 	for i, x := range args {
 		other := args[1-i].Type()
@@ -21,7 +21,7 @@ func (b *builder) joined(args []Expr, at int) ([]Expr, error) {
 	return args, nil
 }
 
-// compared resolves a test of values that are compared with each other.
+// compared resolves a test that compares values with each other.
 func (b *builder) compared(fn *function, args []Expr, at int) (Expr, error) {
 	args, err := b.unify(args, at)
 	if err != nil {
@@ -45,7 +45,7 @@ func (b *builder) combined(kind ast.BoolKind, args []Expr, at int) (Expr, error)
 	return &logic{node{pgtype.Of(pgtype.Bool), at, free}, kind, args}, err
 }
 
-// elements compares with the elements of an array. ALL of an empty one is true, ANY of it false.
+// elements compares with the elements of an array. For an empty array ALL is true and ANY is false.
 func elements(op string, all bool) *function {
 	word := " ANY"
 	if all {
@@ -54,9 +54,8 @@ func elements(op string, all bool) *function {
 	return &function{name: op + word, syntax: elementsSQL, over: ofArray}
 }
 
-// like resolves LIKE and ILIKE with a constant pattern. A pattern of type character(n)
-// loses its trailing spaces on the way to text, so that it could end with an escape
-// character that checkPattern does not see.
+// like resolves LIKE and ILIKE with a constant pattern. A pattern of type character(n) loses its trailing spaces when it is cast to text,
+// and could then end with an escape character that checkPattern does not see.
 func (b *builder) like(op string, args []Expr, at int) (Expr, error) {
 	x, pattern := args[0], args[1]
 	t := x.Type()
@@ -73,7 +72,7 @@ func (b *builder) like(op string, args []Expr, at int) (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.OID != pgtype.Bpchar { // character(n) has a LIKE of its own, which sees the padding
+	if t.OID != pgtype.Bpchar { // character(n) has its own LIKE, which sees the padding
 		if x, err = b.coerce(x, pgtype.Of(pgtype.Text)); err != nil {
 			return nil, err
 		}

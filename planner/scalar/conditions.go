@@ -13,7 +13,7 @@ import (
 
 var comparisons = []string{"=", "<>", "<", "<=", ">", ">="}
 
-// operator resolves an operator: a comparison, LIKE, or one that computes.
+// operator resolves an operator: a comparison, LIKE, or an operator that computes.
 func (r *resolution) operator(e *ast.Op) (Expr, error) {
 	list := []ast.Expr{e.Right}
 	if e.Left != nil {
@@ -49,9 +49,9 @@ func (r *resolution) operator(e *ast.Op) (Expr, error) {
 	return r.apply(fn, args, e.At)
 }
 
-// boundedNumbers bounds numbers of rows that are computed with where they are told, by how many rows of a unit count. A column of them
-// is not bounded so: LEAST would put the bound in the place of NULL, which it is beside an outer join. The numbers themselves stay what
-// Postgres has: each row has one of its own.
+// boundedNumbers bounds row numbers of windows by the number of rows of a unit that count, where they are used in arithmetic. Columns of
+// row numbers are not bounded: after an outer join they can be NULL, and LEAST would replace NULL by the bound. The numbers themselves
+// remain as in Postgres.
 func (r *resolution) boundedNumbers(args []Expr) ([]Expr, error) {
 	out := slices.Clone(args)
 	for i, x := range args {
@@ -72,7 +72,7 @@ func (r *resolution) boundedNumbers(args []Expr) ([]Expr, error) {
 
 // syntax resolves the conditions that have a syntax of their own.
 func (r *resolution) syntax(e ast.Expr) (Expr, error) {
-	switch e := e.(type) { //nolint:gochecksumtype // resolve hands over these alone
+	switch e := e.(type) { // resolve passes only these
 	case *ast.Bool:
 		return r.logic(e)
 	case *ast.In:
@@ -91,7 +91,7 @@ func (r *resolution) syntax(e ast.Expr) (Expr, error) {
 	return nil, notAllowed("this condition", e.Pos())
 }
 
-// conditions resolves a list of them.
+// conditions resolves a list of conditions.
 func (r *resolution) conditions(list []ast.Expr) ([]Expr, error) {
 	out, err := r.resolveAll(list...)
 	for i := range out {
@@ -180,7 +180,7 @@ func (r *resolution) anyOf(e *ast.AnyOf) (Expr, error) {
 	return r.test(elements(e.Op, e.All), e.At, both[0], array)
 }
 
-// searched is a text that tests look at which stand for a regular expression. A value without columns is computed once.
+// searched is the text that the tests for a regular expression read. A value without columns is computed once.
 func (r *resolution) searched(e *ast.Searched) (Expr, error) {
 	x, err := r.resolve(e.X)
 	if err != nil {
@@ -208,7 +208,7 @@ func (r *resolution) searched(e *ast.Searched) (Expr, error) {
 	return r.coerce(x, pgtype.Of(pgtype.Text))
 }
 
-// anyElement resolves x op ANY (column) and ALL. The elements are compared as they are.
+// anyElement resolves x op ANY (column) and x op ALL (column). The elements are compared as they are.
 func (r *resolution) anyElement(e *ast.AnyOf, x, array Expr) (Expr, error) {
 	ref, err := arrayOf(array)
 	if err != nil {

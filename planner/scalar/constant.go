@@ -11,7 +11,7 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// literal types a literal as Postgres does.
+// literal gives a literal the type that it has in Postgres.
 func literal(c *ast.Const) Expr {
 	t := pgtype.Of(pgtype.Unknown)
 	switch c.Kind {
@@ -21,7 +21,7 @@ func literal(c *ast.Const) Expr {
 		t = pgtype.Of(pgtype.Numeric)
 		if n, err := strconv.ParseInt(c.Text, 10, 64); err == nil {
 			t = pgtype.Of(pgtype.Int8)
-			if n == math.MinInt32 { // its sign is part of the literal only after the lexer
+			if n == math.MinInt32 { // the lexer does not see the sign as part of the literal
 				t = pgtype.Of(pgtype.Int4)
 			}
 		}
@@ -43,7 +43,7 @@ func (r *resolution) param(p *ast.Param) (Expr, error) {
 	return mirrorTerm("$"+strconv.Itoa(p.N), t, p.At), nil
 }
 
-// valueFunction types CURRENT_DATE and its kin.
+// valueFunction gives CURRENT_DATE and its kin their types.
 func valueFunction(e *ast.ValueFunc) (Expr, error) {
 	name, _, _ := strings.Cut(e.Name, "(")
 	switch name {
@@ -94,15 +94,15 @@ func (r *resolution) array(e *ast.Array) (Expr, error) {
 	return mirrorCast(x, x.Type(), e.At, nil), nil
 }
 
-// series are the functions of that name, which constants alone may be arguments of. That of numerics is not among
-// them: its values have any number of digits.
+// series are the variants of generate_series, which take constants only. The variant for numerics is missing, since its values can have any
+// number of digits.
 var series = index(false, group{nil, `
 	generate_series int4 int4 > int4; generate_series int4 int4 int4 > int4;
 	generate_series int8 int8 > int8; generate_series int8 int8 int8 > int8;
 	generate_series timestamp timestamp interval > timestamp;
 	generate_series timestamptz timestamptz interval > timestamptz`})
 
-// List resolves the values of a column of a relation of constants, as one constant array.
+// List resolves the values of a column of a relation of constants as one constant array.
 func (r *Resolver) List(l ast.List, at int) (Expr, error) {
 	return r.resolution().list(l, at)
 }
@@ -147,7 +147,7 @@ func (r *resolution) series(list []ast.Expr, at int) (Expr, error) {
 	return listing(mirrorSQL(x), pgtype.Of(fn.result), at), nil
 }
 
-// queried is the list of a query of one column.
+// queried is the list of a query with one column.
 func (r *resolution) queried(l ast.List, at int) (Expr, error) {
 	like, err := r.resolve(l.Like)
 	switch {
@@ -163,7 +163,7 @@ func (r *resolution) queried(l ast.List, at int) (Expr, error) {
 	return listing("x FROM ("+l.Query+") AS q(x)", t, at), nil
 }
 
-// listing is the array of what a SELECT returns.
+// listing is the array of the rows of a SELECT.
 func listing(selected string, element pgtype.Type, at int) Expr {
 	t := element.Unmodified()
 	t.Array = true

@@ -5,7 +5,7 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// mirrorTerm is a term of a known type.
+// mirrorTerm is a term of known type.
 func mirrorTerm(sql string, t pgtype.Type, at int) *term {
 	return &term{node: node{t, at, true}, sql: sql}
 }
@@ -34,7 +34,7 @@ func (b *builder) convert(x Expr, to ast.TypeName, at int) (Expr, error) {
 	return b.cast(x, t, at, to.Mods)
 }
 
-// dateFormat is that of dates as texts in the session's DateStyle.
+// dateFormat is the format of dates as texts by the session's DateStyle.
 const dateFormat = "(SELECT CASE WHEN pg_catalog.starts_with(s, 'ISO') THEN 'YYYY-MM-DD' " +
 	"WHEN pg_catalog.starts_with(s, 'German') THEN 'DD.MM.YYYY' " +
 	"WHEN pg_catalog.starts_with(s, 'SQL, DMY') THEN 'DD/MM/YYYY' WHEN pg_catalog.starts_with(s, 'SQL') THEN 'MM/DD/YYYY' " +
@@ -56,7 +56,7 @@ func (b *builder) dateText(x Expr, t pgtype.Type, at int, mods []int32) (Expr, e
 	return b.cast(text, t, at, mods)
 }
 
-// arrayOf makes an array of elements that get one type.
+// arrayOf makes an array whose elements have one type.
 func (b *builder) arrayOf(list []Expr, t pgtype.Type, at int) (Expr, error) {
 	list, err := b.coerceAll(list, func(Expr) pgtype.Type { return t })
 	t.Array = true

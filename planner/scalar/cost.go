@@ -7,36 +7,32 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// octetsPerStep is how many octets of a text count as one step of work, which is 0.3 µs at most:
-// Postgres 15 takes 2 ns for an octet in md5, 3 in lower and reverse, 4 where left finds where
-// a long text ends.
+// octetsPerStep is the number of octets of a text that count as one step of work, which is at most 0.3 µs. Postgres 15 takes 2 ns per octet
+// in md5, 3 ns in lower and reverse, and 4 ns if left has to find the end of a long text.
 const octetsPerStep = 64
 
-// The cost of reading a text that may have any length, wherever its value matters, and where
-// it is looked for something whose cost comes beside.
+// The cost of reading a text of unbounded length, if its whole value matters, and if something is looked for in it, whose cost is added.
 const (
 	longCost     = cutBytes / octetsPerStep
 	searchedCost = longCost * 5 / 8
 )
 
-// queryCost is the cost of a sub-select, beside that of the conditions in it: for the one
-// row that a condition picks, it can read a table.
+// queryCost is the cost of a sub-select without its conditions: it may read a table for the one row that a condition picks.
 const queryCost = 1 << 13
 
-// briefCost is the cost of reading the beginning of a long text beside short constants.
+// briefCost is the cost of reading the beginning of a long text that is compared with short constants.
 const briefCost = 1 << 6
 
-// fieldsCost is the cost of looking at the fields of a composite value, which can be
-// stored compressed.
+// fieldsCost is the cost of reading the fields of a composite value, which may be stored compressed.
 const fieldsCost = 1 << 8
 
-// costing computes costs of expressions, of each column and time zone once.
+// costing computes costs of expressions; each column and each time zone is counted once.
 type costing struct {
 	env *Env
-	// columns are the costs of derived columns, made the octets of them that the statement has made.
+	// columns has the costs of derived columns, and made the number of their octets that do not come from stored columns.
 	columns map[*Column]int64
 	made    map[*Column]int
-	// zones are the time zones whose first use was counted.
+	// zones are the time zones whose first use is counted.
 	zones map[string]bool
 }
 
@@ -47,17 +43,15 @@ func (env *Env) costs() *costing {
 	return env.costing
 }
 
-// EvalCost bounds the work of computing e for one row, in steps: its nodes, those of derived
-// columns at each of their references (Postgres puts them there), the texts that are made or
-// read, and long arithmetic. A condition can aim all of it at one row.
+// EvalCost bounds the work of computing e for a row, in steps: its nodes, the nodes of derived columns for each reference (Postgres
+// inlines them), the texts that are made or read, and long arithmetic. A condition can direct all of this work at one row.
 func (env *Env) EvalCost(e Expr) int64 { return env.costs().expr(e) }
 
-// HashCost is that of hashing a column that the statement has made, where rows of a unit
-// are chosen, beside that of reading it.
+// HashCost is the cost of hashing a computed column to choose among the rows of a unit, in addition to the cost of reading it.
 func (env *Env) HashCost(c *Column) int64 {
 	const (
-		hashed = 8 // octets in a step
-		sent   = 4 // times the cost of reading an array
+		hashed = 8 // octets per step
+		sent   = 4 // multiple of the cost of reading an array
 	)
 	if c.Type.Array {
 		return sent * longCost
@@ -70,7 +64,7 @@ func (env *Env) HashCost(c *Column) int64 {
 
 func (c *costing) expr(e Expr) int64 {
 	n, times := int64(1), int64(1)
-	switch e := e.(type) { //nolint:gochecksumtype // the others cost what is below them
+	switch e := e.(type) { // the others cost their operands
 	case *Ref:
 		return added(c.column(e.Column), columnReadCost(e.Column))
 	case *Query:
@@ -86,7 +80,7 @@ func (c *costing) expr(e Expr) int64 {
 		n = added(n, c.call(e))
 	case *aggregate:
 		times = e.over.rowsOfFrame()
-	case *bounded: // is written beside the test whether it is NULL
+	case *bounded: // it is written a second time, in the test for NULL
 		times = 2
 	case *choice:
 		n = added(n, c.choice(e))
@@ -104,7 +98,7 @@ func (c *costing) expr(e Expr) int64 {
 // octets is the cost of the octets that a text can have.
 func (c *costing) octets(e Expr) int64 { return int64(c.env.textLength(e, octets)) / octetsPerStep }
 
-// call is the cost that a call adds to the cost of its arguments.
+// call is the cost of a call without its arguments.
 func (c *costing) call(e *call) int64 {
 	if cost := e.fn.over.cost; cost != nil {
 		return cost(c, e)
@@ -125,7 +119,7 @@ func (c *costing) arguments(e *call) int64 {
 	return added(c.reading(besideLong(e.args...)...), c.digits(e))
 }
 
-// choice is the cost of comparing the values that CASE, NULLIF, GREATEST and LEAST compare.
+// choice is the cost of the comparisons in CASE, NULLIF, GREATEST and LEAST.
 func (c *costing) choice(e *choice) (n int64) {
 	switch e.kind {
 	case greatest, least:
@@ -143,11 +137,11 @@ func (c *costing) choice(e *choice) (n int64) {
 	return n
 }
 
-// operand is the cost of o below e, which need not read all of a long text.
+// operand is the cost of the operand o of e, which need not read a long text to its end.
 func (c *costing) operand(e, o Expr) int64 {
 	var compared []Expr
 	reads := readsAll
-	switch e := e.(type) { //nolint:gochecksumtype // the others read their operands
+	switch e := e.(type) { // the others read their operands
 	case *call:
 		if reads = e.fn.over.reads; reads == readsCompared {
 			compared = e.args
@@ -170,8 +164,7 @@ func (c *costing) operand(e, o Expr) int64 {
 	return c.expr(o)
 }
 
-// columnReadCost is the cost of reading a text that may have any length, or an array, which is counted first and so is fetched
-// twice.
+// columnReadCost is the cost of reading a text of unbounded length, or an array. An array is counted first, and so is fetched twice.
 func columnReadCost(c *Column) int64 {
 	switch {
 	case c.Type.Array:
@@ -182,14 +175,13 @@ func columnReadCost(c *Column) int64 {
 	return 0
 }
 
-// array is a step for each element of a constant array, and for the texts in it: ALL
-// compares a value with one after the other.
+// array is a step for each element of a constant array, and the cost of its texts: ALL compares a value with the elements one by one.
 func (c *costing) array(e *constant) int64 {
 	if e.fold >= len(c.env.Values) {
 		return math.MaxInt64
 	}
 	n := c.env.elements(e)
-	if e.typ.Enum.Name != "" { // read as texts for each row
+	if e.typ.Enum.Name != "" { // enums are read from texts for each row
 		n = product(n, 8)
 	}
 	return added(int64(len(c.env.Values[e.fold].Bytes))/octetsPerStep, n)
@@ -210,7 +202,7 @@ func (c *costing) column(col *Column) int64 {
 	return n
 }
 
-// digits is the cost of arithmetic on long numerics: it takes the square of their digits.
+// digits is the cost of arithmetic with long numerics, which is proportional to the square of their digits.
 func (c *costing) digits(e *call) int64 {
 	const digitsPerStep = 32
 	longest := 0
@@ -225,7 +217,7 @@ func (c *costing) digits(e *call) int64 {
 	return int64(longest/digitsPerStep) * int64(longest/digitsPerStep)
 }
 
-// added is the sum of numbers that are not negative, or the largest number.
+// added returns the sum of non-negative numbers, saturated at the largest int64.
 func added(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
@@ -233,7 +225,7 @@ func added(a, b int64) int64 {
 	return a + b
 }
 
-// product is that of numbers that are not negative, or the largest number.
+// product returns the product of non-negative numbers, saturated at the largest int64.
 func product(a, b int64) int64 {
 	if a > 0 && b > math.MaxInt64/a {
 		return math.MaxInt64

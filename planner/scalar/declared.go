@@ -6,8 +6,8 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// NewBounded resolves an expression over columns. It is an operator or a function, whose values, as they are written, lie within bounds
-// that follow from those of its columns: a choice among values, such as COALESCE, can hold anything. Its Bounds are nil.
+// NewBounded resolves an expression over columns. It must be an operator or a function, so that its values, as they are written, lie within
+// bounds that follow from the bounds of its columns; a choice, such as COALESCE, can have any value. The Bounds of the result are nil.
 func NewBounded(name, text string, e ast.Expr, column func(*ast.Column) (*Column, error)) (*Bounded, error) {
 	r := &Resolver{Constants: &Constants{}, Column: column}
 	x, err := r.Expr(e)
@@ -30,7 +30,7 @@ func NewBounded(name, text string, e ast.Expr, column func(*ast.Column) (*Column
 	return &Bounded{Name: name, Text: text, x: x, folds: r.Constants.Folds()}, nil
 }
 
-// Is reports whether two expressions over columns of one table are the same.
+// Is reports whether two expressions over columns of a table are the same.
 func (d *Bounded) Is(o *Bounded) bool {
 	return sameness{
 		columns: func(a, b *Column) bool { return a.Name == b.Name },
@@ -39,12 +39,12 @@ func (d *Bounded) Is(o *Bounded) bool {
 	}.same(d.x, o.x)
 }
 
-// alike compares constants of the expression with others, by their texts.
+// alike compares constants of the expression with others, by their SQL.
 func (d *Bounded) alike(others []Fold) func(i, j int) bool {
 	return func(i, j int) bool { return d.folds[i].SQL == others[j].SQL && d.folds[i].Type == others[j].Type }
 }
 
-// bound gives an expression its bounds, if the policy has some for it.
+// bound adds the bounds that the policy declares for an expression.
 func bound(c *Constants, x Expr) Expr {
 	if !Computed(x) {
 		return x
@@ -66,7 +66,7 @@ func bound(c *Constants, x Expr) Expr {
 	return x
 }
 
-// rowOf returns the row of the first column in an expression of which something is bounded, else nil.
+// rowOf returns the Row of the first column in an expression that has one, or nil.
 func rowOf(e Expr) *Row {
 	if ref, ok := e.(*Ref); ok {
 		return ref.Column.Base().Row

@@ -1,28 +1,26 @@
 // Package scalar gives meaning to expressions over one row of protected data.
 //
-// A [Resolver] turns the parser's tree into an [Expr]: every name is resolved,
-// every function and operator is one of those that are allowed, and every node has
-// the type that Postgres would give it. Whatever is not known is refused.
+// A [Resolver] turns the parser's tree into an [Expr]: every name is resolved, every function and operator is an allowed one, and every
+// node has the type that Postgres would give it. Everything else is refused.
 //
-// An expression that is allowed is total: written by a [Writer], it has a value or is
-// NULL for every row that a table can hold, whatever its columns hold; it cannot
-// raise, and it takes no time that a value could stretch. Where Postgres would raise
-// (a division by zero, an integer overflow) the result is NULL, or is computed in a
-// wider type. For this, a column is brought into its declared bounds before it meets
-// an operator that could raise; a column without bounds can only be compared.
+// An allowed expression, written by a [Writer], is total: for every row that a table can hold it has a value or is NULL. It cannot raise,
+// and no value can prolong its evaluation. If Postgres would raise (a division by zero, an integer overflow) the result is NULL, or is
+// computed in a wider type. To this end a column is moved into its declared bounds before an operator that could raise uses it; a column
+// without bounds can only be compared.
 //
-// So an expression has Postgres's value wherever that has one, except that
+// So an expression has Postgres's value whenever Postgres has one, except that
 //
-//   - a value outside of its column's bounds counts as the nearest bound, and NaN as the upper one;
-//   - a floating-point column's value below 2⁻¹⁰⁰ (of float4, 2⁻⁴⁰) counts as 0, and a numeric's
-//     decimals end after 30, so that no product or quotient gets too small or too long;
-//   - a text counts as its first 16384 characters ([Reach]).
+//   - where a value is computed with, a value outside the bounds of its column counts as the nearest bound, and NaN as the upper bound;
+//     a float8 below 2⁻¹⁰⁰ in absolute value (a float4 below 2⁻⁴⁰) counts as 0, and a numeric is cut to 30 decimals, so that no product
+//     or quotient gets too small or too long;
+//   - a long text counts as its first 16384 characters, or, if it cannot be cut, as NULL beyond 65536 bytes; an array of more than 1000
+//     elements or 1024 stored bytes counts as NULL, and a text in an array as its first 255 characters ([Reach]);
+//   - a composite value of more than 2048 stored bytes counts as having no NULL field;
+//   - counts and sums over rows of a unit, and row numbers in arithmetic, are clamped to the number of rows of a unit that count.
 //
-// Parts without columns are constants: trees like all others, which are printed as a whole
-// where they meet a column ([Fold]). They are evaluated once, on the mirror, in
-// the analyst's own session, and reach the protected database as parameters. Their
-// types are known when an expression is resolved, their values when it is bound: an
-// [Env] has them, and tells the bounds of every expression.
+// Parts without columns are constants: trees that are printed as a whole when they meet a column ([Fold]). The mirror evaluates them once,
+// in the analyst's own session, and their values reach the protected database as parameters. Their types are known when an expression is
+// resolved. Their values are known when it is bound: an [Env] has them, and derives the bounds of every expression.
 //
 // The files, from the ground up, so that a file uses those before it; archtest counts the uses that run the other way:
 //

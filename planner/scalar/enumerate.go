@@ -9,10 +9,9 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// Enumerate lists the values that an expression can have, as far as its bounds tell
-// them, as canonical texts (KeyText) in their order, and whether it may be NULL, in rows
-// on which all conditions are true. It is a function of the policy and of constants. ok is
-// false where there may be more than most values, or any.
+// Enumerate lists the values that an expression can have in rows for which all conditions are true, as far as bounds imply them: canonical
+// texts (KeyText), in their order, and whether NULL is possible. It is a function of the policy and of constants. ok is false if there may
+// be more than most values.
 func (env *Env) Enumerate(e Expr, where []Expr, most int) (texts []string, null, ok bool) {
 	in := env.narrowedToList(e, where)
 	list := &enumeration{env: env, most: most, columns: map[*Column]enumerated{}}
@@ -22,7 +21,7 @@ func (env *Env) Enumerate(e Expr, where []Expr, most int) (texts []string, null,
 	return texts, in.Null, ok && len(texts) <= most
 }
 
-// An enumeration lists at most so many values of expressions, of each column once.
+// An enumeration lists at most most values of an expression, and the values of each column once.
 type enumeration struct {
 	env     *Env
 	most    int
@@ -33,10 +32,10 @@ func (n *enumeration) values(e Expr, in Interval, where []Expr) ([]string, bool)
 	if b, ok := e.(*bounded); ok {
 		e = b.x
 	}
-	if _, computed := e.(*call); !computed && e.Type().Zoned() { // of date_trunc alone local times are the keys
+	if _, computed := e.(*call); !computed && e.Type().Zoned() { // the keys of date_trunc are local times
 		return nil, false
 	}
-	switch x := e.(type) { //nolint:gochecksumtype // the others are told by their bounds
+	switch x := e.(type) { // the bounds of the others decide
 	case *constant:
 		return n.single(x)
 	case *choice:
@@ -84,7 +83,7 @@ func (n *enumeration) values(e Expr, in Interval, where []Expr) ([]string, bool)
 	return listed(e, in, n.integral(e), n.most)
 }
 
-// columnValues are those of a column of a derived table, found once: its references can be many.
+// columnValues returns the values of a column of a derived table, which it caches: there can be many references.
 func (n *enumeration) columnValues(c *Column) ([]string, bool) {
 	v, known := n.columns[c]
 	if !known {
@@ -94,7 +93,7 @@ func (n *enumeration) columnValues(c *Column) ([]string, bool) {
 	return v.texts, v.ok
 }
 
-// numbersWithin leaves out numbers that conditions exclude.
+// numbersWithin removes the numbers outside an interval.
 func numbersWithin(texts []string, t pgtype.Type, in Interval) []string {
 	if !t.Number() {
 		return texts
@@ -105,15 +104,14 @@ func numbersWithin(texts []string, t pgtype.Type, in Interval) []string {
 	})
 }
 
-// enumerated are the values of a column, if they can be listed.
+// enumerated are the values of a column; ok is false if they cannot be listed.
 type enumerated struct {
 	texts []string
 	ok    bool
 }
 
-// stepped lists the values of a sum, difference or product of an exact number that can be
-// listed and a constant: the bins of floor(x / 12.5) * 12.5 are their lower ends, not all
-// whole numbers in between.
+// stepped lists the values of a sum, difference or product of a constant and an exact number that can be listed. So the values of floor(x /
+// 12.5) * 12.5 are the lower ends of the bins, not all whole numbers in between.
 func (n *enumeration) stepped(c *call, in Interval, where []Expr) ([]string, bool) {
 	apply := map[string]func(z, x, y *big.Rat) *big.Rat{"+": (*big.Rat).Add, "-": (*big.Rat).Sub, "*": (*big.Rat).Mul}[c.fn.name]
 	if apply == nil || len(c.args) != 2 || !c.typ.Whole() && !c.typ.Decimal() {
@@ -139,8 +137,7 @@ func (n *enumeration) stepped(c *call, in Interval, where []Expr) ([]string, boo
 	})
 }
 
-// mapped applies a function, under which no two numbers are one, to numbers, and keeps those
-// in the interval.
+// mapped applies an injective function to numbers, and keeps the results within the interval.
 func mapped(texts []string, in Interval, f func(*big.Rat) *big.Rat) (out []string, ok bool) {
 	for _, t := range texts {
 		x, ok := new(big.Rat).SetString(t)
@@ -200,7 +197,7 @@ func (n *enumeration) firstDays(c *cast, where []Expr) ([]string, bool) {
 	return slices.Compact(texts), true
 }
 
-// single is the value of a constant.
+// single returns the value of a constant.
 func (n *enumeration) single(c *constant) ([]string, bool) {
 	d, err := n.env.datum(c)
 	switch {
@@ -220,8 +217,8 @@ func (n *enumeration) single(c *constant) ([]string, bool) {
 	return listed(c, Interval{Low: d.number, High: d.number}, c.typ.Whole(), 1)
 }
 
-// spellings writes texts as KeyText does: those of character(n) are equal whatever
-// blanks are behind them. A row would otherwise be of several groups.
+// spellings writes texts as KeyText does: values of character(n) are equal up to trailing blanks. Otherwise a row would belong to several
+// groups.
 func spellings(t pgtype.Type, texts []string) []string {
 	if t.OID != pgtype.Bpchar {
 		return texts
@@ -248,7 +245,7 @@ func equalText(s string, r *big.Rat) bool {
 	return ok && x.Cmp(r) == 0
 }
 
-// union are the values of several expressions.
+// union returns the values of several expressions.
 func (n *enumeration) union(list, where []Expr) ([]string, bool) {
 	var all []string
 	for _, e := range list {
@@ -265,7 +262,7 @@ func (n *enumeration) union(list, where []Expr) ([]string, bool) {
 	return all, true
 }
 
-// integral reports whether the values of a numeric expression are whole.
+// integral reports whether the values of a numeric expression are whole numbers.
 func (n *enumeration) integral(e Expr) bool {
 	if c, ok := e.(*call); ok && c.fn.name == "extract" {
 		field, err := n.env.text(c.args[0])
@@ -280,7 +277,7 @@ var wholeFields = []string{
 	"century", "day", "decade", "dow", "doy", "hour", "isodow", "isoyear", "millennium", "minute", "month", "quarter", "week", "year",
 }
 
-// listed lists truth values, whole numbers and dates within an interval.
+// listed lists booleans, whole numbers and dates within an interval.
 func listed(e Expr, in Interval, integral bool, most int) ([]string, bool) {
 	t := e.Type()
 	if t.Family() == pgtype.BoolFamily {
@@ -317,8 +314,8 @@ func boolTexts(in Interval) []string {
 	return texts
 }
 
-// truncated lists the beginnings of the periods in an interval of local times. Periods
-// of an instant begin a day early and end a day late, wherever the session is.
+// truncated lists the beginnings of the periods in an interval of local times. For instants the interval is widened by a day on both sides,
+// whatever the session's time zone.
 func (n *enumeration) truncated(c *call, where []Expr) ([]string, bool) {
 	field, err := n.env.text(c.args[0])
 	if err != nil || field == nil || len(c.args) > 2 {
@@ -353,8 +350,7 @@ func (n *enumeration) truncated(c *call, where []Expr) ([]string, bool) {
 	return texts, true
 }
 
-// localOf returns the date or local time that an argument of date_trunc was made from, or
-// the instant itself.
+// localOf returns the date or local time from which an argument of date_trunc was made, or the instant itself.
 func localOf(e Expr) (local Expr, instant bool) {
 	if c, ok := e.(*cast); ok && c.typ.Zoned() && c.x.Type().Family() == pgtype.DateFamily {
 		return c.x, false
@@ -362,7 +358,7 @@ func localOf(e Expr) (local Expr, instant bool) {
 	return e, e.Type().Zoned()
 }
 
-// A period of date_trunc: where the one begins that holds a time, and the next one.
+// A period of date_trunc: the beginning of the period that contains a time, and the beginning of the next period.
 type period struct{ begin, next func(time.Time) time.Time }
 
 func midnight(t time.Time) time.Time {

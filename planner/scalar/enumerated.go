@@ -10,12 +10,10 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// Enumerated writes a group key that the mirror evaluates as text. No setting of the session,
-// such as TimeZone, DateStyle or extra_float_digits, changes it: floats, dates and times are
-// their bytes in hexadecimal. [EnumeratedText] reads it.
+// Enumerated writes a group key that the mirror evaluates as text. The text does not depend on settings of the session, such as TimeZone,
+// DateStyle or extra_float_digits: floats, dates and times are written as their bytes in hexadecimal. [EnumeratedText] reads it.
 //
-// Equal values have one text, but for zeros of floats and decimals of numerics (see
-// [Respelled]).
+// Equal values have the same text, except for zeros of floats and trailing decimals of numerics (see [Respelled]).
 func Enumerated(t pgtype.Type, sql string) string {
 	if t.Float() {
 		sql = "CAST(" + sql + " AS pg_catalog.float8)"
@@ -26,11 +24,10 @@ func Enumerated(t pgtype.Type, sql string) string {
 	return "CAST(" + sql + " AS pg_catalog.text)"
 }
 
-// Respelled reports whether values of the type can be equal and look different where they
-// are grouped by: 1.5 and 1.50, 0 and -0.
+// Respelled reports whether equal values of the type can look different in GROUP BY: 1.5 and 1.50, 0 and -0.
 func Respelled(t pgtype.Type) bool { return t.Float() || t.Decimal() }
 
-// sent is the type whose bytes stand for a value, 0 if its text does.
+// sent returns the type whose bytes represent a value, or 0 if its text does.
 func sent(t pgtype.Type) uint32 {
 	switch {
 	case t.Array:
@@ -42,8 +39,8 @@ func sent(t pgtype.Type) uint32 {
 	return 0
 }
 
-// EnumeratedText turns a text of [Enumerated] into the spelling that Postgres reads as the
-// same value, whatever a session's settings are. ok is false for anything else.
+// EnumeratedText converts a text of [Enumerated] to a spelling that Postgres reads as the same value under all settings of a session. ok is
+// false for other texts.
 func EnumeratedText(t pgtype.Type, text string) (spelling string, ok bool) {
 	size := pgtype.Size(sent(t))
 	if size == 0 {
@@ -68,7 +65,7 @@ func EnumeratedText(t pgtype.Type, text string) (spelling string, ok bool) {
 	return dayText(floorDiv(micros, pgtype.MicrosPerDay), clock, micros == math.MinInt64, micros == math.MaxInt64), true
 }
 
-// floatText writes a float so that it is read as the same.
+// floatText writes a float such that reading it returns the same value.
 func floatText(f float64) string {
 	switch {
 	case math.IsNaN(f):
@@ -79,8 +76,7 @@ func floatText(f float64) string {
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// dayText writes a day, counted from 2000-01-01, with a time of it. Before the year 1 are
-// years BC.
+// dayText writes a day, counted from 2000-01-01, followed by a time of day. Years before 1 are years BC.
 func dayText(days int64, clock string, lowest, highest bool) string {
 	switch {
 	case lowest:

@@ -8,36 +8,35 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// An Env knows the values of the constants, and the bounds that follow from them. It is for one goroutine.
+// An Env has the values of constants, and derives bounds from them. It is for use by one goroutine.
 type Env struct {
 	Values
-	// TimeZones are the names that the protected database accepts.
+	// TimeZones are the names of time zones that the protected database accepts.
 	TimeZones map[string]bool
-	// UTF8 says that the protected database is encoded in UTF8; letters are turned
-	// into upper or lower case only there.
+	// UTF8 says that the protected database is encoded in UTF8. Only then is the case of letters changed.
 	UTF8 bool
-	// Before14 says that the SQL is for a Postgres before 14: its EXTRACT is of doubles, and
-	// its numerics are finite.
+	// Before14 says that the SQL is for a Postgres before version 14, where EXTRACT returns doubles and numerics are finite.
 	Before14 bool
-	// Extents says that columns have the bounds that their public values tell ([Column.Extent]).
+	// Extents says that public values may bound the columns of public tables ([Column.Extent]).
 	Extents bool
 
-	// undeclared are columns of tables whose values and bounds are not relied on.
+	// undeclared are columns of tables whose declared values and bounds are not relied upon.
 	undeclared map[*Column]bool
-	// known are the intervals of columns, computed those of expressions, each once.
+	// known caches the intervals of columns, and computed the intervals of expressions.
 	known    map[*Column]Interval
 	computed map[Expr]Interval
-	// narrowed are the intervals of columns on rows that meet conditions.
+	// narrowed are the intervals of columns in rows that meet conditions.
 	narrowed map[*Column]Interval
-	// given are those of other expressions there, for lists of values alone: what is in one is no group without rows.
+	// given are the intervals of other expressions in such rows. They are for lists of values only, where a value too many is a group
+	// without rows.
 	given   []given
 	listing bool
-	// hulls are the bounds of the elements of constant arrays, by their folds.
+	// hulls are the bounds of the elements of constant arrays, by fold.
 	hulls   map[int]Interval
 	costing *costing
 }
 
-// Bounds returns where the values of e lie, from declared bounds and constants.
+// Bounds returns bounds of the values of e, from declared bounds and constants.
 func (env *Env) Bounds(e Expr) Interval {
 	i := env.interval(e)
 	switch {
@@ -49,7 +48,7 @@ func (env *Env) Bounds(e Expr) Interval {
 	return i
 }
 
-// interval is Bounds with one end where only one is known.
+// interval is Bounds, but may have only one end.
 func (env *Env) interval(e Expr) Interval {
 	if i, ok := env.computed[e]; ok {
 		return i
@@ -92,8 +91,8 @@ func (env *Env) compute(e Expr) Interval {
 	return Interval{Null: true}
 }
 
-// Never reports whether a condition is true of no row, whatever rows there are: its constants alone say so. That values lie within
-// declared bounds is not relied upon.
+// Never reports whether the constants of a condition alone imply that it is true of no row. It does not rely on values being within
+// declared bounds.
 func (env *Env) Never(e Expr) bool {
 	switch e := e.(type) {
 	case *constant:
@@ -133,7 +132,7 @@ func (env *Env) neverTrue(c *call) bool {
 	return err == nil && wrong == nil && l.number != nil && h.number != nil && l.number.Cmp(h.number) > 0
 }
 
-// null reports whether an expression is a constant that is NULL.
+// null reports whether an expression is a constant with value NULL.
 func (env *Env) null(x Expr) bool {
 	c, ok := x.(*constant)
 	if !ok {
@@ -170,8 +169,8 @@ func (env *Env) constant(e *constant) Interval {
 	return i
 }
 
-// choice bounds one of several results. COALESCE, GREATEST and LEAST pass NULL over: an argument that
-// may be NULL only adds possible values.
+// choice bounds a choice among several results. COALESCE, GREATEST and LEAST ignore NULL: an argument that may be NULL only adds possible
+// values.
 func (env *Env) choice(e *choice) Interval {
 	list := make([]Interval, len(e.results))
 	null := true
@@ -201,7 +200,7 @@ func (env *Env) choice(e *choice) Interval {
 	return out
 }
 
-// furthest moves an end to that of an argument that is never NULL.
+// furthest moves an end to the end of an argument that is never NULL.
 func furthest(have *big.Rat, i Interval, end *big.Rat, pick func(a, b *big.Rat) *big.Rat) *big.Rat {
 	switch {
 	case i.Null || end == nil:
@@ -212,18 +211,18 @@ func furthest(have *big.Rat, i Interval, end *big.Rat, pick func(a, b *big.Rat) 
 	return pick(have, end)
 }
 
-// The values of columns after they were brought into their bounds.
+// The following is about the values of columns after they are moved into their bounds.
 
-// Tiny values of floating-point columns count as 0, so that products and quotients of
-// several can neither underflow nor overflow, which Postgres raises on.
+// Tiny values of floating-point columns count as 0, so that products and quotients of several values can neither underflow nor overflow,
+// for which Postgres raises.
 const (
 	tiny8 = -100 // 2^tiny8 for float8
 	tiny4 = -40  // for float4
-	// keptDigits are the decimals of a numeric without a scale that arithmetic sees.
+	// keptDigits is the number of decimals that arithmetic sees of a numeric without a scale.
 	keptDigits = 30
 )
 
-// digitsOf returns the decimals of a numeric column within its bounds.
+// digitsOf returns the number of decimals of a numeric column within its bounds.
 func digitsOf(t pgtype.Type) int {
 	if digits := t.Scale(); digits >= 0 {
 		return digits
@@ -312,7 +311,7 @@ func declaredEnds(c *Column) (low, high *big.Rat) {
 	return nil, nil
 }
 
-// floatEnds rounds bounds; one that is tiny becomes 0, or as large as the least that is not.
+// floatEnds rounds bounds outward. A bound that is tiny becomes 0, or the smallest value that is not tiny.
 func floatEnds(b *Bounds, t pgtype.Type) (low, high *big.Rat) {
 	low, high = ratOf(floatBelow(b.Low)), ratOf(floatAbove(b.High))
 	least := tiny(t)
@@ -347,7 +346,7 @@ func momentEnds(c *Column) (low, high *big.Rat) {
 	return floor(low), ceil(high)
 }
 
-// physical returns the type that an expression is computed in.
+// physical returns the type in which an expression is computed.
 func (env *Env) physical(e Expr) pgtype.Type {
 	t := e.Type()
 	switch {
@@ -361,9 +360,9 @@ func (env *Env) physical(e Expr) pgtype.Type {
 	return t
 }
 
-// beyondInt8 reports whether whole numbers are computed as numeric.
+// beyondInt8 reports whether a whole number is computed as a numeric, because it can exceed int8.
 func (env *Env) beyondInt8(e Expr) bool {
-	switch e := e.(type) { //nolint:gochecksumtype // the others fit
+	switch e := e.(type) { // the others fit into int8
 	case *Ref:
 		for _, of := range e.Column.Of {
 			if of.Type().Whole() && env.beyondInt8(of) {
@@ -383,15 +382,15 @@ func (env *Env) beyondInt8(e Expr) bool {
 	return false
 }
 
-// listed bounds the values of a column that lie between those of a constant array: of numbers, and of dates and times in the
-// years that can be computed with.
+// listed returns bounds of a column with the values of a constant array: numbers, and dates and times in the years that can be computed
+// with.
 func (env *Env) listed(list Expr, t pgtype.Type) (i Interval) {
 	array, ok := list.(*constant)
 	if !ok || !t.Number() && !t.Dated() {
 		return i
 	}
 	h := env.hull(array)
-	if env.allNull(array) { // any bounds are
+	if env.allNull(array) { // all bounds are valid
 		h = Interval{Low: new(big.Rat), High: new(big.Rat)}
 	}
 	if !h.Bounded() || t.Dated() && !h.within(years(t)) {

@@ -2,14 +2,13 @@ package scalar
 
 import "dpproxy/planner/pgtype"
 
-// exactPart writes EXTRACT as it is from Postgres 14 on, a numeric, of the date_part of doubles
-// that it was before. Doubles hold whole numbers of these sizes as they are; those with
-// decimals are put together from them.
+// exactPart writes EXTRACT as Postgres 14 and later compute it, as a numeric, by means of the date_part of doubles of earlier versions.
+// Doubles represent whole numbers of these sizes exactly; fields with decimals are composed from whole fields.
 func exactPart(name, field, x string, from pgtype.Type) string {
 	part := func(field string) string {
 		return castSQL("pg_catalog.date_part("+field+", "+x+")", pgtype.Of(pgtype.Numeric))
 	}
-	if from.OID == pgtype.Timestamptz { // an epoch: the others are written of local times
+	if from.OID == pgtype.Timestamptz { // only an epoch: the other fields are written for local times
 		x = "pg_catalog.timezone('UTC', " + x + ")"
 	}
 	const seconds = " * 0.000001"

@@ -9,53 +9,50 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// A Column is a column of a relation in scope. Two columns are the same if their
-// pointers are.
+// A Column is a column of a relation in scope. Two columns are the same if their pointers are equal.
 type Column struct {
 	Name    string
 	Type    pgtype.Type
 	NotNull bool
-	// Untold says that no analyst may see the name: only the query of a view has it.
+	// Untold says that no analyst may see the name, which only the query of a concealed view has.
 	Untold bool
-	// Outer says that a join adds rows in which the column is NULL.
+	// Outer says that an outer join adds rows in which the column is NULL.
 	Outer bool
-	// Matched are the columns of the same relation, and whether they are never NULL in other rows than those; nil if
-	// Outer is false.
+	// Matched has the columns of the same relation, with true for columns that are never NULL in other rows than those that the outer join
+	// adds; nil if Outer is false.
 	Matched map[*Column]bool
-	// Declared bounds of values, or nil: a column of a table of the policy.
+	// Bounds are the declared bounds of values, or nil.
 	Bounds *Bounds
-	// Values are declared public values, in the order that they are shown in, or nil.
+	// Values are the declared public values, in the order in which they are shown, or nil.
 	Values []string
-	// Only says that no row has another value than those, NULL aside, and Within that none has one beyond the bounds: constraints of the
-	// database prove it. They decide which remarks an answer has, and nothing else.
+	// Only says that constraints of the database prove that no row has another value than Values, NULL aside; Within that none has a value
+	// beyond Bounds. They decide only which remarks an answer has.
 	Only, Within bool
-	// Step is the declared step that values are summed in, or nil.
+	// Step is the declared step in which values are summed, or nil.
 	Step *big.Rat
-	// Of are the expressions that a column of a derived table stands for, one for
-	// each branch of its UNION ALL; nil for a column of a table. A column that stands for
-	// a plain column of a table is like that column. The derived table's select list
-	// writes them with [Writer.Target].
+	// Of are the expressions that define a column of a derived table, one for each branch of its UNION ALL; nil for a column of a table. A
+	// column that is defined as a plain column of a table is treated like that column. The select list of the derived table writes them
+	// with [Writer.Target].
 	Of []Expr
-	// Row is the row of the table that the column is of; nil if no expression over its columns has bounds.
+	// Row is the row of the table to which the column belongs; nil if no expression over its columns has bounds.
 	Row *Row
-	// SQL is how the column is written where it is in scope, e.g. t0."cost"; a column
-	// of a domain with a cast to the domain's base type. Its value is [Column.Read].
+	// SQL is the text of the column in scope, e.g. t0."cost"; for a column of a domain it includes a cast to the base type of the domain.
+	// [Column.Read] returns its value.
 	SQL string
-	// Reach is how much of a text is read.
+	// Reach says how much of a text is read.
 	Reach Reach
-	// Whose is the column of the unit, if this one identifies the unit of each row on which it is not NULL, but rows on which it is
-	// NULL count as well; else nil.
+	// Whose, if not nil, is the column of the unit: this column identifies the unit of each row in which it is not NULL, and rows in which
+	// it is NULL count too.
 	Whose *Column
-	// Number is what package core calls the column; 0 if it has no name there. Columns that stand for one have its number.
+	// Number is the number of the column in package core, or 0. Columns that stand for the same column have the same number.
 	Number int
-	// List is the constant array of the values of a column of a relation of constants, else nil.
+	// List is the constant array of the values of a column of a relation of constants, or nil.
 	List Expr
-	// Extent is the constant array of the least and the greatest value of a column of a public table, nil where nothing asks
-	// for it.
+	// Extent is the constant array of the smallest and the largest value of a column of a public table; nil if no expression needs it.
 	Extent Expr
 }
 
-// Ellipsis stands where people would read a name that no analyst may see, or that none has written.
+// Ellipsis replaces a name in texts for people if no analyst may see the name, or nobody wrote it.
 const Ellipsis = "…"
 
 // Shown writes the name of the column for people.
@@ -66,8 +63,7 @@ func (c *Column) Shown() string {
 	return c.Name
 }
 
-// Base returns the column of a table that c stands for, if it does for nothing
-// else; otherwise c itself.
+// Base returns the column of a table for which c stands, or c itself if it is not defined as a plain column.
 func (c *Column) Base() *Column {
 	for len(c.Of) == 1 {
 		ref, ok := c.Of[0].(*Ref)
@@ -79,11 +75,10 @@ func (c *Column) Base() *Column {
 	return c
 }
 
-// derived reports whether the column is computed below.
+// derived reports whether a derived table computes the column.
 func (c *Column) derived() bool { return len(c.Base().Of) > 0 }
 
-// Bounds are declared limits of a column: as numbers for numeric columns, as text
-// for dates and timestamps.
+// Bounds are declared bounds of a column: numbers for numeric columns, and texts for dates and timestamps.
 type Bounds struct {
 	Low, High         *big.Rat // nil for dates, timestamps and intervals
 	LowText, HighText string
@@ -94,12 +89,12 @@ type Bounds struct {
 //sumtype:decl
 type Expr interface {
 	Type() pgtype.Type
-	// Pos is its place in the statement, for messages.
+	// Pos is the position in the statement, for messages.
 	Pos() int
-	// Columns returns the columns in it, each once; those below an inner aggregate as well.
+	// Columns returns the columns in the expression, each once, including columns in inner aggregates.
 	Columns() []*Column
-	// free reports whether it is one for the mirror: of literals, parameters and sub-selects. Where
-	// it meets a column it becomes a fold, printed as a whole.
+	// free reports whether the expression is for the mirror: it consists of literals, parameters and sub-selects. When it meets a column it
+	// becomes a fold, printed as a whole.
 	free() bool
 }
 
@@ -107,7 +102,7 @@ type Expr interface {
 type node struct {
 	typ       pgtype.Type
 	at        int
-	forMirror bool // see [Expr]
+	forMirror bool // free returns it
 }
 
 // Type implements Expr.
@@ -132,10 +127,9 @@ func (r *Ref) Pos() int { return r.At }
 
 func (*Ref) free() bool { return false }
 
-// A Query is a condition made of a sub-select, resolved by whoever knows relations, and written
-// by [Writer.Query].
+// A Query is a condition made of a sub-select. Package source resolves it, and [Writer.Query] writes it.
 type Query struct {
-	// Uses are the columns of the level around it that it mentions.
+	// Uses are the columns of the outer level that it mentions.
 	Uses []*Column
 	At   int
 }
@@ -149,32 +143,32 @@ func (q *Query) Pos() int { return q.At }
 func (*Query) free() bool { return false }
 
 type (
-	// term is a literal, a parameter, a sub-select or CURRENT_DATE and its kin: SQL of the mirror.
+	// term is SQL of the mirror: a literal, a parameter, a sub-select, or CURRENT_DATE or one of its kin.
 	term struct {
 		node
 		sql  string
-		bare bool // a sub-select, whose type nobody has said
+		bare bool // a sub-select of unknown type
 	}
-	// constant is a fold by its index.
+	// constant is a fold, by its index.
 	constant struct {
 		node
 		fold int
 	}
-	// call is an operator, a function or a test with arguments of its own types.
+	// call is an operator, a function or a test, with arguments of the types that it takes.
 	call struct {
 		node
 		fn   *function
 		args []Expr
-		// zone is the fold with the session's time zone, -1 where it does not matter.
+		// zone is the fold of the session's time zone, or −1 if it does not matter.
 		zone int
-		// whole says that it is a numeric without decimals, of one spelling: a part of a date that is a whole number.
+		// whole says that the call is a numeric that is always a whole number with one spelling: a field of a date.
 		whole bool
 	}
-	// cast is a conversion, written by the client or implied.
+	// cast is an explicit or an implicit conversion.
 	cast struct {
 		node
 		x    Expr
-		mods []int32 // the type's modifiers as the client wrote them
+		mods []int32 // the modifiers of the type as the client wrote them
 		zone int
 	}
 	// logic is AND, OR or NOT.
@@ -187,28 +181,27 @@ type (
 	choice struct {
 		node
 		kind    choiceKind
-		results []Expr // of CASE one for each test, and the ELSE
-		// tests are the conditions of CASE, or values that x is compared with; of NULLIF
-		// the value that makes it NULL.
+		results []Expr // for CASE, one for each test, and then the ELSE
+		// tests are the conditions of CASE, or the values with which x is compared; for NULLIF, the value that makes it NULL.
 		tests []Expr
-		x     Expr // of CASE x WHEN value, else nil
+		x     Expr // the operand of a simple CASE, or nil
 	}
-	// bounded is an operator or function of one row of a table whose values the policy bounds.
+	// bounded is an expression over a row of a table for which the policy declares bounds.
 	bounded struct {
 		node
 		x  Expr
 		by *Bounded
 	}
-	// aggregate is an aggregate over the rows of one group of one unit, or a window function over those of a partition.
+	// aggregate is an aggregate over the rows of one group of one unit, or a window function over the rows of a partition.
 	aggregate struct {
 		node
 		name     string
-		x        Expr // nil in count(*)
+		x        Expr // nil for count(*)
 		distinct bool
 		filter   Expr // nil if none
 		rows     int64
 		over     *window // nil if rows are grouped
-		// limited says that the number of a row counts to so many rows at most.
+		// limited says that a row number is clamped to rows.
 		limited bool
 	}
 )
@@ -254,7 +247,7 @@ func (e *bounded) Columns() []*Column { return columnsOf(e) }
 // Columns implements Expr.
 func (e *aggregate) Columns() []*Column { return columnsOf(e) }
 
-// operands returns the expressions directly below e.
+// operands returns the direct operands of e.
 func operands(e Expr) []Expr {
 	switch e := e.(type) {
 	case *Ref, *Query, *term, *constant:
@@ -278,12 +271,12 @@ func operands(e Expr) []Expr {
 func (e *aggregate) operands() []Expr {
 	list := present(e.x, e.filter)
 	if e.over != nil {
-		list = append(list, e.over.told()...)
+		list = append(list, e.over.exprs()...)
 	}
 	return list
 }
 
-// operands are in the order in which SQL has them.
+// operands returns the operands in the order of the SQL.
 func (e *choice) operands() []Expr {
 	if e.kind != caseWhen {
 		return append(slices.Clone(e.results), e.tests...)
@@ -295,7 +288,7 @@ func (e *choice) operands() []Expr {
 	return append(all, e.results[len(e.tests)])
 }
 
-// compared returns the values that CASE compares with each other: nothing where it has conditions.
+// compared returns the values that a simple CASE compares with each other.
 func (e *choice) compared() []Expr {
 	if e.x == nil {
 		return nil
@@ -303,17 +296,17 @@ func (e *choice) compared() []Expr {
 	return append([]Expr{e.x}, e.tests...)
 }
 
-// present leaves out nils.
+// present removes nils.
 func present(list ...Expr) []Expr {
 	return slices.DeleteFunc(list, func(e Expr) bool { return e == nil })
 }
 
 func columnsOf(e Expr) []*Column { return addColumns(nil, e) }
 
-// addColumns adds the columns of an expression to others, each once.
+// addColumns appends the columns of an expression that are not in all.
 func addColumns(all []*Column, e Expr) []*Column {
 	var own []*Column
-	switch e := e.(type) { //nolint:gochecksumtype // the others have columns only below
+	switch e := e.(type) { // the others have columns only in operands
 	case *Ref:
 		own = []*Column{e.Column}
 	case *Query:
@@ -330,7 +323,7 @@ func addColumns(all []*Column, e Expr) []*Column {
 	return all
 }
 
-// zoneConstant is the fold with a time zone.
+// zoneConstant is the constant of a fold with a time zone.
 func zoneConstant(fold, at int) *constant {
 	return &constant{node{typ: pgtype.Of(pgtype.Text), at: at}, fold}
 }

@@ -6,11 +6,11 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// A column of a public table has public values: the least and the greatest of them are bounds. The mirror tells them
-// beside the constants. They are no fact about the protected database, whose table may have changed since it was
-// copied: values are brought into them there, as into bounds of the policy.
+// The smallest and the largest value of a column of a public table are public, and can serve as bounds. The mirror evaluates them with the
+// constants. They are not a fact about the protected database, whose table may have changed since it was copied: values are moved into them
+// there, as into declared bounds.
 
-// AddExtent has the mirror tell the least and the greatest value of a column of a public table, which from writes.
+// AddExtent makes the mirror evaluate the smallest and the largest value of a column of a public table, which from writes.
 func (c *Constants) AddExtent(col *Column, from string, at int) {
 	t := col.Type.Unmodified()
 	t.Array = true
@@ -18,7 +18,7 @@ func (c *Constants) AddExtent(col *Column, from string, at int) {
 	col.Extent = &constant{node{typ: t, at: at}, c.Add(Fold{SQL: sql, Type: t, At: at})}
 }
 
-// HasExtent reports whether a type has values of which there is a least and a greatest one that can be bounds.
+// HasExtent reports whether the smallest and the largest value of a column of a type can be bounds.
 func HasExtent(t pgtype.Type) bool { return !t.Array && !t.Named() && (t.Number() || t.Dated()) }
 
 // A BoundsSearch finds the columns of tables whose bounds an expression may need.
@@ -32,16 +32,16 @@ type searched struct {
 	needed bool
 }
 
-// NewBoundsSearch tells of each column that is found, perhaps more than once.
+// NewBoundsSearch returns a search that calls found for each column, perhaps more than once.
 func NewBoundsSearch(found func(c *Column, at int)) *BoundsSearch {
 	return &BoundsSearch{found, map[searched]bool{}}
 }
 
-// Of searches an expression. needed says that its own values need bounds, as arguments of most operators do, and others than
-// those that are compared or counted.
+// Of searches an expression. needed says that its own values need bounds, as most arguments of operators do, and values that are only
+// compared or counted do not.
 func (s *BoundsSearch) Of(e Expr, needed bool) { s.search(e, needed, "") }
 
-// search is Of below a choice of that kind with a constant beside: GREATEST in LEAST bounds all by itself.
+// search is Of below a choice of a kind that has a constant operand: GREATEST within LEAST, each with a constant, bounds everything in it.
 func (s *BoundsSearch) search(e Expr, needed bool, below choiceKind) {
 	switch e := e.(type) {
 	case nil, *Query, *term, *constant:
@@ -66,7 +66,7 @@ func (s *BoundsSearch) search(e Expr, needed bool, below choiceKind) {
 		s.search(e.x, e.name != "count", "")
 		s.search(e.filter, false, "")
 		if e.over != nil {
-			s.all(e.over.told(), false)
+			s.all(e.over.exprs(), false)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func withConstant(list []Expr) bool {
 	return slices.ContainsFunc(list, isConstant)
 }
 
-// column searches what a column of a derived table stands for.
+// column searches the expressions that define a column of a derived table.
 func (s *BoundsSearch) column(e *Ref, needed bool) {
 	c, key := e.Column, searched{e.Column, needed}
 	if s.seen[key] {
@@ -111,7 +111,7 @@ func (s *BoundsSearch) column(e *Ref, needed bool) {
 	}
 }
 
-// tests reports whether a call compares its arguments, or asks whether they are NULL: they need no bounds.
+// tests reports whether a call compares its arguments or tests them for NULL, so that they need no bounds.
 func (f *function) tests() bool {
 	switch f.over {
 	case comparison, distinctness, inList, inRange, ofArray, nullTest, truthTest:

@@ -7,8 +7,7 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// PlainColumn returns the column that e is, if it is nothing but a column. Its
-// Base is the column that it stands for.
+// PlainColumn returns e as a column, if it is nothing but a column.
 func PlainColumn(e Expr) (*Column, bool) {
 	if ref, ok := e.(*Ref); ok {
 		return ref.Column, true
@@ -16,8 +15,8 @@ func PlainColumn(e Expr) (*Column, bool) {
 	return nil, false
 }
 
-// Conjuncts returns conditions that must all be true for e to be true: its parts, and of
-// an OR the parts of each of its branches.
+// Conjuncts returns conditions that must all be true for e to be true: the parts of an AND, and, for an OR, also the parts that all of its
+// branches share.
 func Conjuncts(e Expr) []Expr {
 	l, ok := e.(*logic)
 	if !ok || l.kind == ast.Not {
@@ -33,7 +32,7 @@ func Conjuncts(e Expr) []Expr {
 	return all
 }
 
-// shared returns the conditions that every branch of an OR has.
+// shared returns the conditions that every branch of an OR implies.
 func shared(branches []Expr) []Expr {
 	common := Conjuncts(branches[0])
 	for _, b := range branches[1:] {
@@ -45,8 +44,8 @@ func shared(branches []Expr) []Expr {
 	return common
 }
 
-// Within returns the condition on some columns alone, has of them, that a condition implies where it is true: itself, of an
-// AND the parts that are on these columns, of an OR what each branch implies. It is nil if nothing is implied.
+// Within returns the strongest condition over columns for which has is true that it finds implied by e: e itself, the parts of an AND over
+// these columns, or, for an OR, what every branch implies. It is nil if it finds none.
 func Within(e Expr, has func(*Column) bool) Expr {
 	columns := e.Columns()
 	if len(columns) > 0 && !slices.ContainsFunc(columns, func(c *Column) bool { return !has(c) }) {
@@ -75,7 +74,7 @@ func Within(e Expr, has func(*Column) bool) Expr {
 	return &logic{l.node, l.kind, parts}
 }
 
-// Divides reports whether a number is divided by another than a constant.
+// Divides reports whether some number is divided by an expression that is not a constant.
 func Divides(e Expr) bool {
 	if c, ok := e.(*call); ok && c.fn.over.divides && !isConstant(c.args[1]) {
 		return true
@@ -92,7 +91,7 @@ func Equated(e Expr) (a, b Expr, ok bool) {
 	return c.args[0], c.args[1], true
 }
 
-// Replaced is an equality with another expression of the same type in the place of one of its sides.
+// Replaced returns an equality in which another expression of the same type replaces one side.
 func Replaced(e, side, by Expr) Expr {
 	c, ok := e.(*call)
 	if !ok {
@@ -119,9 +118,9 @@ func Queries(e Expr) (all []*Query) {
 	return all
 }
 
-// Asked returns the sub-selects of a condition that says nothing but which of them have rows.
+// Asked returns the sub-selects of a condition that depends only on which of them have rows.
 func Asked(e Expr) (all []*Query, ok bool) {
-	switch e := e.(type) { //nolint:gochecksumtype // anything else says more
+	switch e := e.(type) { // all other conditions depend on more
 	case *Query:
 		return []*Query{e}, true
 	case *logic:
@@ -137,7 +136,7 @@ func Asked(e Expr) (all []*Query, ok bool) {
 	return nil, false
 }
 
-// AllOf is the condition that all of some conditions hold.
+// AllOf returns the conjunction of conditions.
 func AllOf(list ...Expr) Expr {
 	if len(list) == 1 {
 		return list[0]
@@ -145,17 +144,16 @@ func AllOf(list ...Expr) Expr {
 	return &logic{node{pgtype.Of(pgtype.Bool), list[0].Pos(), false}, ast.And, list}
 }
 
-// Opposite is the opposite of a condition on a row.
+// Opposite returns the negation of a condition on a row.
 func Opposite(e Expr) Expr {
 	return &logic{node{pgtype.Of(pgtype.Bool), e.Pos(), false}, ast.Not, []Expr{e}}
 }
 
-// SameType reports whether two columns have one type.
+// SameType reports whether two columns have the same type.
 func SameType(a, b *Column) bool { return a.Type.Same(b.Type) }
 
-// Equality returns the columns of a condition a = b that compares them as they are, by
-// an equality that means the same value: of one type, or of two integer types, or
-// of text and varchar in one deterministic collation.
+// Equality returns the columns of a condition a = b that compares them without a cast, by an equality that means the same value: between
+// columns of the same type, between two integer types, or between text and varchar with the same deterministic collation.
 func Equality(e Expr) (a, b *Column, ok bool) {
 	x, y, ok := Equated(e)
 	if !ok {
@@ -178,8 +176,7 @@ func sameEquality(a, b pgtype.Type) bool {
 	return a.Same(b)
 }
 
-// Fixed returns the column of a condition column = constant that has one value, in one
-// spelling, wherever it is true.
+// Fixed returns the column of a condition column = constant which, if it is true, gives the column one value in one spelling.
 func Fixed(e Expr) (*Column, bool) {
 	x, y, ok := Equated(e)
 	if !ok {
@@ -192,16 +189,16 @@ func Fixed(e Expr) (*Column, bool) {
 	return col, okColumn && isConstant(y) && OneSpelling(x) && sameEquality(col.Type, asColumn(y.Type(), col.Type))
 }
 
-// asColumn gives the type of a constant the collation that it is compared in.
+// asColumn gives the type of a constant the collation of the column with which it is compared.
 func asColumn(t, col pgtype.Type) pgtype.Type {
 	t.Collation, t.Deterministic = col.Collation, col.Deterministic
 	return t
 }
 
-// Equal reports whether two expressions are the same, of the same columns and constants.
+// Equal reports whether two expressions are the same, with the same columns and constants.
 func Equal(a, b Expr) bool { return identity.same(a, b) }
 
-// NeverNull reports whether e is not NULL wherever all conditions are true.
+// NeverNull reports whether e is not NULL if all conditions are true.
 func NeverNull(conditions []Expr, e Expr) bool {
 	if ref, ok := e.(*Ref); ok && ref.Column.NotNull {
 		return true
@@ -209,8 +206,8 @@ func NeverNull(conditions []Expr, e Expr) bool {
 	return slices.ContainsFunc(conditions, func(c Expr) bool { return excludesNull(c, e) })
 }
 
-// NeverNullColumn is NeverNull of a column, also of one that is NULL only in rows that outer joins add: a condition on another
-// column of its relation can exclude them.
+// NeverNullColumn is NeverNull for a column. It also recognises that a condition on another column of the same relation excludes the rows
+// that an outer join adds.
 func NeverNullColumn(conditions []Expr, c *Column) bool {
 	for !NeverNull(conditions, &Ref{Column: c}) {
 		if c.Outer && !matched(conditions, c) {
@@ -226,7 +223,7 @@ func NeverNullColumn(conditions []Expr, c *Column) bool {
 	return true
 }
 
-// below returns the column that a column of a derived table is, nil if it is computed, or of a table.
+// below returns the column that defines a column of a derived table; nil if it is computed, or belongs to a table.
 func (c *Column) below() *Column {
 	if len(c.Of) == 1 {
 		if ref, plain := c.Of[0].(*Ref); plain {
@@ -236,7 +233,7 @@ func (c *Column) below() *Column {
 	return nil
 }
 
-// matched reports whether the relation of a column has a row wherever all conditions are true.
+// matched reports whether the relation of a column has a matching row if all conditions are true.
 func matched(conditions []Expr, c *Column) bool {
 	return slices.ContainsFunc(conditions, func(cond Expr) bool {
 		return slices.ContainsFunc(cond.Columns(), func(o *Column) bool {
@@ -250,9 +247,9 @@ func matched(conditions []Expr, c *Column) bool {
 	})
 }
 
-// excludesNull reports whether the condition is never true where x is NULL.
+// excludesNull reports whether the condition is never true if x is NULL.
 func excludesNull(cond, x Expr) bool {
-	switch c := cond.(type) { //nolint:gochecksumtype // of the others, strictness decides
+	switch c := cond.(type) { // strictness decides for the others
 	case *call:
 		if c.fn.over.excludesNull != nil && c.fn.over.excludesNull(c, x) {
 			return true
@@ -270,13 +267,13 @@ func excludesNull(cond, x Expr) bool {
 	return strict(cond, x)
 }
 
-// neverFalse reports whether the condition is not false where x is NULL.
+// neverFalse reports whether the condition is never false if x is NULL.
 func neverFalse(cond, x Expr) bool {
 	if c, ok := cond.(*logic); ok {
 		switch c.kind {
-		case ast.Or: // false if all are
+		case ast.Or: // false if all are false
 			return slices.ContainsFunc(c.args, func(a Expr) bool { return neverFalse(a, x) })
-		case ast.And: // false if one is
+		case ast.And: // false if one is false
 			return !slices.ContainsFunc(c.args, func(a Expr) bool { return !neverFalse(a, x) })
 		case ast.Not:
 			return excludesNull(c.args[0], x)
@@ -285,7 +282,7 @@ func neverFalse(cond, x Expr) bool {
 	return strict(cond, x)
 }
 
-// strict reports whether e is NULL wherever x is.
+// strict reports whether e is NULL if x is NULL.
 func strict(e, x Expr) bool {
 	if Equal(e, x) {
 		return true
@@ -309,9 +306,8 @@ func strict(e, x Expr) bool {
 	return false
 }
 
-// Computed reports whether an expression is arithmetic or a function: its values, as they
-// are written, lie within its Bounds, since its operands are brought into theirs. A
-// column, and a choice among values, such as COALESCE, can hold anything.
+// Computed reports whether an expression is arithmetic or a function. Then its values, as they are written, lie within its Bounds, since
+// its operands are moved into theirs. A column, or a choice such as COALESCE, can have any value.
 func Computed(e Expr) bool {
 	c, ok := e.(*call)
 	return ok && c.typ.Family() != pgtype.BoolFamily

@@ -8,27 +8,27 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// A Fold is a column-free expression, printed by us. It is evaluated once on the
-// mirror, in the analyst's session; only its value goes further.
+// A Fold is an expression without columns, printed by this package. The mirror evaluates it once, in the analyst's session; only its value
+// goes further.
 type Fold struct {
 	SQL  string
 	Type pgtype.Type
 	At   int
-	// Concealed says that the text is one that no analyst may see, and is evaluated in a
-	// session of our own. It may name the values of the others: $1 is that of the first fold.
+	// Concealed says that no analyst may see the text, which is evaluated in a session of dpproxy's own. It may refer to the values of the
+	// other folds: $1 is the value of the first fold.
 	Concealed bool
-	// Derived says that it is computed of other constants, which its text names as [Evaluation] has them.
+	// Derived says that the text computes from other constants, which it names as [Evaluation] does.
 	Derived bool
 }
 
-// Constants collects the folds of a statement, equal ones once.
+// Constants collects the folds of a statement, equal folds once.
 type Constants struct {
 	folds []Fold
-	// assumed says that a sub-select was taken to have the type of its neighbour.
+	// assumed says that a sub-select was assumed to have the type of its neighbour.
 	assumed bool
 }
 
-// Add returns the index of the fold.
+// Add returns the index of the fold, which it adds if necessary.
 func (c *Constants) Add(f Fold) int {
 	for i, have := range c.folds {
 		if have.SQL == f.SQL && have.Type == f.Type && have.Concealed == f.Concealed {
@@ -42,13 +42,12 @@ func (c *Constants) Add(f Fold) int {
 // Folds returns the constants to evaluate, in order.
 func (c *Constants) Folds() []Fold { return c.folds }
 
-// Inlined are constants as text for the mirror holds them.
+// Inlined are constants as they are written in text for the mirror.
 type Inlined struct{ texts []string }
 
-// Inlined returns the constants for text that is, or is not, concealed. One that is holds those
-// that are not concealed themselves by the parameters of their values: the analyst's own text
-// never runs beside a secret, in a session that has other rights than theirs. Text that is not names the columns
-// that [Evaluation] computes them in, so that each is computed once.
+// Inlined returns the constants for concealed or for other text. Concealed text refers to other constants as parameters with their values:
+// the analyst's own text never runs together with a secret, in a session with other rights than the analyst's. Other text refers to the
+// columns in which [Evaluation] computes them, so that each is computed once.
 func (c *Constants) Inlined(concealed bool) Inlined {
 	texts := make([]string, len(c.folds))
 	for i, f := range c.folds {
@@ -64,8 +63,8 @@ func (c *Constants) Inlined(concealed bool) Inlined {
 	return Inlined{texts}
 }
 
-// apart writes the parameter of a fold's value, which is a text where its type is user-defined:
-// that can be one of the analyst's own, whose checks call their functions.
+// apart writes the parameter for the value of a fold. Values of user-defined types are passed as text: an analyst can define such a type,
+// whose checks call the analyst's functions.
 func (f Fold) apart(i int) string {
 	p := "($" + strconv.Itoa(i+1) + ")"
 	if f.Type.Enum.Name == "" || f.Type.Named() {
@@ -74,8 +73,8 @@ func (f Fold) apart(i int) string {
 	return castSQL(castSQL(p, pgtype.Of(pgtype.Text)), f.Type)
 }
 
-// Evaluation writes the constants that are not concealed for one SELECT of the mirror: the columns, in order, and
-// behind them its FROM. One that is volatile has one value there, be it a column and part of others.
+// Evaluation writes the constants that are not concealed for one SELECT on the mirror: its columns, in order, and its FROM. A volatile
+// constant has a single value there, even if it is a column and part of other constants.
 func Evaluation(folds []Fold) (columns []string, from string) {
 	var once []string
 	for i, f := range folds {
@@ -101,21 +100,18 @@ func evaluated(i int) string { return `"dp$constants".c` + strconv.Itoa(i+1) }
 // SQL writes the i-th constant.
 func (in Inlined) SQL(i int) string { return in.texts[i] }
 
-// A Value is a constant as the mirror evaluated it: nil Bytes are NULL. Values of
-// user-defined types come as text.
+// A Value is a constant as the mirror evaluated it; nil Bytes are NULL. Values of user-defined types are texts.
 type Value struct {
 	OID    uint32
 	Binary bool
 	Bytes  []byte
 }
 
-// Values are those of the folds of a statement, in order.
+// Values are the values of the folds of a statement, in order.
 type Values []Value
 
-// Check compares the types of the values with those that the folds must have. A
-// difference is a defect: the folds were typed otherwise than Postgres does. With a
-// sub-select, it may be that it does not have the type of its neighbour. Concealed ones
-// are computed from the others, and need have no value yet.
+// Check compares the types of the values with the types of the folds. A difference is a defect of the typing here, or, with a sub-select,
+// an assumption about its type that is wrong. Concealed folds are computed from the others, and need not have values yet.
 func (c *Constants) Check(values []Value) error {
 	if len(values) != len(c.folds) {
 		return pgerr.New(pgerr.Internal, "%d constants were evaluated, not %d", len(values), len(c.folds))
@@ -123,7 +119,7 @@ func (c *Constants) Check(values []Value) error {
 	for i, f := range c.folds {
 		want, got := f.Type.Wire(), values[i].OID
 		switch {
-		case f.Concealed && got == 0: // not yet
+		case f.Concealed && got == 0: // not computed yet
 		case got == want || want == 0 && got >= pgtype.FirstUser && !values[i].Binary:
 		case c.assumed:
 			return untyped(f.At)
@@ -135,8 +131,8 @@ func (c *Constants) Check(values []Value) error {
 	return nil
 }
 
-// Format is the format that the value of the fold is asked for in: binary, which no
-// setting of a session changes, but for values of user-defined types.
+// Format is the format in which the value of the fold is requested: text for user-defined types, and otherwise binary, which no setting of
+// a session affects.
 func (f Fold) Format() int16 {
 	if f.Type.Wire() == 0 {
 		return 0

@@ -9,8 +9,7 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// Fractions resolves the direct argument of a percentile: a constant number, or an array
-// of them.
+// Fractions resolves the direct argument of a percentile: a constant number, or a constant array of numbers.
 func (r *Resolver) Fractions(e ast.Expr) (x Expr, array bool, err error) {
 	at := r.resolution()
 	x, err = at.resolve(e)
@@ -39,8 +38,8 @@ func (r *Resolver) Whole(e ast.Expr) (Expr, error) {
 	return at.fold(mirrorCast(x, pgtype.Of(pgtype.Int8), x.Pos(), nil))
 }
 
-// Floats returns the numbers of a constant float8 or float8[]; nil elements are NULL, as
-// is a number that is not finite.
+// Floats returns the numbers of a constant float8 or float8[]. An element is nil if it is NULL, and a single number also if it is not
+// finite.
 func (values Values) Floats(e Expr) ([]*float64, error) {
 	c, ok := e.(*constant)
 	if !ok || c.fold >= len(values) {
@@ -102,8 +101,7 @@ func decodeFloats(b []byte) ([]*float64, bool) {
 	return list, true
 }
 
-// ConstantText reports whether e is a constant, and whether it is NULL: then the text is
-// nil. Of a text, the text is its value.
+// ConstantText reports whether e is a constant, and returns its text, which is nil if it is NULL.
 func (values Values) ConstantText(e Expr) (text *string, constantly bool) {
 	c, ok := e.(*constant)
 	if !ok {

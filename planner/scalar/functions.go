@@ -6,8 +6,7 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// operators are those of pg_catalog by symbol; comparisons and LIKE are not among
-// them.
+// operators are the operators of pg_catalog, by symbol, except comparisons and LIKE.
 var operators = index(true,
 	group{plus, `
 		+ int2 int2 > int2; + int4 int4 > int4; + int8 int8 > int8; + int2 int4 > int4; + int4 int2 > int4;
@@ -45,7 +44,7 @@ var operators = index(true,
 	group{concatenate, "|| text text > text"},
 )
 
-// functions are those of pg_catalog by name.
+// functions are the functions of pg_catalog, by name.
 var functions = index(false,
 	group{absolute, `
 		abs int2 > int2; abs int4 > int4; abs int8 > int8; abs numeric > numeric; abs float4 > float4; abs float8 > float8`},
@@ -114,10 +113,10 @@ var functions = index(false,
 		substring text text > text; substring text text text > text; repeat text int4 > text`},
 )
 
-// castFunctions are types whose names Postgres takes as functions too: date(x) is a cast.
+// castFunctions are types whose names Postgres also accepts as functions: date(x) is a cast.
 var castFunctions = []string{"date", "numeric", "float8", "float4", "int8", "int4", "int2", "text"}
 
-// A group of functions that are computed alike.
+// A group is functions that one rule computes.
 type group struct {
 	rule       *rule
 	signatures string // "name argument ... > result; ..."
@@ -141,11 +140,11 @@ func index(operator bool, groups ...group) map[string][]*function {
 	return all
 }
 
-// oid is that of a type in a signature.
+// oid returns the OID of a type in a signature.
 func oid(name string) uint32 {
 	oid, ok := pgtype.ByName(name)
 	if !ok {
-		panic("no type " + name) //nolint:forbidigo // a signature of ours has a typing error: seen at the start
+		panic("no type " + name) // a signature here is misspelled: the program cannot start
 	}
 	return oid
 }

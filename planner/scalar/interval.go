@@ -7,31 +7,30 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// An Interval is where the values of an expression lie if they are not NULL. Ends are
-// exact, rounded outward: numbers as they are; false and true as 0 and 1; dates in
-// days, timestamps and times in microseconds, both since 2000-01-01; intervals in
-// microseconds, with days of 24 hours and months of 30 days as in comparisons.
+// An Interval contains the values of an expression that are not NULL. Its ends are exact, rounded outward: numbers as they are; false and
+// true as 0 and 1; dates in days, timestamps and times in microseconds, both since 2000-01-01; intervals in microseconds, with days of 24
+// hours and months of 30 days, as in comparisons.
 type Interval struct {
-	// Low and High are nil together where there are no bounds. They are shared: not to be changed.
+	// Low and High are the bounds, or nil. [Env.Bounds] returns both or neither; within this package one of them may be missing. They are
+	// shared and must not be changed.
 	Low, High *big.Rat
 	// Null says that the expression may be NULL.
 	Null bool
-	// Least is the smallest non-zero absolute value that a number may have, nil if
-	// nothing is known; it keeps products and quotients from underflow and overflow.
-	// Numbers of type numeric are multiples of it: it is a power of ten.
+	// Least is the smallest non-zero absolute value that a number can have, or nil if it is unknown. It protects products and quotients
+	// from underflow and overflow. For type numeric it is a power of ten, and all values are multiples of it.
 	Least *big.Rat
 
-	// empty says that there is no value but NULL.
+	// empty says that the only value is NULL.
 	empty bool
 }
 
-// Constant reports whether the expression has one value, or NULL.
+// Constant reports whether the expression has a single value, NULL aside.
 func (i Interval) Constant() bool { return i.Bounded() && i.Low.Cmp(i.High) == 0 }
 
 // Bounded reports whether there are bounds.
 func (i Interval) Bounded() bool { return i.Low != nil && i.High != nil }
 
-// finite reports whether there are bounds for arithmetic.
+// finite reports whether there are bounds that arithmetic can use.
 func (i Interval) finite() bool { return i.Bounded() && i.Least != nil }
 
 // magnitude is the largest absolute value.
@@ -43,7 +42,7 @@ func (i Interval) magnitude() *big.Rat {
 // holdsZero reports whether 0 is possible.
 func (i Interval) holdsZero() bool { return i.Low.Sign() <= 0 && i.High.Sign() >= 0 }
 
-// within reports whether i lies inside of o.
+// within reports whether i is contained in o.
 func (i Interval) within(o Interval) bool {
 	return i.empty || i.Bounded() && i.Low.Cmp(o.Low) >= 0 && i.High.Cmp(o.High) <= 0
 }
@@ -69,7 +68,7 @@ func span(low, high int64) Interval {
 	return Interval{Low: rat(low), High: rat(high), Least: rat(1)}
 }
 
-// hull is the interval of a value that is one of several.
+// hull returns the smallest interval that contains several.
 func hull(list ...Interval) Interval {
 	out := Interval{empty: true}
 	for _, i := range list {
@@ -89,7 +88,7 @@ func hull(list ...Interval) Interval {
 	return out
 }
 
-// pickEnd picks one of two ends; nil, which is nothing known, wins.
+// pickEnd picks one of two ends. nil is an unknown end, and is always picked.
 func pickEnd(a, b *big.Rat, pick func(a, b *big.Rat) *big.Rat) *big.Rat {
 	if a == nil || b == nil {
 		return nil
@@ -97,7 +96,7 @@ func pickEnd(a, b *big.Rat, pick func(a, b *big.Rat) *big.Rat) *big.Rat {
 	return pick(a, b)
 }
 
-// intersect keeps the values in both intervals; where there are none, one value.
+// intersect returns the values in both intervals; if there are none, a single value.
 func (i Interval) intersect(o Interval) Interval {
 	out := i
 	if out.Low == nil || o.Low != nil && o.Low.Cmp(out.Low) > 0 {
@@ -178,14 +177,14 @@ func floatAbove(r *big.Rat) float64 { return -floatBelow(new(big.Rat).Neg(r)) }
 
 func ratOf(f float64) *big.Rat { return new(big.Rat).SetFloat64(f) }
 
-// outward rounds the ends to floating-point numbers of the type, as computing with them may.
+// outward rounds the ends outward to floating-point numbers of the type, by as much as computing with them may round.
 func (i Interval) outward(t pgtype.Type) Interval {
 	if !i.Bounded() || i.magnitude().Cmp(largestFloat) > 0 {
 		return i // fits refuses it
 	}
 	i.Low, i.High = ratOf(floatBelow(i.Low)), ratOf(floatAbove(i.High))
 	if i.Least != nil {
-		if f := floatBelow(i.Least); f != 0 { // fits refuses values nearer to zero than any double
+		if f := floatBelow(i.Least); f != 0 { // fits refuses values closer to zero than any double
 			i.Least = ratOf(f)
 		}
 	}
@@ -200,19 +199,18 @@ func (i Interval) outward(t pgtype.Type) Interval {
 	return i
 }
 
-// lowestBit is the unit in the last place of a double of that size: doubles that are
-// not smaller are multiples of it.
+// lowestBit returns the unit in the last place of a double; all doubles that are at least as large are multiples of it.
 func lowestBit(least *big.Rat) *big.Rat {
 	f, _ := least.Float64()
 	_, e := math.Frexp(max(f, math.SmallestNonzeroFloat64))
 	return power2(e - 1 - 53)
 }
 
-// halfDown and halfUp round to the nearest whole number, a half either way.
+// halfDown and halfUp round to the nearest whole number, and halves down and up.
 func halfDown(r *big.Rat) *big.Rat { return ceil(new(big.Rat).Sub(r, big.NewRat(1, 2))) }
 func halfUp(r *big.Rat) *big.Rat   { return floor(new(big.Rat).Add(r, big.NewRat(1, 2))) }
 
-// roundedTo bounds a numeric that is rounded to some decimals.
+// roundedTo bounds a numeric that is rounded to a number of decimals.
 func roundedTo(i Interval, digits int) Interval {
 	if i.Bounded() {
 		i.Low, i.High = scaled(i.Low, digits, halfDown), scaled(i.High, digits, halfUp)
@@ -227,9 +225,8 @@ func (i Interval) negative() Interval {
 	return Interval{Low: new(big.Rat).Neg(i.High), High: new(big.Rat).Neg(i.Low), Null: i.Null, Least: i.Least}
 }
 
-// roundedQuotient allows for the rounding of numeric division: to at least 12 significant
-// digits, and at most 24 decimals more than the size of the quotient asks for, or as many as the operands have
-// (select_div_scale in src/backend/utils/adt/numeric.c).
+// roundedQuotient allows for the rounding of numeric division: to at least 12 significant digits, and to at most 24 decimals more than the
+// size of the quotient requires, or as many as the operands have (select_div_scale in src/backend/utils/adt/numeric.c).
 func roundedQuotient(i, a, b Interval) Interval {
 	widen := func(r *big.Rat, sign int64) *big.Rat {
 		e := new(big.Rat).Mul(new(big.Rat).Abs(r), power10(-12))

@@ -5,10 +5,9 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// Canonical writes a value of a type as bytes, for an order that only the secret knows:
-// the same bytes for the same value, different ones for different ones, and
-// self-delimiting. Values that are equal but look different, as intervals can, may
-// differ. Of a value that cannot be compared it has the results of the tests for NULL.
+// Canonical writes a value of a type as bytes, for an order that only the secret determines. The bytes are a function of the value,
+// different for different values, and self-delimiting. Values that are equal but look different, such as intervals, may have different
+// bytes. For a value that cannot be compared the bytes are the results of tests for NULL.
 func Canonical(t pgtype.Type, sql string) string {
 	if t.Array {
 		return orNothing("pg_catalog.sha256(pg_catalog.array_send(" + sql + "))")
@@ -20,12 +19,11 @@ func Canonical(t pgtype.Type, sql string) string {
 	return orNothing(bytesOf(t, sql))
 }
 
-// Spelled is Canonical with different bytes also for equal values that look different:
-// numerics of different scales, and texts of character(n) with blanks behind them. Rows
-// with the same bytes are identical for every expression.
+// Spelled is Canonical, with different bytes also for equal values that look different: numerics of different scales, and texts of
+// character(n) with different trailing blanks. Rows with the same bytes are identical for every expression.
 func Spelled(t pgtype.Type, sql string) string {
 	switch {
-	case t.Array: // has the bytes of its elements as they are
+	case t.Array: // it has the bytes of its elements as they are
 	case t.Decimal():
 		return orNothing("pg_catalog.numeric_send(" + sql + ")")
 	case t.OID == pgtype.Bpchar:
@@ -34,7 +32,7 @@ func Spelled(t pgtype.Type, sql string) string {
 	return Canonical(t, sql)
 }
 
-// orNothing marks bytes as those of a value that is not NULL.
+// orNothing distinguishes the bytes of a value from NULL.
 func orNothing(bytes string) string {
 	return "COALESCE('\\x01'::pg_catalog.bytea || " + bytes + ", '\\x00')"
 }
@@ -51,8 +49,7 @@ func bytesOf(t pgtype.Type, x string) string {
 	return t.Send() + "(" + x + ")"
 }
 
-// delimited tells where the bytes of a text end. The bytes of one that can be long are hashed
-// first: a row stays short, whatever texts it has.
+// delimited makes the bytes of a text self-delimiting. Bytes that can be long are hashed instead, so that a row remains short.
 func delimited(t pgtype.Type, bytes string) string {
 	if Hashed(t) {
 		return "pg_catalog.sha256(" + bytes + ")"
@@ -66,7 +63,7 @@ func Hashed(t pgtype.Type) bool {
 	return t.Family() == pgtype.TextFamily && (t.Length() < 0 || t.Length() > short)
 }
 
-// oneSpelling writes a float with one zero and one NaN.
+// oneSpelling writes a float with a single zero and a single NaN.
 func oneSpelling(x string) string {
 	f := "CAST(" + x + " AS pg_catalog.float8)"
 	nan := "CAST('NaN' AS pg_catalog.float8)"
@@ -74,15 +71,14 @@ func oneSpelling(x string) string {
 		" WHEN " + f + " OPERATOR(pg_catalog.=) " + nan + " THEN " + nan + " ELSE " + f + " END"
 }
 
-// KeyText writes a private group key as text: the same text for equal values, one that
-// the mirror reads as the value again. It refuses types whose equal values can look different.
-// A timestamp with time zone is shown in UTC.
+// KeyText writes a private group key as text: equal values have the same text, which the mirror reads as the value again. It refuses types
+// whose equal values can look different. A timestamp with time zone is shown in UTC.
 func KeyText(t pgtype.Type, sql string) (string, error) {
 	if !t.Deterministic {
 		return "", pgerr.New(pgerr.PrivateGroupKey, "values of a text with a non-deterministic collation can look different and be equal").
 			WithHint("Group by a column whose collation is deterministic.")
 	}
-	moment := func(template string) string { // to_char makes a timestamp of a date, which the latest dates cannot become
+	moment := func(template string) string { // to_char casts a date to a timestamp, for which the latest dates are out of range
 		return "CASE WHEN " + sql + " OPERATOR(pg_catalog.>=) CAST('0001-01-01' AS " + t.SQL() + ")" +
 			" AND " + sql + " OPERATOR(pg_catalog.<) CAST('10000-01-01' AS " + t.SQL() +
 			") THEN pg_catalog.to_char(" + sql + ", '" + template + "') ELSE CAST(" + sql + " AS pg_catalog.text) END"

@@ -7,7 +7,7 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// A unit of the length of a text: as many of it as a character can have.
+// A unit of the length of a text, as the largest number of them per character.
 type unit int
 
 const (
@@ -30,7 +30,7 @@ func cut(f fragment) fragment {
 // textLength bounds the characters or octets of a text that is written clamped.
 func (env *Env) textLength(e Expr, u unit) int {
 	list := operands(e)
-	switch e := e.(type) { //nolint:gochecksumtype // of the others, the longest operand
+	switch e := e.(type) { // the longest operand of the others
 	case *Ref:
 		if e.Column.Reach == Piece {
 			return pieceLength * int(u)
@@ -73,10 +73,10 @@ func (env *Env) castLength(e *cast, u unit) int {
 	switch from := e.x.Type(); {
 	case from.Family() == pgtype.TextFamily:
 		n = env.textLength(e.x, u)
-	case from.Decimal(): // 131072 digits before the point and 16383 behind it
+	case from.Decimal(): // 131072 digits before the decimal point and 16383 after it
 		n = 1 << 18
 		if ref, ok := e.x.(*Ref); ok && len(ref.Column.Of) == 0 && ref.Column.Type.Precision() >= 0 {
-			n = 1 << 11 // a precision and a scale of 1000 at most
+			n = 1 << 11 // precision and scale are at most 1000
 		}
 	}
 	if m := e.typ.Length(); m >= 0 {

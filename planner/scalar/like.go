@@ -6,8 +6,7 @@ import (
 	"dpproxy/pgerr"
 )
 
-// checkPattern refuses a LIKE pattern that Postgres would raise on for some rows
-// only, and patterns long enough to aim at the clock.
+// checkPattern refuses a LIKE pattern for which Postgres raises on some rows only, and patterns long enough to affect the time of a read.
 func checkPattern(pattern string, at int) error {
 	const longest, wildcards = 256, 8
 	if len(pattern) > longest || strings.Count(pattern, "%") > wildcards {
@@ -27,7 +26,7 @@ func checkPattern(pattern string, at int) error {
 	return nil
 }
 
-// likeness is [NOT] LIKE and ILIKE, by their operators; the pattern is a constant.
+// likeness is [NOT] LIKE and ILIKE, by their operators, with a constant pattern.
 var likeness = &rule{reads: readsFirst, bounds: maybeNull, cost: likeCost, write: writeLike}
 
 func writeLike(w *Writer, c *call) (fragment, error) {
@@ -41,7 +40,7 @@ func writeLike(w *Writer, c *call) (fragment, error) {
 			return fragment{}, err
 		}
 	}
-	if c.fn.ignoresCase() && !w.Env.UTF8 { // turns all of the text into lower case
+	if c.fn.ignoresCase() && !w.Env.UTF8 { // ILIKE converts the whole text to lower case
 		return fragment{}, notUTF8("ILIKE", c.at)
 	}
 	f, err := w.write(x, clamped)

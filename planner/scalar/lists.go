@@ -9,16 +9,15 @@ import (
 )
 
 const (
-	// shortList is how many constants IN takes one by one. More of them are one constant array,
-	// as for Postgres.
+	// shortList is the number of constants that IN compares one by one. Longer lists are a constant array, as in Postgres.
 	shortList = 100
-	// longestList is how many it takes at all.
+	// longestList bounds the number of constants of IN.
 	longestList = 10_000
-	// MaxListed bounds the rows of a relation of constants: the mirror lists one more at most.
+	// MaxListed bounds the rows of a relation of constants. The mirror lists at most one more.
 	MaxListed = longestList
 )
 
-// items returns the elements of a constant array in binary, nil for NULL.
+// items returns the elements of a constant array in binary; nil is NULL.
 func (values Values) items(c *constant) (list [][]byte, ok bool) {
 	if c.fold >= len(values) || !values[c.fold].Binary {
 		return nil, false
@@ -44,7 +43,7 @@ func (values Values) items(c *constant) (list [][]byte, ok bool) {
 	return list, len(b) == 0
 }
 
-// elements counts those of a constant array.
+// elements returns the number of elements of a constant array.
 func (values Values) elements(c *constant) int64 {
 	if c.fold >= len(values) {
 		return math.MaxInt64
@@ -84,13 +83,13 @@ func (values Values) hull(c *constant) Interval {
 	return hull(list...)
 }
 
-// allNull reports whether a constant array is known to have no values but NULL.
+// allNull reports whether a constant array is known to contain only NULL.
 func (values Values) allNull(c *constant) bool {
 	items, ok := values.items(c)
 	return ok && !slices.ContainsFunc(items, func(b []byte) bool { return b != nil })
 }
 
-// short reports whether a constant, and each element of an array, is a short text, or NULL.
+// short reports whether a constant, or each element of a constant array, is a text shorter than briefLength, or NULL.
 func (values Values) short(c *constant) bool {
 	if c.fold >= len(values) {
 		return false
@@ -101,7 +100,7 @@ func (values Values) short(c *constant) bool {
 	return len(values[c.fold].Bytes) < briefLength
 }
 
-// Listed returns how many values a constant array has, and whether none is NULL. Of one that cannot be read the number is negative.
+// Listed returns the number of values of a constant array, and whether none is NULL. The number is negative if the array cannot be read.
 func (values Values) Listed(list Expr) (n int64, notNull bool) {
 	items, ok := values.listed(list)
 	if !ok {
@@ -110,7 +109,7 @@ func (values Values) Listed(list Expr) (n int64, notNull bool) {
 	return int64(len(items)), !slices.ContainsFunc(items, func(b []byte) bool { return b == nil })
 }
 
-// Different reports whether constant arrays, which are as long as each other, have the same bytes at no two places.
+// Different reports whether constant arrays of equal length, read as rows, have no two rows with the same bytes.
 func (values Values) Different(lists []Expr) bool {
 	var rows []string
 	for i, l := range lists {
@@ -129,7 +128,7 @@ func (values Values) Different(lists []Expr) bool {
 	return len(slices.Compact(rows)) == len(rows)
 }
 
-// listed returns the values of a constant array: those of NULL are none.
+// listed returns the values of a constant array; a NULL array has none.
 func (values Values) listed(list Expr) (items [][]byte, ok bool) {
 	c, ok := list.(*constant)
 	if !ok || c.fold >= len(values) {

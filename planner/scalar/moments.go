@@ -9,7 +9,7 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// years are the moments that can be computed with.
+// years is the interval of the moments that can be computed with: years 1 to 9999.
 func years(t pgtype.Type) Interval {
 	low, high := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 	day := int64(24 * 60 * 60)
@@ -20,8 +20,7 @@ func years(t pgtype.Type) Interval {
 	return i
 }
 
-// remote reports whether the day of a moment is outside of these years. Postgres has more of
-// them, not the same for each type.
+// remote reports whether a moment is outside of these years. The ranges of Postgres are larger, and differ between types.
 func remote(at *big.Rat, t pgtype.Type) bool {
 	if t.OID != pgtype.Date {
 		at = floor(new(big.Rat).Quo(at, rat(pgtype.MicrosPerDay)))
@@ -29,8 +28,7 @@ func remote(at *big.Rat, t pgtype.Type) bool {
 	return !Interval{Low: at, High: at}.within(years(pgtype.Of(pgtype.Date)))
 }
 
-// offset bounds how far a local time of a constant time zone is from the instant: a day, but
-// for universal time.
+// offset bounds the difference between a local time in a constant time zone and the instant: a day, and 0 for universal time.
 func (values Values) offset(zone Expr) int64 {
 	if c, ok := zone.(*constant); !ok || c.fold < 0 {
 		return pgtype.MicrosPerDay

@@ -6,33 +6,32 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// A narrowing has the intervals of columns on rows that meet conditions.
+// A narrowing has the intervals of columns in rows that meet conditions.
 type narrowing struct {
 	constants *Env
 	columns   map[*Column]Interval
-	// listing says that the intervals of other expressions count as well.
+	// listing says that intervals of other expressions are collected too.
 	listing bool
 	given   []given
 }
 
-// given is the interval of an expression on rows that meet conditions.
+// given is the interval of an expression in rows that meet conditions.
 type given struct {
 	x  Expr
 	in Interval
 }
 
-// Narrowed returns where the values of e lie in rows on which all conditions are
-// true. It may bound a sensitivity, but never proves that an operator cannot raise:
-// Postgres evaluates conditions in any order.
+// Narrowed returns bounds of the values of e in rows for which all conditions are true. They may bound a sensitivity, but never prove that
+// an operator cannot raise: Postgres evaluates conditions in any order.
 func (env *Env) Narrowed(e Expr, where []Expr) Interval {
 	return env.narrowedBy(e, where, false)
 }
 
-// maxGiven bounds the intervals of expressions: each is looked for in all of an expression.
+// maxGiven bounds the number of intervals of expressions: each is looked up at every node of an expression.
 const maxGiven = 64
 
-// narrowedToList is Narrowed, for a list of values alone: it takes that conditions bound any expression that they
-// are about, and that no group is without rows.
+// narrowedToList is Narrowed for lists of values only: it also uses bounds that conditions give to expressions, and the fact that no group
+// is without rows.
 func (env *Env) narrowedToList(e Expr, where []Expr) Interval { return env.narrowedBy(e, where, true) }
 
 func (env *Env) narrowedBy(e Expr, where []Expr, listing bool) Interval {
@@ -41,7 +40,7 @@ func (env *Env) narrowedBy(e Expr, where []Expr, listing bool) Interval {
 	return i
 }
 
-// narrowing has the intervals that conditions tell.
+// narrowing returns the intervals that conditions imply.
 func (env *Env) narrowing(where []Expr, listing bool) *narrowing {
 	n := &narrowing{constants: env, columns: map[*Column]Interval{}, listing: listing}
 	for _, cond := range where {
@@ -61,7 +60,7 @@ func (env *Env) narrowing(where []Expr, listing bool) *narrowing {
 	return n
 }
 
-// inner is the environment in which what was narrowed is known.
+// inner returns an environment with the narrowed intervals.
 func (env *Env) inner(n *narrowing) *Env {
 	return &Env{
 		Values: env.Values, TimeZones: env.TimeZones, UTF8: env.UTF8, Before14: env.Before14, Extents: env.Extents,
@@ -69,7 +68,7 @@ func (env *Env) inner(n *narrowing) *Env {
 	}
 }
 
-// limit narrows a column, also below a cast that keeps numbers as they are.
+// limit narrows a column, also within a cast that does not change numbers.
 func (n *narrowing) limit(x Expr, i Interval) {
 	if c, ok := x.(*cast); ok && c.x.Type().Number() && c.typ.Number() && c.typ.Family() >= c.x.Type().Family() && c.typ.Mod < 0 {
 		x = c.x
@@ -88,7 +87,7 @@ func (n *narrowing) limit(x Expr, i Interval) {
 	n.columns[ref.Column] = i.intersect(n.columns[ref.Column])
 }
 
-// inUnits turns ends of timestamps into days and back, outward.
+// inUnits converts ends of timestamps to days or back, outward.
 func inUnits(i Interval, from, to pgtype.Type) Interval {
 	if !from.Dated() || !to.Dated() || (from.OID == pgtype.Date) == (to.OID == pgtype.Date) {
 		return i
@@ -107,8 +106,8 @@ func inUnits(i Interval, from, to pgtype.Type) Interval {
 	return i
 }
 
-// elements bounds the elements of a constant array, found once; without ends where they are
-// too many, too long, or not finite.
+// elements returns bounds of the elements of a constant array, which it caches; there are none if the elements are too many, too long, or
+// not finite.
 func (n *narrowing) elements(c *constant) Interval {
 	in, known := n.constants.hulls[c.fold]
 	if !known {

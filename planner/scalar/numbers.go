@@ -8,8 +8,8 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// The rules of numbers. Whole numbers are computed in int8 or numeric, by their bounds,
-// so that they cannot overflow; a quotient by zero is NULL.
+// The rules of numbers. Whole numbers are computed in int8, or in numeric if their bounds exceed int8, so that they cannot overflow. A
+// quotient by zero is NULL.
 
 var (
 	plus = &rule{
@@ -53,7 +53,7 @@ var (
 			return operatorSQL("/", x[0], divisor, t).sql
 		}),
 	}
-	// quotient is div(): a quotient without its fraction.
+	// quotient is div(): a quotient without its fractional part.
 	quotient = &rule{
 		divides: true,
 		bounds: arithmetic(func(c *call, i ...Interval) Interval {
@@ -134,7 +134,7 @@ var (
 	}
 )
 
-// arithmetic bounds a function of numbers by those of its arguments, which must have some.
+// arithmetic bounds a function of numbers by the intervals of its arguments, which must have bounds.
 func arithmetic(f func(c *call, i ...Interval) Interval) func(*Env, *call) Interval {
 	return ofArguments(Interval.finite, func(c *call, null bool, list []Interval) Interval {
 		out := f(c, list...)
@@ -146,7 +146,7 @@ func arithmetic(f func(c *call, i ...Interval) Interval) func(*Env, *call) Inter
 	})
 }
 
-// ofArguments bounds a function by the intervals of its arguments, which must be known.
+// ofArguments bounds a function by the intervals of its arguments, all of which must be known.
 func ofArguments(known func(Interval) bool, f func(c *call, null bool, list []Interval) Interval) func(*Env, *call) Interval {
 	return func(env *Env, c *call) Interval {
 		list := make([]Interval, len(c.args))
@@ -165,8 +165,8 @@ func ofArguments(known func(Interval) bool, f func(c *call, null bool, list []In
 	}
 }
 
-// leastOfSum bounds a sum that is not zero. Whole numbers and decimals are multiples of
-// the finer unit, doubles of the last bit of the smaller one.
+// leastOfSum returns the smallest non-zero absolute value of a sum. Whole numbers and decimals are multiples of the finer unit; doubles are
+// multiples of the last bit of the smaller one.
 func leastOfSum(c *call, i []Interval) *big.Rat {
 	least := smaller(i[0].Least, i[1].Least)
 	if c.typ.Float() {
@@ -190,7 +190,7 @@ func corners(a, b Interval, f func(a, b *big.Rat) *big.Rat) Interval {
 	return out
 }
 
-// quotientBounds bounds a/b, where a divisor other than zero is at least b.Least.
+// quotientBounds bounds a/b, where the absolute value of a non-zero divisor is at least b.Least.
 func quotientBounds(c *call, a, b Interval) Interval {
 	divide := func(a, b *big.Rat) *big.Rat { return new(big.Rat).Quo(a, b) }
 	var out Interval
@@ -221,7 +221,7 @@ func quotientBounds(c *call, a, b Interval) Interval {
 	return out
 }
 
-// nonZero writes a divisor, NULL where it is zero.
+// nonZero writes a divisor, with NULL in place of zero.
 func nonZero(w *Writer, e Expr, sql string) string {
 	if i := w.Env.interval(e); i.Bounded() && !i.holdsZero() {
 		return sql
@@ -229,7 +229,7 @@ func nonZero(w *Writer, e Expr, sql string) string {
 	return "NULLIF(" + sql + ", 0)"
 }
 
-// computed writes arithmetic: arguments within bounds, in a type in which the result fits.
+// computed writes arithmetic: arguments within their bounds, in a type that the result fits.
 func computed(sql func(w *Writer, c *call, t pgtype.Type, x []string) string) func(*Writer, *call) (fragment, error) {
 	return func(w *Writer, c *call) (fragment, error) {
 		if err := fits(w, c); err != nil {
@@ -266,8 +266,7 @@ func computed(sql func(w *Writer, c *call, t pgtype.Type, x []string) string) fu
 	}
 }
 
-// fits refuses arithmetic whose arguments have no bounds, or whose result could be too
-// large, too small or too long.
+// fits refuses arithmetic if an argument has no bounds, or if the result could be too large, too small or too long.
 func fits(w *Writer, c *call) error {
 	for _, a := range c.args {
 		if i := w.Env.interval(a); !i.finite() && !i.empty {
@@ -310,7 +309,7 @@ func roundTo(w *Writer, c *call) (fragment, error) {
 	case i.empty:
 	case !i.Bounded():
 		return fragment{}, w.noBounds(c.args[0])
-	case i.magnitude().Cmp(largestExact) > 0: // a number of most digits has no room for one more
+	case i.magnitude().Cmp(largestExact) > 0: // a number with the most digits has no room for a carry
 		return fragment{}, tooLarge(c)
 	}
 	x, err := w.operand(c.args[0])

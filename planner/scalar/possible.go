@@ -8,8 +8,8 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// possible leaves out values of an expression that no row has on which all conditions are true: those of which a condition on
-// the expression cannot be true, whatever else is in the row. Other values may be impossible too.
+// possible removes values of an expression that no row has for which all conditions are true: values for which some condition on the
+// expression cannot be true, whatever else the row contains. Remaining values may be impossible too.
 func possible(env *Env, e Expr, texts []string, where []Expr) []string {
 	alike := standsFor(e)
 	var about []Expr
@@ -36,10 +36,10 @@ func possible(env *Env, e Expr, texts []string, where []Expr) []string {
 	})
 }
 
-// maxTried bounds the parts of conditions that are computed with values: conditions of more leave the list as it is.
+// maxTried bounds the number of nodes of conditions that are evaluated, over all values. If there would be more, no value is removed.
 const maxTried = 1 << 20
 
-// nodes is how many parts an expression has.
+// nodes returns the number of nodes of an expression.
 func nodes(e Expr) int {
 	n := 1
 	for _, o := range operands(e) {
@@ -48,7 +48,7 @@ func nodes(e Expr) int {
 	return n
 }
 
-// standsFor returns an expression, and those below derived tables that have its value wherever it has one.
+// standsFor returns an expression and the expressions below derived tables that have the same value.
 func standsFor(e Expr) []Expr {
 	alike := []Expr{e}
 	for {
@@ -66,15 +66,15 @@ func mentions(e Expr, alike []Expr) bool {
 	return slices.ContainsFunc(alike, func(x Expr) bool { return Equal(x, e) }) || slices.ContainsFunc(operands(e), among)
 }
 
-// A trial asks whether conditions can be true of a row in which some expressions have one value.
+// A trial asks whether conditions can be true of a row in which some expressions have a given value.
 type trial struct {
-	env    *Env // in which they have it
+	env    *Env // in which the expressions have the value
 	alike  []Expr
 	text   *string                 // the value, if it is a text
-	arrays map[int]map[string]bool // the elements of constant arrays, by their folds
+	arrays map[int]map[string]bool // the elements of constant arrays, by fold
 }
 
-// newTrial supposes a value by its canonical text.
+// newTrial assumes a value, given by its canonical text.
 func newTrial(env *Env, alike []Expr, text string) (t *trial, ok bool) {
 	typ := alike[0].Type()
 	t = &trial{alike: alike}
@@ -104,12 +104,12 @@ func newTrial(env *Env, alike []Expr, text string) (t *trial, ok bool) {
 	return t, ok || typ.Family() == pgtype.BoolFamily
 }
 
-// plainText reports whether texts of the type are equal if they are the same bytes, and not otherwise.
+// plainText reports whether two texts of the type are equal if and only if their bytes are.
 func plainText(t pgtype.Type) bool {
 	return !t.Array && (t.OID == pgtype.Text || t.OID == pgtype.Varchar) && t.Deterministic
 }
 
-// samePlainText returns what casts between types of texts leave as it is.
+// samePlainText strips casts between text types that do not change the text.
 func samePlainText(e Expr) Expr {
 	for {
 		c, cast := e.(*cast)
@@ -120,12 +120,12 @@ func samePlainText(e Expr) Expr {
 	}
 }
 
-// could reports whether a condition can be true, or false.
+// could reports whether a condition can have the truth value want.
 func (t *trial) could(e Expr, want bool) bool {
 	if i := t.env.interval(e); i.Constant() {
 		return (i.Low.Sign() != 0) == want
 	}
-	switch e := e.(type) { //nolint:gochecksumtype // nothing is known of the others
+	switch e := e.(type) { // nothing is known of the others
 	case *logic:
 		can := func(x Expr) bool { return t.could(x, want) }
 		switch {
@@ -141,7 +141,7 @@ func (t *trial) could(e Expr, want bool) bool {
 	return true
 }
 
-// test is could of a test.
+// test is could for a test.
 func (t *trial) test(c *call, want bool) bool {
 	switch c.fn.over {
 	case comparison:
@@ -158,7 +158,7 @@ func (t *trial) test(c *call, want bool) bool {
 	return true
 }
 
-// among reports whether a value can be in a list, or beside all of it.
+// among reports whether a value can be in a list, or different from all of it.
 func (t *trial) among(c *call, in bool) bool {
 	equal := func(x Expr) bool { return t.compared("=", c.args[0], x, in) }
 	if in {
@@ -182,10 +182,10 @@ func (t *trial) between(c *call, want bool) bool {
 	return above || below
 }
 
-// denied are the comparisons that are true where others are false.
+// denied maps a comparison to its negation.
 var denied = map[string]string{"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
-// compared is could of a comparison.
+// compared is could for a comparison.
 func (t *trial) compared(op string, a, b Expr, want bool) bool {
 	if !want {
 		op = denied[op]
@@ -206,7 +206,7 @@ func (t *trial) compared(op string, a, b Expr, want bool) bool {
 	return !ok || !also || (v == w) == (op == "=")
 }
 
-// could reports whether values of two intervals can compare so.
+// could reports whether some values of two intervals satisfy a comparison.
 func (i Interval) could(op string, j Interval) bool {
 	reaches := func(low, high *big.Rat, most int) bool { return low == nil || high == nil || low.Cmp(high) <= most }
 	switch op {
@@ -224,7 +224,7 @@ func (i Interval) could(op string, j Interval) bool {
 	return !i.Constant() || !j.Constant() || i.Low.Cmp(j.Low) != 0
 }
 
-// textOf returns a text that is known.
+// textOf returns the value of a text if it is known.
 func (t *trial) textOf(e Expr) (text string, ok bool) {
 	e = samePlainText(e)
 	if !plainText(e.Type()) {
@@ -240,7 +240,7 @@ func (t *trial) textOf(e Expr) (text string, ok bool) {
 	return *t.text, true
 }
 
-// element is could of a test against the elements of an array of numbers or texts.
+// element is could for a test against the elements of an array of numbers or texts.
 func (t *trial) element(c *call, want bool) bool {
 	array, constant := c.args[1].(*constant)
 	value, ok := t.known(c.args[0])
@@ -255,7 +255,7 @@ func (t *trial) element(c *call, want bool) bool {
 	return set == nil || set[value] == ((c.fn.name == "= ANY") == want)
 }
 
-// known is the value of a number or a text, if there is one alone, as elementsOf writes it.
+// known returns the value of a number or a text if it is unique, written as in elementsOf.
 func (t *trial) known(e Expr) (value string, ok bool) {
 	if plainText(e.Type()) {
 		return t.textOf(e)
@@ -267,7 +267,7 @@ func (t *trial) known(e Expr) (value string, ok bool) {
 	return i.Low.RatString(), true
 }
 
-// elementsOf returns the numbers or texts of a constant array, NULL aside; nil where one cannot be read.
+// elementsOf returns the numbers or texts in a constant array, NULL aside; nil if an element cannot be read.
 func elementsOf(env *Env, array *constant) map[string]bool {
 	element := array.typ.Element()
 	items, ok := env.items(array)

@@ -7,8 +7,8 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// The rules of roots, logarithms and powers. Where Postgres raises (a root or logarithm of a negative number, a logarithm
-// of zero, zero to a negative power) they are NULL, as a quotient by zero is.
+// The rules of roots, logarithms and powers. If Postgres raises (a root or logarithm of a negative number, a logarithm of zero, zero to a
+// negative power) they are NULL, like a quotient by zero.
 
 var (
 	squareRoot = elementary(4, func(x, _ Interval) (Interval, domain) {
@@ -24,7 +24,7 @@ var (
 	logarithm10 = elementary(32, func(x, _ Interval) (Interval, domain) {
 		return monotone(x, positive, math.Log10, 1, nearOne(x)), positive
 	})
-	// raised is a number to a constant power.
+	// raised is a number raised to a constant power.
 	raised = &rule{
 		constants: []int{1},
 		bounds:    elementaryBounds(powerBounds),
@@ -33,7 +33,7 @@ var (
 	}
 )
 
-// A domain says of which numbers a function has values.
+// A domain is the set of numbers for which a function has values.
 type domain uint8
 
 const (
@@ -43,16 +43,16 @@ const (
 	notZero
 )
 
-// A shape bounds a function of a number, which has a second argument or none, and says where it has values. Without
-// bounds the values are too large, or too near to zero, to be computed with.
+// A shape bounds a function of a number and perhaps a second argument, and returns its domain. It returns no bounds if values are too
+// large, or too close to zero, to compute with.
 type shape func(x, by Interval) (Interval, domain)
 
-// elementary is a function of one number that takes so many steps if it is a numeric of few digits.
+// elementary is a function of a number that takes a number of steps if it is a numeric with few digits.
 func elementary(steps int64, f shape) *rule {
 	return &rule{bounds: elementaryBounds(f), cost: elementaryCost(steps), write: writeElementary(f)}
 }
 
-// elementaryCost is that of a numeric: Postgres computes 16 digits of the result at least, and as many as the argument has.
+// elementaryCost is the cost for a numeric. Postgres computes at least 16 digits of the result, and as many as the argument has.
 func elementaryCost(steps int64) func(*costing, *call) int64 {
 	return func(c *costing, e *call) int64 {
 		n := added(functionCost(c, e), 1)
@@ -86,9 +86,8 @@ func elementaryBounds(f shape) func(*Env, *call) Interval {
 	})
 }
 
-// numericDecimals bounds the decimals of a numeric whose absolute value is at least least, if it is not zero: as many as the
-// arguments have, or 16 significant digits as Postgres estimates them (numeric_sqrt and its kin in
-// src/backend/utils/adt/numeric.c).
+// numericDecimals bounds the decimals of a numeric result whose absolute value is zero or at least least: as many as the arguments have, or
+// 16 significant digits by Postgres's estimate (numeric_sqrt and its kin in src/backend/utils/adt/numeric.c).
 func numericDecimals(name string, x, by Interval, least *big.Rat) int {
 	const significant = 20
 	digits := decimals(x.Least)
@@ -115,8 +114,8 @@ func (d domain) excludes(i Interval) bool {
 	return false
 }
 
-// monotone bounds a function that grows with a number of the domain, whose error is that of doubles, relative to the value and
-// absolute, and whose values are zero or not below least.
+// monotone bounds an increasing function on its domain. Its error is that of doubles, relative to the value and to absolute; its values are
+// zero or at least least in absolute value.
 func monotone(i Interval, of domain, f func(float64) float64, absolute, least float64) Interval {
 	low, high, ok := of.ends(i)
 	if !ok {
@@ -125,7 +124,7 @@ func monotone(i Interval, of domain, f func(float64) float64, absolute, least fl
 	return floatSpan(f(low), f(high), absolute, least)
 }
 
-// ends returns the least and the largest number of an interval in the domain.
+// ends returns the smallest and the largest number of an interval within the domain.
 func (d domain) ends(i Interval) (low, high float64, ok bool) {
 	l, h := i.Low, i.High
 	switch {
@@ -145,8 +144,8 @@ func nothing() Interval {
 	return Interval{Low: new(big.Rat), High: new(big.Rat), Null: true, Least: rat(1)}
 }
 
-// floatSpan is the interval of values that were computed in doubles, those other than zero at least as large as least; without
-// bounds if they are too large or too small for doubles.
+// floatSpan is the interval of values that are computed in doubles, whose non-zero values are at least least in absolute value. It has no
+// bounds if the values are too large or too small for doubles.
 func floatSpan(low, high, absolute, least float64) Interval {
 	const e = 1e-12
 	if math.IsNaN(low) || math.IsNaN(high) || math.IsInf(low, 0) || math.IsInf(high, 0) || least <= 0 {
@@ -158,16 +157,16 @@ func floatSpan(low, high, absolute, least float64) Interval {
 	}
 }
 
-// nearOne is about the smallest logarithm, to the base e or 10, of a number other than one. Numerics are multiples of their
-// least value; doubles beside one are 2^-53 apart.
+// nearOne is about the smallest absolute value of a logarithm, to base e or 10, of a number other than 1. Numerics are multiples of their
+// least value; doubles next to 1 are 2^-53 apart.
 func nearOne(i Interval) float64 {
 	least, _ := i.Least.Float64()
 	return min(least, 0x1p-53) / 4
 }
 
-// powerBounds bounds a number to a constant power: of whole powers each part on one side of zero is monotone.
+// powerBounds bounds a number raised to a constant power. A whole power is monotone on each side of zero.
 func powerBounds(x, by Interval) (Interval, domain) {
-	const largest = 100 // above it doubles are no help
+	const largest = 100 // doubles are of no use for larger powers
 	if !by.Constant() || by.magnitude().Cmp(rat(largest)) > 0 {
 		return Interval{}, anyNumber
 	}
@@ -202,7 +201,7 @@ func powerBounds(x, by Interval) (Interval, domain) {
 	return hull(parts...), of
 }
 
-// writeElementary writes a function of a number in its domain.
+// writeElementary writes a function of a number, which is NULL outside of the domain.
 func writeElementary(f shape) func(*Writer, *call) (fragment, error) {
 	return func(w *Writer, c *call) (fragment, error) {
 		return computed(func(w *Writer, c *call, t pgtype.Type, x []string) string {
@@ -220,7 +219,7 @@ func writeElementary(f shape) func(*Writer, *call) (fragment, error) {
 	}
 }
 
-// sql writes a number, NULL outside of the domain: no number lies between zero and the least value.
+// sql writes a number, with NULL in place of numbers outside of the domain. No number lies between zero and the least value.
 func (d domain) sql(x string, i Interval, t pgtype.Type) string {
 	zero := numericLiteral(new(big.Rat), 0)
 	if t.Float() {

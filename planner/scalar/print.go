@@ -8,16 +8,15 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// Native writes an expression as the client meant it, with Postgres's own semantics, for
-// the mirror: it may raise there, before anything is charged. Column writes the columns;
-// ok is false for expressions that only the protected database can evaluate.
+// Native writes an expression as the client meant it, with Postgres's own semantics, for the mirror: it may raise there, before anything is
+// charged. column writes the columns; ok is false for expressions that only the protected database can evaluate.
 func Native(e Expr, column func(*Column) string, constants Inlined) (sql string, ok bool) {
 	p := &printer{column: column, constants: constants, ok: true}
 	sql = p.expr(e)
 	return sql, p.ok
 }
 
-// mirrorSQL writes an expression for the mirror alone.
+// mirrorSQL writes an expression without columns for the mirror.
 func mirrorSQL(e Expr) string { return new(printer).expr(e) }
 
 type printer struct {
@@ -27,7 +26,7 @@ type printer struct {
 }
 
 func (p *printer) expr(e Expr) string {
-	switch e := e.(type) { //nolint:gochecksumtype // the others are written of their operands
+	switch e := e.(type) { // the others consist of their operands
 	case *Ref:
 		return p.column(e.Column)
 	case *term:
@@ -46,9 +45,9 @@ func (p *printer) expr(e Expr) string {
 	return composed(e, parts)
 }
 
-// composed writes an expression of its operands as they are written.
+// composed writes an expression with its operands as they are written.
 func composed(e Expr, parts []string) string {
-	switch e := e.(type) { //nolint:gochecksumtype // the others have no operands, or are for the protected database alone
+	switch e := e.(type) { // the others have no operands, or are for the protected database only
 	case *call:
 		return e.fn.sql(parts...)
 	case *cast:
@@ -77,7 +76,7 @@ func (f *function) sql(args ...string) string {
 	return "(" + args[0] + " OPERATOR(pg_catalog." + f.name + ") " + args[1] + ")"
 }
 
-// The syntax of calls that look otherwise.
+// Calls with a syntax of their own.
 
 func postfixSQL(word string, args []string) string { return "(" + args[0] + " " + word + ")" }
 
@@ -93,7 +92,7 @@ func rangeSQL(word string, args []string) string {
 	return "(" + args[0] + " " + word + " " + args[1] + " AND " + args[2] + ")"
 }
 
-// elementsSQL writes a comparison with the elements of an array: the word is such as "= ANY".
+// elementsSQL writes a comparison with the elements of an array, for a word such as "= ANY".
 func elementsSQL(word string, args []string) string {
 	op, quantifier, _ := strings.Cut(word, " ")
 	return "(" + args[0] + " OPERATOR(pg_catalog." + op + ") " + quantifier + " (" + args[1] + "))"
@@ -135,7 +134,7 @@ func negated(not bool, word string) string {
 
 func castSQL(sql string, t pgtype.Type) string { return "CAST(" + sql + " AS " + t.SQL() + ")" }
 
-// withModifiers writes the modifiers of a type behind its name.
+// withModifiers writes the modifiers of a type after its name.
 func withModifiers(name string, mods []int32) string {
 	if len(mods) == 0 {
 		return name

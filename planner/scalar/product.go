@@ -5,28 +5,28 @@ import (
 	"slices"
 )
 
-// A Product is a whole number times linear numbers of columns: 10 · (100 − discount) · price, in steps.
+// A Product is a whole number times linear functions of columns in steps: 10 · (100 − discount) · price.
 type Product struct {
 	by *big.Int
 	of []linear
 }
 
-// A linear number is so many times the steps of a column, less a whole number. Of no column it is one of these numbers alone.
+// A linear is times·column − less, with the column in steps; without a column it is −less.
 type linear struct {
 	column      *Ref
 	times, less *big.Int
 }
 
-// A Factor is one of a product: Times steps of a column, less a number.
+// A Factor is one factor of a product: Times·Column − Less, with the column in steps.
 type Factor struct {
 	Column      *Ref
 	Times, Less int64
 }
 
-// mostTimes bounds the numbers of a factor, such that twice as many are an int64.
+// mostTimes bounds the numbers of a factor, such that twice each fits an int64.
 var mostTimes = big.NewInt(1 << 61)
 
-// Factors lists those of a product; false where there are none, or their numbers are too large.
+// Factors returns the factors of a product; it returns false if there are none, or if their numbers are too large.
 func (p *Product) Factors() ([]Factor, bool) {
 	if p == nil || len(p.of) == 0 {
 		return nil, false
@@ -46,12 +46,12 @@ func productOf(r *Ref) *Product {
 	return &Product{big.NewInt(1), []linear{{r, big.NewInt(1), new(big.Int)}}}
 }
 
-// constantProduct is a number in steps, which are whole.
+// constantProduct returns a number in steps, of which it must be a multiple.
 func constantProduct(n *big.Rat, digits int) *Product {
 	return &Product{by: new(big.Int).Set(new(big.Rat).Mul(n, power10(digits)).Num())}
 }
 
-// computedProduct is what an operator makes of products, or nil.
+// computedProduct applies an operator to products; it returns nil if the result is not a product.
 func computedProduct(operator *rule, args []steps) *Product {
 	p := args[0].of
 	switch {
@@ -74,8 +74,8 @@ func (p *Product) times(q *Product) *Product {
 	return &Product{new(big.Int).Mul(p.by, q.by), append(slices.Clip(p.of), q.of...)}
 }
 
-// plus is a product where both are linear numbers of one column, or one of them of none. A column that is taken from itself stays there,
-// since the number is NULL where that is.
+// plus returns a product if both are linear functions of the same column, or one of them is a constant. A column whose multiples cancel
+// remains, since the sum is NULL if the column is.
 func (p *Product) plus(q *Product) *Product {
 	x, ok := p.linear()
 	y, also := q.linear()
@@ -92,7 +92,7 @@ func (p *Product) plus(q *Product) *Product {
 	return &Product{big.NewInt(1), []linear{x}}
 }
 
-// linear returns the product as a linear number.
+// linear returns the product as a linear function.
 func (p *Product) linear() (linear, bool) {
 	switch {
 	case p == nil || len(p.of) > 1:

@@ -6,22 +6,19 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// A Reach says how much of a value a column is read for. Postgres keeps a long text apart
-// from its row, and takes as long to read as it is long: one row must not tell by that that
-// it is there.
+// A Reach says how much of a column's value is read. Postgres stores a long text apart from its row, and takes time in proportion to its
+// length to read it: a row must not reveal by such time that it exists.
 type Reach uint8
 
 const (
-	// Whole is all of it: its type or an index bounds how long it is.
+	// Whole is the whole value: its type or an index bounds its length.
 	Whole Reach = iota
-	// Beginning is a first part, of a text that may have any length: the column counts
-	// as that wherever its value matters.
+	// Beginning is the first part of a text of unbounded length. The column counts as this part wherever its value matters.
 	Beginning
-	// Short is all of a text that has at most so many bytes; a longer one counts as NULL.
-	// Equal ones are the same.
+	// Short is the whole of a text of at most cutBytes bytes. A longer text counts as NULL, so that equal texts are the same.
 	Short
-	// Elements are those of an array that has at most [MostElements] of them, and so many bytes as it is stored; any other
-	// array counts as NULL.
+	// Elements is the whole of an array of at most [MostElements] elements and at most storedArray bytes as stored. Any other array counts
+	// as NULL.
 	Elements
 	// Piece is the first part of a text that is an element of an array.
 	Piece
@@ -30,31 +27,29 @@ const (
 const (
 	// cutBytes bounds the bytes of a text that are read.
 	cutBytes = 1 << 16
-	// cutLength bounds its characters, whatever these are.
+	// cutLength bounds its characters, whatever their size.
 	cutLength = cutBytes / 4
-	// briefLength bounds them where a text is compared with constants that are shorter.
+	// briefLength bounds the characters that are read if a text is compared with shorter constants.
 	briefLength = 1 << 10
-	// MostElements bounds the elements of an array that is read, and storedArray its bytes as they are stored: compressed
-	// they are at most some 90 times as many.
+	// MostElements bounds the elements of an array that is read, and storedArray its bytes as stored; uncompressed, there are up to about
+	// 90 times as many.
 	MostElements = 1000
-	// pieceLength bounds the characters of one that is a text.
+	// pieceLength bounds the characters of an element that is a text.
 	pieceLength = 255
 	storedArray = 1 << 10
 )
 
-// Long reports whether the type leaves open how many characters a text has. One of bpchar
-// cannot be read in part.
+// Long reports whether the type does not bound the number of characters of a text. A bpchar cannot be read in part.
 func Long(t pgtype.Type) bool {
 	return cuttable(t) || t.OID == pgtype.Bpchar && !t.Array && t.Length() < 0
 }
 
-// cuttable reports whether the beginning of a text that may be long can be read alone.
+// cuttable reports whether the type does not bound the characters of a text, and its beginning can be read by itself.
 func cuttable(t pgtype.Type) bool {
 	return !t.Array && (t.OID == pgtype.Text || t.OID == pgtype.Varchar) && (t.Length() < 0 || t.Length() > cutLength)
 }
 
-// ReachOf tells how much is read of a column of a table that no index bounds; with whole,
-// texts that differ must not count as equal.
+// ReachOf returns how much is read of a column of a table that no index bounds. With whole, different texts must not count as equal.
 func ReachOf(t pgtype.Type, whole bool) Reach {
 	switch {
 	case t.Array:
@@ -67,9 +62,8 @@ func ReachOf(t pgtype.Type, whole bool) Reach {
 	return Beginning
 }
 
-// Read writes the part of x that is read. Postgres knows the bytes of a text without reading it, and
-// left() reads no more than it returns, unless the text is compressed by lz4. It knows the bytes of an array as it is stored
-// likewise, and counts the elements of a short one alone.
+// Read writes the part of x that is read. Postgres knows the length in bytes of a text without reading it, and left() reads no more than it
+// returns, unless the text is compressed by lz4. It also knows the bytes of an array as stored; elements are counted only if these are few.
 func (r Reach) Read(x string) string {
 	switch r {
 	case Beginning:
@@ -105,7 +99,7 @@ func (c *Column) long() bool {
 // Read writes the value of the column.
 func (c *Column) Read() string { return c.Reach.Read(c.SQL) }
 
-// Presence writes SQL that is NULL where the value is, without reading it.
+// Presence writes SQL that is NULL if and only if the value is, without reading the value.
 func (c *Column) Presence() string {
 	if c.Reach == Beginning || c.Reach == Piece {
 		return c.SQL
@@ -113,9 +107,8 @@ func (c *Column) Presence() string {
 	return c.Read()
 }
 
-// comparand writes an operand of a comparison. A text that is compared with short constants
-// alone is read as far as that can matter; one that an index finds stays as it is for an
-// equality.
+// comparand writes an operand of a comparison. If a text is compared with short constants only, no more of it is read than can matter. A
+// text that an index can find remains unchanged in an equality.
 func (w *Writer) comparand(o Expr, list []Expr, equality bool) (fragment, error) {
 	if _, key := w.grouped(o, asIs); key {
 		return w.write(o, asIs)
@@ -129,7 +122,7 @@ func (w *Writer) comparand(o Expr, list []Expr, equality bool) (fragment, error)
 	return w.write(o, cutting(o, asIs))
 }
 
-// cutting is the mode in which an operand is written where a text is read.
+// cutting returns the mode for writing an operand of which a text is read.
 func cutting(o Expr, m mode) mode {
 	if o.Type().Family() == pgtype.TextFamily {
 		return clamped
@@ -137,8 +130,7 @@ func cutting(o Expr, m mode) mode {
 	return m
 }
 
-// relabelled returns the column that an operand is, a varchar also where it is taken as text;
-// nil if it is none.
+// relabelled returns the column that an operand is, also if it is a varchar cast to text; nil if it is not a column.
 func relabelled(o Expr) *Ref {
 	if c, text := o.(*cast); text && c.typ.OID == pgtype.Text && c.x.Type().OID == pgtype.Varchar {
 		o = c.x
@@ -147,8 +139,7 @@ func relabelled(o Expr) *Ref {
 	return ref
 }
 
-// briefColumn returns the column of a long text that an operand is, if all others are constants
-// that are short, or NULL.
+// briefColumn returns the column of a long text that an operand is, if all others are short constants or NULL.
 func briefColumn(values Values, o Expr, list []Expr) *Column {
 	ref := relabelled(o)
 	if ref == nil || !ref.Column.long() || !ref.Column.Type.Deterministic || ref.Column.Reach == Short {

@@ -9,30 +9,27 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// A Resolver gives the parser's expressions their meaning. Its errors are
-// *pgerr.Error with positions in the statement.
+// A Resolver gives the parser's expressions their meaning. Its errors are *pgerr.Error, with positions in the statement.
 type Resolver struct {
 	Constants *Constants
 	// Concealed says that no analyst may see the expressions.
 	Concealed bool
 	// Params are the types of $1, $2, ...
 	Params []uint32
-	// Column resolves a reference. Its error is the refusal of the name.
+	// Column resolves a reference. Its error refuses the name.
 	Column func(*ast.Column) (*Column, error)
-	// Computed returns the expression that a reference stands for, nil if it is a column; nil if all are.
+	// Computed, if not nil, returns the expression for which a reference stands, or nil if it is a column.
 	Computed func(*ast.Column) Expr
-	// Condition resolves conditions with a query inside (InQuery, Exists); nil
-	// refuses them.
+	// Condition resolves conditions that contain a query (InQuery, Exists); nil refuses them.
 	Condition func(ast.Expr) (Expr, error)
-	// Unit is set where rows are grouped by their privacy unit: aggregates of one
-	// unit's rows are allowed there, and columns that are neither grouped nor
-	// aggregated are not.
+	// Unit is set if rows are grouped by their privacy unit. Then aggregates over the rows of a unit are allowed, and columns that are
+	// neither grouped nor aggregated are refused.
 	Unit *UnitGroup
-	// Own is set where window functions over the rows of one unit are allowed.
+	// Own is set if window functions over the rows of a unit are allowed.
 	Own *OwnRows
 }
 
-// resolution is a resolver at work.
+// resolution resolves an expression.
 type resolution struct {
 	*Resolver
 	*builder
@@ -48,7 +45,7 @@ func (r *Resolver) Expr(e ast.Expr) (Expr, error) {
 	return at.rowExpr(at.resolve(e))
 }
 
-// Literal resolves a constant without a type as one of a type.
+// Literal resolves an untyped constant as a constant of a type.
 func (r *Resolver) Literal(e ast.Expr, t pgtype.Type) (Expr, error) {
 	at := r.resolution()
 	x, err := at.resolve(e)
@@ -61,13 +58,13 @@ func (r *Resolver) Literal(e ast.Expr, t pgtype.Type) (Expr, error) {
 	return at.fold(x)
 }
 
-// Boolean resolves a condition; an expression of another type is refused.
+// Boolean resolves a condition, and refuses an expression of another type.
 func (r *Resolver) Boolean(e ast.Expr) (Expr, error) {
 	at := r.resolution()
 	return at.rowExpr(at.condition(at.resolve(e)))
 }
 
-// rowExpr is an expression that may stand where rows are read.
+// rowExpr finishes an expression that is evaluated for each row.
 func (r *resolution) rowExpr(x Expr, err error) (Expr, error) {
 	if err != nil {
 		return nil, err
@@ -99,7 +96,7 @@ func (r *resolution) resolve(e ast.Expr) (Expr, error) {
 	return bound(r.constants, x), nil
 }
 
-// meaning resolves an expression without bounds that the policy declares for it.
+// meaning resolves an expression without the bounds that the policy declares for it.
 func (r *resolution) meaning(e ast.Expr) (Expr, error) {
 	switch e := e.(type) {
 	case nil:

@@ -7,22 +7,21 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// OwnRows says what is known of the rows that window functions stand over: all rows of a partition are of one unit.
+// OwnRows is what is known of the rows of window functions: all rows of a partition belong to one unit.
 type OwnRows struct {
 	// Unit is the name of the unit.
 	Unit string
-	// Rows bounds how many rows of a unit count: values of counts and sums are clamped to the most that so many
-	// rows can reach.
+	// Rows bounds the rows of a unit that count: counts and sums are clamped to the largest value for that many rows.
 	Rows int64
 	// IsUnit reports whether an expression is the unit.
 	IsUnit func(Expr) bool
-	// Hint says why one of several expressions is no unit, if that is known; else "".
+	// Hint says why none of several expressions is the unit, if that is known; otherwise it is "".
 	Hint func(...Expr) string
-	// Orders reports whether expressions tell all rows of a unit apart.
+	// Orders reports whether expressions distinguish all rows of a unit.
 	Orders func([]Expr) bool
 }
 
-// resolve resolves what stands behind OVER.
+// resolve resolves the window after OVER.
 func (o *window) resolve(r *Resolver, e *ast.Window) error {
 	for _, p := range e.Partition {
 		x, err := r.Sorted(p)
@@ -38,7 +37,7 @@ func (o *window) resolve(r *Resolver, e *ast.Window) error {
 	return err
 }
 
-// sorts resolves ORDER BY. A constant orders nothing.
+// sorts resolves ORDER BY, and drops constants, which order nothing.
 func (r *Resolver) sorts(list []ast.Sort) (out []sort, err error) {
 	for _, s := range list {
 		x, err := r.Sorted(s.X)
@@ -58,7 +57,7 @@ func (r *Resolver) Order(list []ast.Sort) (*Order, error) {
 	return &Order{sorts}, err
 }
 
-// Sorted resolves an expression that rows are put in order or in partitions by.
+// Sorted resolves an expression of ORDER BY or PARTITION BY.
 func (r *Resolver) Sorted(e ast.Expr) (Expr, error) {
 	x, err := r.Expr(e)
 	if err == nil && len(x.Columns()) > 0 && (x.Type().Family() == pgtype.NoFamily || !x.Type().Deterministic || x.Type().Array) {
@@ -67,7 +66,7 @@ func (r *Resolver) Sorted(e ast.Expr) (Expr, error) {
 	return x, err
 }
 
-// arguments resolves those of the function, and its type.
+// arguments resolves the arguments of the function, and its type.
 func (e *aggregate) arguments(r *Resolver, call *ast.Window) (err error) {
 	if call.Filter != nil {
 		if e.filter, err = r.Boolean(call.Filter); err != nil {
@@ -115,8 +114,8 @@ func (e *aggregate) arguments(r *Resolver, call *ast.Window) (err error) {
 	return e.argument(r, args, call)
 }
 
-// placed resolves which row of the frame is meant. A frame that ends with the current row and those that tie with it would have another
-// end where ties are ordered.
+// placed resolves which row of the frame is meant. A frame that ends with the current row and its ties is refused: once ties are ordered it
+// would end elsewhere.
 func (e *aggregate) placed(args []ast.Expr) ([]ast.Expr, error) {
 	e.over.ties = true
 	if e.over.frame == nil && e.name != "first_value" && len(e.over.order) > 0 {
@@ -137,7 +136,7 @@ func (e *aggregate) placed(args []ast.Expr) ([]ast.Expr, error) {
 	return args[:1], err
 }
 
-// tiles resolves ntile. Of rows that the order does not tell apart, tiles have as many as they have room for.
+// tiles resolves ntile. Rows that the order does not distinguish are divided among tiles by their size.
 func (e *aggregate) tiles(call *ast.Window) (err error) {
 	if len(call.Args) != 1 || call.Star || e.filter != nil {
 		return notAllowed("ntile of other than one value, or with FILTER", e.at)
@@ -149,7 +148,7 @@ func (e *aggregate) tiles(call *ast.Window) (err error) {
 	return err
 }
 
-// argument resolves the value that the function is of.
+// argument resolves the argument of the function.
 func (e *aggregate) argument(r *Resolver, args []ast.Expr, call *ast.Window) (err error) {
 	switch {
 	case call.Star && e.name == "count":
@@ -170,7 +169,7 @@ func (e *aggregate) argument(r *Resolver, args []ast.Expr, call *ast.Window) (er
 	return nil
 }
 
-// rowsAway returns the number of rows of lag and lead, or of tiles.
+// rowsAway returns the number of rows of lag, lead and nth_value, or of tiles.
 func rowsAway(e ast.Expr) (int, error) {
 	const most = 100
 	c, ok := e.(*ast.Const)
@@ -183,8 +182,8 @@ func rowsAway(e ast.Expr) (int, error) {
 		WithHint("Write a whole number from 0 to 100.")
 }
 
-// bounded refuses a frame that takes more work for each row the more rows a unit has: where rows leave a frame, Postgres may
-// begin anew with all of it.
+// bounded refuses a frame whose work per row grows with the rows of a unit: when rows leave a frame, Postgres may compute it from the
+// beginning.
 func (o *window) bounded(at int) error {
 	if o.frame == nil || o.frame.From == ast.FirstRow || o.frame.To != ast.LastRow {
 		return nil

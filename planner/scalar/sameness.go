@@ -6,10 +6,10 @@ import (
 
 // A sameness compares expressions by their structure.
 type sameness struct {
-	// columns and folds say which columns, and which constants, are the same.
+	// columns and folds say which columns and which constants are the same.
 	columns func(a, b *Column) bool
 	folds   func(a, b int) bool
-	// pattern says that a is one: b may have bounds that a has not, and may swap the operands of a sum or product.
+	// pattern says that a is a pattern: b may have declared bounds that a does not have, and may swap the operands of a sum or product.
 	pattern bool
 }
 
@@ -49,8 +49,7 @@ func (f *function) mirrors(o *function) bool {
 	return f.commutes() && f.name == o.name && f.over == o.over && len(o.args) == 2 && f.args[0] == o.args[1] && f.args[1] == o.args[0]
 }
 
-// sameNode compares two expressions without their operands. Operands of equal nodes are in
-// the same places.
+// sameNode compares two expressions without their operands. Equal nodes have corresponding operands at the same places.
 func (s sameness) sameNode(a, b Expr) bool {
 	zones := func(i, j int) bool { return (i < 0) == (j < 0) && (i < 0 || s.folds(i, j)) }
 	switch a := a.(type) {

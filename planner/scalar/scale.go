@@ -6,17 +6,16 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// Scale returns how many decimals the values of a number have at most; ok is false where
-// that is not known.
+// Scale returns the largest number of decimals of the values of a number; ok is false if it is unknown.
 func (env *Env) Scale(e Expr) (digits int, ok bool) {
-	switch e.Type().Family() { //nolint:exhaustive // numbers alone have decimals
+	switch e.Type().Family() { // only numbers have decimals
 	case pgtype.IntFamily:
 		return 0, true
 	case pgtype.NumericFamily:
 	default:
 		return 0, false
 	}
-	switch e := e.(type) { //nolint:gochecksumtype // of the others nothing is known
+	switch e := e.(type) { // nothing is known of the others
 	case *Ref:
 		return env.columnScale(e.Column)
 	case *constant:
@@ -60,7 +59,7 @@ func (env *Env) columnScale(c *Column) (digits int, ok bool) {
 	return max(digits, 0), digits >= 0
 }
 
-// Step returns the declared step of a column; nil without one, and of all but plain columns.
+// Step returns the declared step of a column; nil if it has none, or if e is not a plain column.
 func Step(e Expr) *big.Rat {
 	if ref, ok := e.(*Ref); ok {
 		return ref.Column.Base().Step
@@ -68,9 +67,8 @@ func Step(e Expr) *big.Rat {
 	return nil
 }
 
-// Magnitude returns how many digits the values of a column of a table have before the
-// decimal point at most, by its type alone; ok is false where the type does not say. NaN
-// is among the values nevertheless, infinities are not.
+// Magnitude returns the largest number of digits before the decimal point for values of a column of a table, by its type alone; ok is false
+// if the type does not bound it. The values can include NaN, but not infinities.
 func Magnitude(e Expr) (digits int, ok bool) {
 	ref, ok := e.(*Ref)
 	if !ok || e.Type().Family() != pgtype.NumericFamily {
@@ -83,7 +81,7 @@ func Magnitude(e Expr) (digits int, ok bool) {
 	return max(c.Type.Precision()-c.Type.Scale(), 0), true
 }
 
-// callScale treats the scales of operands as Postgres does.
+// callScale derives the scale of a result as Postgres does.
 func (env *Env) callScale(c *call) (digits int, ok bool) {
 	switch c.fn.name {
 	case "+", "-", "%", "mod", "abs":

@@ -2,12 +2,12 @@ package scalar
 
 import "dpproxy/planner/pgtype"
 
-// plainCollation reports whether a collation is of code points, without a language.
+// plainCollation reports whether a collation compares code points, without a language.
 func plainCollation(t pgtype.Type) bool {
 	return t.Collation.Schema == "pg_catalog" && (t.Collation.Name == "C" || t.Collation.Name == "POSIX")
 }
 
-// searchedFunction is what makes a text of a type one in which a regular expression is searched. It has no name in Postgres.
+// searchedFunction converts a text for the search of a regular expression. It has no name in Postgres.
 func searchedFunction(of uint32) *function {
 	return &function{
 		name: "~", args: []uint32{of}, over: searchedText, strict: 1,
@@ -22,8 +22,8 @@ func searchedSQL(of uint32, text string) string {
 	return "CAST(" + text + " AS pg_catalog.text)"
 }
 
-// searchedText writes a text with all of its characters: a cast of character(n) takes the blanks away. Only of UTF8 it is known
-// which characters there are.
+// searchedText writes a text with all of its characters: a cast of character(n) would remove blanks. Only for UTF8 is it known which
+// characters exist.
 var searchedText = &rule{
 	bounds: textual, length: firstLength(1), write: func(w *Writer, c *call) (fragment, error) {
 		if !w.Env.UTF8 {

@@ -8,10 +8,10 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// Share returns which part of what is declared for their columns is left by conditions, as if values were spread evenly,
-// columns had nothing to do with each other, and no row met two conditions of an OR. It is not known where a condition is other
-// than a range of a column with declared bounds, values of one that has a list of them, or an OR of such. ranges says that
-// all are ranges. It proves nothing about rows.
+// Share estimates the fraction of rows that meet conditions, from the declared values of their columns. It assumes that values are spread
+// evenly, that columns are independent, and that no row meets two conditions of an OR. It knows conditions that are ranges of a column with
+// declared bounds, or values of a column with declared values, and an OR of such conditions; known is false if there are others. ranges
+// says that all are ranges. The estimate proves nothing about rows.
 func Share(env *Env, where []Expr) (share *big.Rat, ranges, known bool) {
 	n := &narrowing{constants: env, columns: map[*Column]Interval{}}
 	lists := map[*Column][]string{}
@@ -46,8 +46,8 @@ func Share(env *Env, where []Expr) (share *big.Rat, ranges, known bool) {
 	return share, ranges, true
 }
 
-// mostParts is into how many parts a list counts as divided at most: rows are seldom spread evenly over its values, and one of
-// them may be that of most.
+// mostParts bounds the number of equal parts into which a list is assumed to divide the rows: rows are seldom spread evenly over values,
+// and one value may have most of them.
 const mostParts = 4
 
 // joinedByAnd lists the conditions of an AND.
@@ -63,13 +63,13 @@ func joinedByAnd(e Expr) []Expr {
 	return all
 }
 
-// shareOfAny is the share of an OR. That of one value of a column with decimals is not known.
+// shareOfAny is Share for an OR. It does not know the share of a single value of a column with decimals.
 func shareOfAny(env *Env, e Expr) (*big.Rat, bool) {
 	l, ok := e.(*logic)
 	if !ok || l.kind != ast.Or {
 		return nil, false
 	}
-	sum := 0.0 // which has few digits, however many the constants have
+	sum := 0.0 // a float64, whose digits are few, however many the constants have
 	for _, arg := range l.args {
 		share, _, known := Share(env, []Expr{arg})
 		if !known {
@@ -84,7 +84,7 @@ func shareOfAny(env *Env, e Expr) (*big.Rat, bool) {
 	return ratOf(min(sum, 1)), true
 }
 
-// width is how many values of a whole number or date an interval has, and how long it is of others.
+// width returns the number of whole numbers or dates in an interval, or the length of an interval of other values.
 func (c *Column) width(i Interval) *big.Rat {
 	switch {
 	case i.empty || i.Low.Cmp(i.High) > 0:
@@ -96,7 +96,7 @@ func (c *Column) width(i Interval) *big.Rat {
 	return new(big.Rat).Sub(i.High, i.Low)
 }
 
-// within narrows a column by a condition, if that is a range of it whose ends are known.
+// within narrows a column by a condition that is a range of it with known ends.
 func (n *narrowing) within(e Expr) bool {
 	c, ok := e.(*call)
 	if !ok || c.fn.over != comparison && c.fn.over != inRange {
@@ -104,7 +104,7 @@ func (n *narrowing) within(e Expr) bool {
 	}
 	alone := &narrowing{constants: n.constants, columns: map[*Column]Interval{}}
 	c.fn.over.narrow(alone, c)
-	for column, i := range alone.columns { // one at most
+	for column, i := range alone.columns { // at most one
 		if i.Low == nil && i.High == nil || c.fn.over == inRange && (i.Low == nil || i.High == nil) {
 			return false
 		}
@@ -113,7 +113,7 @@ func (n *narrowing) within(e Expr) bool {
 	return len(alone.columns) > 0
 }
 
-// among leaves of the listed values of a column those that a condition says it has, if it does.
+// among keeps those listed values of a column that a condition allows; it returns false for other conditions.
 func (n *narrowing) among(e Expr, lists map[*Column][]string) bool {
 	c, ok := e.(*call)
 	if !ok || (c.fn.over != comparison || c.fn.name != "=") && (c.fn.over != inList || c.fn.name != wordIn) {

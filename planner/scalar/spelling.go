@@ -6,15 +6,12 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// Values can be equal and look different: 6 and 6.00, or texts of character(n) that end in
-// more or fewer blanks. A proof that goes from equal to identical asks here. The answer
-// holds of a column of a table by its type, as Postgres stores no other values, and of
-// anything else because the [Writer] writes it so: [Writer.Target] columns of derived
-// tables, [Writer.Grouped] grouping expressions. A part of a date that is a whole number has
-// no decimals, by what makes it.
+// Values can be equal and look different: 6 and 6.00, or texts of character(n) with different trailing blanks. A proof that goes from equal
+// to identical asks here. The answer holds for a column of a table by its type, since Postgres stores no other values. It holds for other
+// expressions because the [Writer] writes them accordingly: [Writer.Target] for columns of derived tables, and [Writer.Grouped] for
+// grouping expressions. A field of a date that is a whole number has no decimals, by the function that computes it.
 
-// OneSpelling reports whether equal values of an expression are identical, where it is a
-// column, or is written as one or as a key.
+// OneSpelling reports whether equal values of an expression are identical, if it is a column, or is written as a column or a key.
 func OneSpelling(e Expr) bool {
 	c, ok := e.(*call)
 	return spelledAlike(e.Type(), ok && c.whole)
@@ -38,8 +35,7 @@ func spelledAlike(t pgtype.Type, whole bool) bool {
 	return false
 }
 
-// Identical reports whether two columns are identical wherever they are equal by the
-// equality of their types.
+// Identical reports whether two columns are identical whenever they are equal by the equality of their types.
 func Identical(a, b *Column) bool {
 	if !a.OneSpelling() || !b.OneSpelling() || a.Type.Collation != b.Type.Collation {
 		return false
@@ -51,15 +47,14 @@ func Identical(a, b *Column) bool {
 	return s.Same(t) && s.Mod == t.Mod
 }
 
-// respelled reports whether the values of a number or text have several spellings, unless a
-// modifier tells which.
+// respelled reports whether equal values of a numeric or text type have several spellings, unless a modifier fixes one.
 func respelled(t pgtype.Type) bool { return t.Decimal() || t.OID == pgtype.Bpchar }
 
-// modified reports whether a modifier tells the spelling of the type's values.
+// modified reports whether a modifier fixes the spelling of the values of a type.
 func modified(t pgtype.Type) bool { return respelled(t) && t.Mod >= 4 && !t.Array }
 
-// Modify writes a value in the spelling that the modifier of its type tells, if it does. It
-// changes no value of the type and cannot raise.
+// Modify writes a value in the spelling that the modifier of its type fixes, if it has one. It changes no value of the type, and cannot
+// raise.
 func Modify(t pgtype.Type, sql string) string {
 	switch {
 	case !modified(t):
@@ -70,7 +65,7 @@ func Modify(t pgtype.Type, sql string) string {
 	return "CAST(" + sql + " AS pg_catalog.bpchar(" + strconv.Itoa(t.Length()) + "))"
 }
 
-// within is the mode in which an expression is within its bounds, if it can have some.
+// within returns the mode in which an expression is within its bounds, if it can have bounds.
 func within(e Expr) mode {
 	if t := e.Type(); t.Number() || t.Dated() || t.OID == pgtype.Interval {
 		return clamped
@@ -78,8 +73,8 @@ func within(e Expr) mode {
 	return asIs
 }
 
-// spelled writes an expression for where its equal values must be identical if [OneSpelling]
-// says so, as a key: numbers and times are within their bounds, but those that the policy bounds are as they are, and texts cut.
+// spelled writes an expression such that equal values are identical if [OneSpelling] says so, as a key: numbers and times are within their
+// bounds, expressions with declared bounds are unchanged, and texts are cut.
 func (w *Writer) spelled(e Expr) (fragment, error) {
 	if boundedOf(e) != nil {
 		return w.spelledIn(asIs, e)
@@ -87,8 +82,8 @@ func (w *Writer) spelled(e Expr) (fragment, error) {
 	return w.spelledIn(within(e), e)
 }
 
-// spelledIn is spelled in a mode, also for a column of a derived table. A cast is written with its modifier in any case, and columns
-// have it.
+// spelledIn is spelled in a given mode, also for a column of a derived table. A cast is always written with its modifier, and columns have
+// theirs.
 func (w *Writer) spelledIn(m mode, e Expr) (fragment, error) {
 	if f, ok := w.grouped(e, asIs); ok && (m == asIs || boundedOf(e) == nil) {
 		return f, nil
@@ -99,7 +94,7 @@ func (w *Writer) spelledIn(m mode, e Expr) (fragment, error) {
 	}
 	t := w.Env.physical(e)
 	sql, err := w.convertTo(f, t, e.Pos())
-	switch e.(type) { //nolint:gochecksumtype // nothing else is written with its modifier
+	switch e.(type) { // only these have their modifier already
 	case *Ref, *cast:
 	default:
 		if sql = Modify(e.Type(), sql); t.Decimal() && e.Type().Whole() {
@@ -109,14 +104,14 @@ func (w *Writer) spelledIn(m mode, e Expr) (fragment, error) {
 	return fragment{sql: sql, typ: t}, err
 }
 
-// A grouping is a grouping expression as it is written.
+// A grouping is a grouping expression with its SQL.
 type grouping struct {
 	key Expr
 	fragment
 }
 
-// Grouped returns the SQL of grouping expressions, each once, and a writer of expressions
-// over the groups: it writes a grouping expression as that SQL wherever it occurs.
+// Grouped returns the SQL of the grouping expressions, and a writer of expressions over the groups, which writes a grouping expression as
+// that SQL wherever it occurs.
 func (w *Writer) Grouped(keys []Expr) (*Writer, []string, error) {
 	inner := &Writer{Env: w.Env, Fold: w.Fold, Query: w.Query, Own: w.Own, Renamed: w.Renamed}
 	var list []string
@@ -141,7 +136,7 @@ func (w *Writer) Grouped(keys []Expr) (*Writer, []string, error) {
 	return inner, list, nil
 }
 
-// grouped returns the SQL of an expression that rows are grouped by.
+// grouped returns the SQL of an expression by which rows are grouped.
 func (w *Writer) grouped(e Expr, m mode) (fragment, bool) {
 	for _, g := range w.groupings {
 		if !Equal(g.key, e) {
@@ -155,8 +150,7 @@ func (w *Writer) grouped(e Expr, m mode) (fragment, bool) {
 	return fragment{}, false
 }
 
-// Physical returns the type that a column has where it is read: a computed one of a
-// derived table may be wider than its type says.
+// Physical returns the type of a column as it is read. A computed column of a derived table may have a wider type than its own.
 func (w *Writer) Physical(c *Column) pgtype.Type {
 	if c.derived() {
 		return w.Env.physical(&Ref{Column: c})

@@ -2,11 +2,10 @@ package scalar
 
 import "dpproxy/planner/pgtype"
 
-// unestimated writes an operand so that Postgres knows no statistics of it. Where it plans a read,
-// it would compare values of the table, one person's among them, with constants, or try a pattern
-// on them: before the charge, and for as long as those values are. It knows statistics of columns,
-// and of expressions that have an index or statistics of their own; and constant conditions and
-// NULLs fall away before it looks.
+// unestimated writes an operand such that Postgres has no statistics of it. When it plans a read it would compare values of the table,
+// among them a person's value, with constants, or match a pattern against them: before the charge, and for a time that depends on these
+// values. Postgres has statistics of columns, and of expressions with an index or extended statistics. Constant conditions and NULL
+// disappear before it consults them.
 func unestimated(e Expr, f fragment) fragment {
 	switch ref := relabelled(e); {
 	case ref != nil && (ref.Column.long() || ref.Column.Reach != Whole): // written as a CASE on its length
@@ -17,7 +16,7 @@ func unestimated(e Expr, f fragment) fragment {
 	return f
 }
 
-// unwieldy reports whether values of the type can take long to compare by order.
+// unwieldy reports whether values of the type can take long to compare for order.
 func unwieldy(t pgtype.Type) bool {
 	const brief = 64 // digits
 	switch {

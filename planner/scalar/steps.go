@@ -7,29 +7,28 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// steps is SQL of a number in whole steps of 10^-digits, as int8, and the number as a product, where it is one.
+// steps is the SQL of a number in whole steps of 10^-digits, as int8, and the number as a product, or nil.
 type steps struct {
 	sql    string
 	digits int
 	of     *Product
 }
 
-// An inSteps writes numbers in steps, those of columns with column.
+// An inSteps writes numbers in steps; column writes the steps of a column.
 type inSteps struct {
 	*Writer
 	column func(*Ref) string
 }
 
-// mostSteps bounds every number of steps on the way, so that int8 cannot overflow; 10^mostDigits is below it.
+// mostSteps bounds all intermediate numbers of steps, so that int8 cannot overflow; 10^mostDigits is smaller.
 var mostSteps = new(big.Rat).SetInt64(1 << 62)
 
 const mostDigits = 18
 
-// Steps writes a number that is computed with +, - and * of columns of tables and constants, in steps of
-// 10^-digits, as int8. It is the same number, since no operation on the way rounds, or NULL where that is.
-// Of a column it has column write the steps of its own scale: an int8 within its declared bounds. It is not
-// ok where an operand has no known scale, or no bounds that are whole steps, or where int8 might not do. The product is
-// the same number, and nil where it is none of linear numbers of columns.
+// Steps writes a number that is computed with +, - and * from columns of tables and constants, as an int8 in steps of 10^-digits. It is the
+// same number, since no intermediate operation rounds, or NULL if the number is. column writes the steps of a column in its own scale, as
+// an int8 within its declared bounds. ok is false if an operand has no known scale, or no bounds that are whole steps, or if int8 might
+// overflow. The product is the same number, or nil if it is not a product of linear functions of columns.
 func Steps(w *Writer, e Expr, digits int, column func(*Ref) string) (sql string, of *Product, ok bool) {
 	if c, computed := e.(*call); !computed || !c.typ.Decimal() {
 		return "", nil, false
@@ -43,7 +42,7 @@ func Steps(w *Writer, e Expr, digits int, column func(*Ref) string) (sql string,
 	return s.sql, s.of, ok
 }
 
-// OwnSteps returns the decimals of a column of a table whose declared bounds are whole steps of its scale.
+// OwnSteps returns the scale of a column of a table whose declared bounds are whole steps of that scale.
 func OwnSteps(env *Env, r *Ref) (digits int, ok bool) {
 	c, in := r.Column, env.declared(r.Column.Base())
 	if c.derived() || !c.Type.Whole() && !c.Type.Decimal() || !in.Bounded() {
@@ -63,7 +62,7 @@ func fewSteps(in Interval, digits int) bool {
 }
 
 func (w *inSteps) steps(e Expr) (steps, bool) {
-	switch e := e.(type) { //nolint:gochecksumtype // the others are no arithmetic
+	switch e := e.(type) { // the others are not arithmetic
 	case *Ref:
 		digits, ok := OwnSteps(w.Env, e)
 		if !ok {
@@ -133,7 +132,7 @@ func (w *inSteps) callSteps(c *call) (steps, bool) {
 	return steps{c.fn.sql(x...), most, computedProduct(c.fn.over, args)}, true
 }
 
-// finer writes steps as those of so many decimals.
+// finer writes steps in a finer scale.
 func (w *inSteps) finer(e Expr, s steps, digits int) (steps, bool) {
 	if s.digits == digits {
 		return s, true

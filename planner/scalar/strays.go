@@ -8,25 +8,25 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// A row is astray for a column if it has none of the values there that the policy declares, or one beyond the declared bounds. Nothing
-// here depends on whether there are such rows, and it bounds nothing: it is for the remarks on an answer.
+// A row is astray for a column if its value is not among the declared values, or is beyond the declared bounds. This file serves the
+// remarks on an answer only: it depends on no row, and bounds nothing.
 
-// A Use is one of a column of a table by an expression, or of an expression over its columns that the policy bounds.
+// A Use is the use of a column of a table, or of an expression with declared bounds, by an expression.
 type Use struct {
-	Column  *Column  // nil of an expression
-	Bounded *Bounded // nil of a column
-	// Brought says that the expression has the nearer bound in the place of a value that is beyond. Else it has the value as it is.
+	Column  *Column  // nil for an expression
+	Bounded *Bounded // nil for a column
+	// Brought says that the nearer bound replaces a value beyond the bounds; otherwise the value is used as it is.
 	Brought bool
 }
 
-// Uses returns the uses of all that has declared values or bounds by a key, each once, also below derived tables.
+// Uses returns the uses, by a key, of everything that has declared values or bounds, each once, including uses below derived tables.
 func Uses(env *Env, key Expr) (all []Use) {
 	brought := map[Use]bool{}
 	w := &Writer{
 		Env: env, Fold: func(int) string { return "$1" }, Query: func(*Writer, *Query) (string, error) { return "TRUE", nil },
 		Own: unread{}, brought: func(c *Column, d *Bounded) { brought[Use{Column: c, Bounded: d}] = true },
 	}
-	_, _, _ = w.Key(key) // that it cannot be written is told elsewhere
+	_, _, _ = w.Key(key) // another caller reports that it cannot be written
 	columns := below(w, key, nil)
 	for _, d := range BoundedIn(key) {
 		if u := (Use{Bounded: d}); brought[u] || d == PlainBounded(key) {
@@ -41,7 +41,7 @@ func Uses(env *Env, key Expr) (all []Use) {
 	return all
 }
 
-// Conditions returns those in an expression, also below derived tables: the values that are true or false.
+// Conditions returns the boolean expressions in an expression, including those below derived tables.
 func Conditions(e Expr) (all []Expr) {
 	seen := map[*Column]bool{}
 	var visit func(Expr)
@@ -67,7 +67,7 @@ func Conditions(e Expr) (all []Expr) {
 	return all
 }
 
-// unread tells rows apart in SQL that nobody reads.
+// unread implements Own for SQL that nobody reads.
 type unread struct{}
 
 // OwnUnit implements Own.
@@ -76,7 +76,8 @@ func (unread) OwnUnit() string { return "" }
 // OwnTies implements Own.
 func (unread) OwnTies(*Writer) []string { return nil }
 
-// below adds the columns that an expression is computed of, also those below derived tables, and has w write how these are computed.
+// below adds the columns from which an expression is computed, including columns below derived tables, and makes w write the expressions of
+// derived columns.
 func below(w *Writer, e Expr, found []*Column) []*Column {
 	for _, c := range e.Columns() {
 		b := c.Base()
@@ -92,8 +93,8 @@ func below(w *Writer, e Expr, found []*Column) []*Column {
 	return found
 }
 
-// Confined reports whether no row that meets all conditions is astray for a use of a column of a table. A condition counts that compares
-// the column as it is with constants.
+// Confined reports whether all conditions together exclude the rows that are astray for a use of a column of a table. It considers
+// conditions that compare the column itself with constants.
 func Confined(env *Env, u Use, where []Expr) bool {
 	c := u.Column
 	same := called(c, where)
@@ -118,7 +119,7 @@ func Confined(env *Env, u Use, where []Expr) bool {
 	return in.Bounded() && in.within(Interval{Low: low, High: high})
 }
 
-// called are the columns in conditions that stand for a column of a table.
+// called returns the columns in conditions that have a given base column.
 func called(c *Column, where []Expr) (same []*Column) {
 	for _, cond := range where {
 		for _, x := range cond.Columns() {
@@ -130,7 +131,8 @@ func called(c *Column, where []Expr) (same []*Column) {
 	return same
 }
 
-// listedIn reports whether conditions exclude each value of a column that is not declared: those that they compare it with, and another.
+// listedIn reports whether conditions exclude every value of a column that is not declared: it tries the values that they name, neighbours
+// of these, and one more.
 func listedIn(env *Env, c *Column, same []*Column, where []Expr) bool {
 	var alike []Expr
 	for _, x := range same {
@@ -160,8 +162,8 @@ func listedIn(env *Env, c *Column, same []*Column, where []Expr) bool {
 	})
 }
 
-// othersThan returns values of a column that are not declared: those that conditions name or that are next to these, and one that nothing
-// names. It is nil where the type has others still.
+// othersThan returns undeclared values of a column: the values that conditions name, their neighbours, and one that nothing names. It is
+// nil if these do not represent all values of the type.
 func othersThan(env *Env, c *Column, conditions []Expr) (others []string) {
 	texts := slices.Clone(c.Values)
 	for _, cond := range conditions {
@@ -169,7 +171,7 @@ func othersThan(env *Env, c *Column, conditions []Expr) (others []string) {
 	}
 	switch {
 	case plainText(c.Type):
-		texts = append(texts, strings.Join(texts, "")+"?") // longer than each
+		texts = append(texts, strings.Join(texts, "")+"?") // longer than each of them
 	case c.Type.Whole():
 		for _, text := range texts {
 			if x, ok := new(big.Rat).SetString(text); ok {
@@ -184,7 +186,7 @@ func othersThan(env *Env, c *Column, conditions []Expr) (others []string) {
 	return slices.DeleteFunc(texts, func(text string) bool { return slices.Contains(c.Values, text) })
 }
 
-// named are the constants of a type that an expression names.
+// named returns the constants of a type in an expression.
 func named(env *Env, t pgtype.Type, e Expr) (texts []string) {
 	if c, ok := e.(*constant); ok && c.typ.Array {
 		for text := range elementsOf(env, c) {
@@ -205,7 +207,7 @@ func named(env *Env, t pgtype.Type, e Expr) (texts []string) {
 	return texts
 }
 
-// Lists reports whether all elements of a constant array are among some values, NULL aside.
+// Lists reports whether all elements of a constant array are among given values, NULL aside.
 func Lists(env *Env, list Expr, values []string) bool {
 	array, ok := list.(*constant)
 	if !ok {
@@ -220,8 +222,8 @@ func Lists(env *Env, list Expr, values []string) bool {
 	return elements != nil
 }
 
-// Among reports whether an expression has one of some values in every row that meets all conditions, also in rows that are astray for
-// some columns, which it uses as they are. NULL is one of them if null says so.
+// Among reports whether an expression has one of the given values in every row that meets all conditions, even in rows that are astray for
+// columns that it uses unchanged. null says that NULL is one of the values.
 func Among(env *Env, e Expr, where []Expr, astray []*Column, values []*string, null bool) bool {
 	free := undeclared(env, astray...)
 	texts, canBeNull, ok := free.Enumerate(e, where, len(values)+1)
@@ -231,7 +233,7 @@ func Among(env *Env, e Expr, where []Expr, astray []*Column, values []*string, n
 	return ok && (null || !canBeNull || !mayBeNull(free, e)) && !slices.ContainsFunc(texts, func(text string) bool { return !among(text) })
 }
 
-// undeclared is an environment where nothing is taken as declared of some columns.
+// undeclared returns an environment that relies on nothing that is declared for some columns.
 func undeclared(env *Env, columns ...*Column) *Env {
 	free := env.inner(&narrowing{constants: env})
 	free.undeclared = map[*Column]bool{}
@@ -241,10 +243,10 @@ func undeclared(env *Env, columns ...*Column) *Env {
 	return free
 }
 
-// mayBeNull reports whether an expression may be NULL: a test only if something that it tests may be.
+// mayBeNull reports whether an expression may be NULL. A test may only if something that it tests may.
 func mayBeNull(env *Env, e Expr) bool {
 	may := func(x Expr) bool { return mayBeNull(env, x) }
-	switch e := e.(type) { //nolint:gochecksumtype // the intervals of the others say it
+	switch e := e.(type) { // the intervals of the others decide
 	case *Ref:
 		return !e.Column.NotNull && (e.Column.Outer || len(e.Column.Of) == 0 || slices.ContainsFunc(e.Column.Of, may))
 	case *logic:

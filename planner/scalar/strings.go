@@ -9,8 +9,8 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// The rules of texts. A function sees at most cutLength characters of a column, and makes at
-// most longestText bytes: Postgres raises where a text gets too long, and a long one takes long.
+// The rules of texts. A function reads at most cutLength characters of a column, and makes at most longestText bytes: Postgres raises if a
+// text gets too long, and a long text takes long.
 const (
 	longestText = 1 << 20
 	// longestArgument bounds a constant that is searched for, in bytes.
@@ -31,7 +31,7 @@ var (
 		bounds: textual, length: argumentLength(1), constants: []int{1}, least: map[int]int64{1: math.MinInt32 + 1},
 		write: textFunction,
 	}
-	// padded is lpad and rpad: as many characters as the argument says, whatever they are filled with.
+	// padded is lpad and rpad: as many characters as the argument says, whatever the padding.
 	padded = &rule{
 		bounds: textual, length: paddedLength, constants: []int{1, 2}, write: textFunction,
 		makes: func(c *costing, e *call) int { return paddedLength(c.env, e, octets) },
@@ -60,7 +60,7 @@ var (
 	concatenate = &rule{bounds: textual, length: sumOfLengths, makes: madeOfAll, write: textFunction}
 )
 
-// textual is the interval of a function whose result has none.
+// textual is the interval of a function whose result has no bounds.
 func textual(env *Env, c *call) Interval {
 	i := Interval{Null: false}
 	if c.typ.Family() == pgtype.BoolFamily {
@@ -93,7 +93,7 @@ func argumentLength(arg int) func(*Env, *call, unit) int {
 		if err != nil {
 			return longestText
 		}
-		if n < 0 { // so many less
+		if n < 0 { // all but so many
 			return env.textLength(c.args[0], u)
 		}
 		return int(min(n*int64(u), int64(env.textLength(c.args[0], u))))
@@ -116,7 +116,7 @@ func paddedLength(env *Env, c *call, u unit) int {
 	return int(max(n, 0)) * int(u)
 }
 
-// translatedLength is as many characters, each as long as any.
+// translatedLength assumes the same number of characters, each of the largest size.
 func translatedLength(env *Env, c *call, _ unit) int {
 	return env.textLength(c.args[0], characters) * int(octets)
 }
@@ -129,7 +129,7 @@ func sumOfLengths(env *Env, c *call, u unit) int {
 	return n
 }
 
-// counted writes a function of a text whose result is no larger than a word.
+// counted writes a function of a text with a result of fixed size.
 func counted(w *Writer, c *call) (fragment, error) {
 	x, err := textArguments(w, c)
 	if err != nil {
@@ -142,7 +142,7 @@ func counted(w *Writer, c *call) (fragment, error) {
 	return out, nil
 }
 
-// textFunction writes a function that makes a text of a bounded one.
+// textFunction writes a function that makes a text from a bounded text.
 func textFunction(w *Writer, c *call) (fragment, error) {
 	if n := c.fn.over.length(w.Env, c, octets); n > longestText {
 		return fragment{}, pgerr.New(pgerr.NotAllowed, "the result of %s can have more than %d bytes", c.fn.title(), longestText).At(c.at).
@@ -155,7 +155,7 @@ func textFunction(w *Writer, c *call) (fragment, error) {
 	return fragment{sql: c.fn.sql(x...), typ: pgtype.Of(pgtype.Text)}, nil
 }
 
-// spelled writes a function that turns letters into others.
+// spelled writes a function that converts letters.
 func spelled(w *Writer, c *call) (fragment, error) {
 	if !w.Env.UTF8 {
 		return fragment{}, notUTF8(c.fn.title(), c.at)
@@ -182,8 +182,7 @@ func textArguments(w *Writer, c *call) ([]string, error) {
 	return x, nil
 }
 
-// textOr returns the type that an argument is written in: texts as the function takes
-// them, all others as they are.
+// textOr returns the type in which an argument is written: texts as the function takes them, and other types unchanged.
 func textOr(t pgtype.Type, arg uint32) pgtype.Type {
 	if t.Family() == pgtype.TextFamily && t.OID != pgtype.Varchar {
 		return pgtype.Of(arg)
@@ -191,7 +190,7 @@ func textOr(t pgtype.Type, arg uint32) pgtype.Type {
 	return t
 }
 
-// checkArgument refuses constants that a function raises on, or that make it slow.
+// checkArgument refuses constants for which a function raises, or that make it slow.
 func checkArgument(w *Writer, c *call, arg int) error {
 	if c.fn.args[arg] == pgtype.Int4 {
 		n, ok, err := w.Env.integer(c.args[arg])
@@ -212,8 +211,7 @@ func checkArgument(w *Writer, c *call, arg int) error {
 	return err
 }
 
-// isTemplate reports whether a to_char template holds only parts that mean the same in
-// every locale and cannot raise.
+// isTemplate reports whether a to_char template consists only of parts that mean the same in every locale and cannot raise.
 func isTemplate(s string) bool {
 	for s != "" {
 		n := 0

@@ -11,8 +11,7 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// The rules of dates and times. All results lie in the years 1 to 9999, far from where Postgres
-// raises.
+// The rules of dates and times. All results are in the years 1 to 9999, well within the ranges beyond which Postgres raises.
 
 var (
 	dateShift = &rule{
@@ -43,7 +42,7 @@ var (
 			return fragment{sql: castSQL(c.fn.sql(x[0].sql, x[1].sql), pgtype.Of(pgtype.Int8)), typ: pgtype.Of(pgtype.Int8)}, nil
 		}),
 	}
-	// shift is a date or time and a constant interval.
+	// shift adds a constant interval to a date or time, or subtracts it.
 	shift = &rule{constantOf: pgtype.Interval, zoned: true, bounds: shiftBounds, write: moved(shifted)}
 	// difference is an interval of days and time, without months.
 	difference = &rule{
@@ -88,10 +87,10 @@ var (
 	format = &rule{constants: []int{1}, zoned: true, bounds: textual, length: func(*Env, *call, unit) int { return 1000 }, write: formatted}
 )
 
-// momentBounds bounds a function by its arguments, which must have bounds.
+// momentBounds bounds a function by the intervals of its arguments, which must have bounds.
 func momentBounds(f func(c *call, i ...Interval) Interval) func(*Env, *call) Interval {
 	return ofArguments(Interval.Bounded, func(c *call, null bool, list []Interval) Interval {
-		// "integer + date" and "interval + date" are like the other way round
+		// "integer + date" and "interval + date" are like the reverse
 		if c.typ.Dated() && !c.args[0].Type().Dated() {
 			slices.Reverse(list)
 		}
@@ -101,7 +100,7 @@ func momentBounds(f func(c *call, i ...Interval) Interval) func(*Env, *call) Int
 	})
 }
 
-// moved writes a function of moments that all have bounds, with a result that is in range.
+// moved writes a function of moments that all have bounds, and whose result is in range.
 func moved(write func(w *Writer, c *call, x []fragment) (fragment, error)) func(*Writer, *call) (fragment, error) {
 	return func(w *Writer, c *call) (fragment, error) {
 		for _, a := range c.args {
@@ -123,9 +122,8 @@ func moved(write func(w *Writer, c *call, x []fragment) (fragment, error)) func(
 	}
 }
 
-// shiftBounds moves both ends. Adding months is monotone in the day alone: a day that the
-// month does not have becomes its last, whatever the time of day. In a time zone, days are not
-// all of 24 hours.
+// shiftBounds shifts both ends. Adding months is monotone only in the day: a day that the month does not have becomes its last day,
+// whatever the time of day. In a time zone, not all days have 24 hours.
 func shiftBounds(env *Env, c *call) Interval {
 	by, isConstant := c.args[len(c.args)-1].(*constant)
 	if c.args[0].Type().OID == pgtype.Interval {
@@ -168,8 +166,8 @@ func outOfRange(c *call) error {
 	return pgerr.New(pgerr.NotAllowed, "the result of %s can be out of range", c.fn.title()).At(c.at).WithHint("Use a smaller interval.")
 }
 
-// leavesYears reports whether a moment within i leaves the years that can be computed with while an
-// interval is added to it: months come first, then days, then time.
+// leavesYears reports whether a moment within i leaves the years that can be computed with while an interval is added: months first, then
+// days, then time.
 func (d datum) leavesYears(i Interval, t pgtype.Type, sign int) bool {
 	low, high := i.Low, i.High
 	if t.OID == pgtype.Date {
@@ -183,14 +181,13 @@ func (d datum) leavesYears(i Interval, t pgtype.Type, sign int) bool {
 	return false
 }
 
-// scaledBy rounds a multiple of unit.
+// scaledBy rounds to a multiple of unit.
 func scaledBy(r, unit *big.Rat, round func(*big.Rat) *big.Rat) *big.Rat {
 	x := round(new(big.Rat).Quo(r, unit))
 	return x.Mul(x, unit)
 }
 
-// added adds an interval to a moment in microseconds: the months, keeping the day where the month
-// has it, then days, then time.
+// added adds an interval to a moment in microseconds: first months, keeping the day if the month has it, then days, then time.
 func (d datum) added(r *big.Rat, sign int) *big.Rat {
 	t := pgtype.Moment(r.Num().Int64())
 	if months := sign * int(d.months); months != 0 {
@@ -206,8 +203,7 @@ func (d datum) added(r *big.Rat, sign int) *big.Rat {
 	return out.Add(out, new(big.Rat).Mul(rat(int64(sign)), rat(d.micros)))
 }
 
-// shifted writes the sum. An instant moves by months and days in the session's time zone, and
-// by time as it is, as Postgres does.
+// shifted writes the sum. As in Postgres, an instant moves by months and days in the session's time zone, and then by time.
 func shifted(w *Writer, c *call, x []fragment) (fragment, error) {
 	at, by := 0, 1
 	if c.args[0].Type().OID == pgtype.Interval {
@@ -249,17 +245,15 @@ func shifted(w *Writer, c *call, x []fragment) (fragment, error) {
 	return operatorSQL(c.fn.name, sql, operatorSQL("-", i, days, pgtype.Of(pgtype.Interval)).sql, pgtype.Of(pgtype.Timestamptz)), nil
 }
 
-// Time zones.
+// The functions date_trunc.
 
-// date_trunc.
-
-// units are the fields of date_trunc with the longest time that they drop, in days.
+// units maps the fields of date_trunc to the longest time that they cut off, in days.
 var units = map[string]int64{
 	"microseconds": 1, "milliseconds": 1, "second": 1, "minute": 1, "hour": 1, "day": 1, "week": 7, "month": 31, "quarter": 92,
 	"year": 366, "decade": 3660, "century": 36600, "millennium": 366000,
 }
 
-// writeField writes a constant that names a part of a date, if it is one of those that are known.
+// writeField writes a constant that names a field of a date, if ok accepts it.
 func writeField(w *Writer, e Expr, ok func(string) bool) (string, error) {
 	name, err := w.Env.text(e)
 	if err != nil {
@@ -294,8 +288,8 @@ func truncatedBounds(env *Env, c *call) Interval {
 	return i
 }
 
-// truncated writes date_trunc. Of a date that became an instant at midnight it stays local: no
-// group then depends on the time zone's clocks.
+// truncated writes date_trunc. For a date that was cast to an instant it remains local, so that no group depends on the clocks of the time
+// zone.
 func truncated(w *Writer, c *call) (fragment, error) {
 	if i := w.Env.interval(c.args[1]); !i.Bounded() && !i.empty {
 		return fragment{}, w.noBounds(c.args[1])
@@ -349,12 +343,12 @@ func truncatedKey(w *Writer, c *call) (fragment, error) {
 	return fragment{sql: "pg_catalog.date_trunc(" + field + ", " + x.sql + ")", typ: pgtype.Of(pgtype.Timestamp)}, nil
 }
 
-// extract and date_part.
+// The functions extract and date_part.
 
-// A part of a date or time: its limits, for all dates.
+// A datePart is a field of a date or time, with its bounds for all dates.
 type datePart struct {
 	low, high int64
-	digits    int // decimals
+	digits    int // number of decimals
 	time      bool
 }
 
@@ -366,7 +360,7 @@ var parts = map[string]datePart{
 	"dow": {0, 6, 0, false}, "isodow": {1, 7, 0, false}, "doy": {1, 366, 0, false}, "epoch": {-1 << 40, 1 << 40, 6, false},
 }
 
-// intervalParts are those of an interval of days and time.
+// intervalParts are the fields of an interval of days and time.
 var intervalParts = []string{"microseconds", "milliseconds", "second", "minute", "hour", "day", "epoch"}
 
 func extractBounds(env *Env, c *call) Interval {
@@ -390,7 +384,7 @@ func extractBounds(env *Env, c *call) Interval {
 	return out
 }
 
-// partBounds bounds a part of values between the ends of x.
+// partBounds bounds a field of the values in x.
 func partBounds(name string, x Interval, from pgtype.Type) Interval {
 	p := parts[name]
 	out := span(p.low, p.high)
@@ -435,18 +429,17 @@ func partBounds(name string, x Interval, from pgtype.Type) Interval {
 	return out
 }
 
-// elapsed reports whether an interval is a difference of two times, or NULL: it has days and
-// less than a day, but no months.
+// elapsed reports whether an interval is a difference of two times, or NULL: it has days and less than a day of time, but no months.
 func elapsed(e Expr) bool { return madeBy(e, difference) }
 
-// Lasting reports whether the seconds of an interval are all of it, if constants in it have no months: it is a difference of two times,
-// or a choice among such and constants.
+// Lasting reports whether an interval is determined by its seconds, if its constants have no months: it is a difference of two times, or a
+// choice among such differences and constants.
 func Lasting(e Expr) bool {
 	return len(e.Columns()) > 0 && lasting(e, func(*constant) bool { return true })
 }
 
 func lasting(e Expr, constants func(*constant) bool) bool {
-	switch e := e.(type) { //nolint:gochecksumtype // the others are as for a difference
+	switch e := e.(type) { // the others must be differences
 	case *constant:
 		return constants(e)
 	case *choice:
@@ -455,7 +448,7 @@ func lasting(e Expr, constants func(*constant) bool) bool {
 	return elapsed(e)
 }
 
-// withoutMonths reports whether a constant interval has none.
+// withoutMonths reports whether a constant interval has no months.
 func withoutMonths(env *Env) func(*constant) bool {
 	return func(c *constant) bool {
 		d, err := env.datum(c)

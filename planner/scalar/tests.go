@@ -8,8 +8,8 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// The rules of tests. Values that are compared are written as they are: the types that they are
-// computed in compare within each family, and an instant is compared as one.
+// The rules of tests. Compared values are written unclamped: the types in which they are computed are comparable within each family. An
+// instant is compared as an instant.
 
 var (
 	// comparison is = <> < <= > >=.
@@ -93,7 +93,7 @@ const (
 	wordBetween = "BETWEEN"
 	wordIn      = "IN"
 	isNotNull   = "IS NOT NULL"
-	// hashedList is the length of a list from which on Postgres hashes the value beside it.
+	// hashedList is the length of a list from which on Postgres hashes the compared value.
 	hashedList = 9
 )
 
@@ -107,7 +107,7 @@ func maybeNull(*Env, *call) Interval { return truthValue() }
 func always(*call) bool { return true }
 func never(*call) bool  { return false }
 
-// comparator returns the operator of a comparison, also of one with elements of an array.
+// comparator returns the operator of a comparison, also of a comparison with the elements of an array.
 func (f *function) comparator() string {
 	op, _, _ := strings.Cut(f.name, " ")
 	return op
@@ -116,9 +116,9 @@ func (f *function) comparator() string {
 func forEquality(c *call) bool { return c.fn.comparator() == "=" || c.fn.comparator() == "<>" }
 func forOrder(c *call) bool    { return !forEquality(c) }
 
-// comparing writes a test that compares its arguments. With equality, that is one by one, and only
-// for being equal: an index finds them, and texts of other lengths are not read. By order,
-// Postgres would compare long values also where it plans.
+// comparing writes a test that compares its arguments. equality says that it compares one by one and only for equality: then an index can
+// find them, and texts of other lengths are not read. order says that it compares for order: then Postgres would compare long values during
+// planning too.
 func comparing(equality, order func(*call) bool) func(*Writer, *call) (fragment, error) {
 	return func(w *Writer, c *call) (fragment, error) {
 		parts := make([]string, len(c.args))
@@ -136,12 +136,11 @@ func comparing(equality, order func(*call) bool) func(*Writer, *call) (fragment,
 	}
 }
 
-// storedFields bounds the bytes, as they are stored, of a composite value whose fields are
-// looked at. One without a value in any field has fewer.
+// storedFields bounds the stored bytes of a composite value whose fields are read. A value with only NULL fields has fewer.
 const storedFields = 2048
 
-// nullSQL writes IS [NOT] NULL. Of a composite value Postgres looks at the fields, and reads
-// all of it for that: so a large one is neither NULL nor has a field that is.
+// nullSQL writes IS [NOT] NULL. For a composite value Postgres reads the fields, and so the whole value. A value larger than storedFields
+// is not read: it counts as having no NULL field.
 func nullSQL(t pgtype.Type, x string, not bool) string {
 	test := postfixSQL("IS "+negated(not, "NULL"), []string{x})
 	if t.Family() != pgtype.NoFamily || t.Array {
@@ -161,7 +160,7 @@ func writeNullTest(w *Writer, c *call) (fragment, error) {
 	return fragment{sql: nullSQL(x.Type(), w.instant(f).sql, not), typ: c.typ}, err
 }
 
-// Conditions that are true bound columns.
+// The following functions derive bounds of columns from conditions that are true.
 
 func narrowedByComparison(n *narrowing, c *call) {
 	x, to, op := c.args[0], c.args[1], c.fn.name
@@ -183,7 +182,7 @@ func narrowedByComparison(n *narrowing, c *call) {
 	n.limit(x, i.strictly(op, x.Type()))
 }
 
-// mirrored turns a comparison around.
+// mirrored swaps the sides of a comparison.
 var mirrored = map[string]string{"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 func narrowedByRange(n *narrowing, c *call) {
@@ -216,8 +215,7 @@ func narrowedByList(n *narrowing, c *call) {
 	n.limit(x, hull(list...))
 }
 
-// strictly leaves out the end that < or > excludes, of values that are whole: numbers, days,
-// microseconds.
+// strictly removes the end that < or > excludes, for values that are whole: integers, days, microseconds.
 func (i Interval) strictly(op string, t pgtype.Type) Interval {
 	if !t.Whole() && !t.Dated() {
 		return i

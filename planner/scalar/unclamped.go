@@ -6,10 +6,10 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// Unclamped reports whether an expression has no value beyond its bounds that would be brought into them: it is made of constants,
-// and of tests that choose among them, by arithmetic. So is the 1 or 0 of a share, or a difference of two of these.
+// Unclamped reports whether an expression has no value beyond its bounds that would be clamped: it is computed by arithmetic from
+// constants, and from choices among them. Examples are the 1 or 0 of a share, and the difference of two of these.
 func Unclamped(e Expr) bool {
-	switch e := e.(type) { //nolint:gochecksumtype // of the others it is not known
+	switch e := e.(type) { // nothing is known of the others
 	case *constant:
 		return true
 	case *Ref:

@@ -7,9 +7,8 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// unify gives operands that are compared with each other types with a common
-// comparison. It casts integers to numeric or float, and constants, but nothing that
-// could raise: a numeric column beside a float needs bounds.
+// unify casts operands that are compared with each other to types with a common comparison. It casts integers to numeric or float, and
+// constants, but nothing that could raise: a numeric column that is compared with a float needs bounds.
 func (b *builder) unify(ops []Expr, at int) ([]Expr, error) {
 	target, ok := together(ops)
 	if !ok {
@@ -40,8 +39,7 @@ func mismatch(ops []Expr, at int) error {
 		WithHint("Values of this type can only be counted, or tested for NULL.")
 }
 
-// together returns the type that each operand takes in a comparison of all, or
-// false if they do not compare.
+// together returns the type that each operand has in a comparison of all operands; it returns false if they cannot be compared.
 func together(ops []Expr) (func(Expr) pgtype.Type, bool) {
 	known := slices.DeleteFunc(slices.Clone(ops), unknown)
 	if len(known) == 0 {
@@ -96,8 +94,7 @@ func comparableNumbers(families map[pgtype.Family]bool, ownType func(Expr) pgtyp
 	}
 }
 
-// comparableTexts follows Postgres: character(n) beside text is text, beside
-// varchar it compares as character(n), without trailing spaces.
+// comparableTexts follows Postgres: character(n) is compared with text as text, and with varchar as character(n), without trailing spaces.
 func comparableTexts(known []Expr) func(Expr) pgtype.Type {
 	has := func(oid uint32) bool {
 		return slices.ContainsFunc(known, func(o Expr) bool { return o.Type().OID == oid })
@@ -116,8 +113,8 @@ func comparableTexts(known []Expr) func(Expr) pgtype.Type {
 	}
 }
 
-// common returns the type that the results of CASE, COALESCE, GREATEST and LEAST have
-// together. A sub-select whose type nobody has said needs one beside it that is known.
+// common returns the common type of the results of CASE, COALESCE, GREATEST or LEAST. A sub-select of unknown type needs an operand of
+// known type.
 func common(ops []Expr) (pgtype.Type, bool) {
 	t, ok := pgtype.Common(typesOf(ops))
 	known := slices.ContainsFunc(ops, func(e Expr) bool { return !unknown(e) })

@@ -16,10 +16,9 @@ import (
 // datum is the value of a constant, as far as bounds and checks need it.
 type datum struct {
 	null bool
-	// number is a number, a truth value, or a point in time as in an Interval; nil if it
-	// is not finite, or none.
+	// number is a number, a boolean, or a moment as in an Interval; nil if it is not finite, or is not a number.
 	number *big.Rat
-	// digits are the decimals of a numeric.
+	// digits is the number of decimals of a numeric.
 	digits int
 	text   string
 	// months, days and micros are the parts of an interval.
@@ -54,11 +53,10 @@ func (values Values) datum(c *constant) (datum, error) {
 	return d, nil
 }
 
-// tooLong refuses a numeric of so many digits that computing with it takes long, here and on
-// DATA, where a condition can aim width_bucket, mod, div or a cast to text at one row. It looks
-// at the header alone.
+// tooLong refuses a numeric with so many digits that computing with it takes long, here and on DATA, where a condition can direct
+// width_bucket, mod, div or a cast to text at one row. It reads only the header.
 func (v Value) tooLong(c *constant) error {
-	const weight, decimals = 50, 300 // of digits to the base 10000; about those of largestExact and leastExact
+	const weight, decimals = 50, 300 // of base-10000 digits; about the sizes of largestExact and leastExact
 	switch {
 	case !c.typ.Decimal() || c.typ.Array:
 		return nil
@@ -73,7 +71,7 @@ func (v Value) tooLong(c *constant) error {
 		WithHint("Use a number below 1e200 with at most 300 decimals.")
 }
 
-// infinite reports whether a numeric is infinite, or whether one of an array of them may be.
+// infinite reports whether a numeric is infinite, or whether an element of an array of numerics may be.
 func (v Value) infinite(t pgtype.Type) bool {
 	switch {
 	case !t.Decimal() && (!t.Array || t.OID != pgtype.Numeric):
@@ -87,7 +85,7 @@ func (v Value) infinite(t pgtype.Type) bool {
 	return len(v.Bytes) >= 8 && (binary.BigEndian.Uint16(v.Bytes[4:]) == 0xd000 || binary.BigEndian.Uint16(v.Bytes[4:]) == 0xf000)
 }
 
-// text returns the value of a constant text, nil if it is NULL.
+// text returns the value of a constant text; nil is NULL.
 func (values Values) text(e Expr) (*string, error) {
 	c, ok := e.(*constant)
 	if !ok {
@@ -100,7 +98,7 @@ func (values Values) text(e Expr) (*string, error) {
 	return &d.text, nil
 }
 
-// integer returns the value of a constant integer, or false if it is NULL.
+// integer returns the value of a constant integer; ok is false if it is NULL.
 func (values Values) integer(e Expr) (n int64, ok bool, err error) {
 	c, isConstant := e.(*constant)
 	if !isConstant {
@@ -113,7 +111,7 @@ func (values Values) integer(e Expr) (n int64, ok bool, err error) {
 	return d.number.Num().Int64(), true, nil
 }
 
-// octets counts those of a constant text.
+// octets returns the number of octets of a constant text.
 func (values Values) octets(e Expr) int {
 	s, err := values.text(e)
 	if err != nil || s == nil {
@@ -122,7 +120,7 @@ func (values Values) octets(e Expr) int {
 	return len(*s)
 }
 
-// constantScale returns the decimals of a constant.
+// scale returns the number of decimals of a constant.
 func (values Values) scale(c *constant) (digits int, ok bool) {
 	d, err := values.datum(c)
 	return d.digits, err == nil && d.number != nil
@@ -172,8 +170,7 @@ func float(f float64) datum {
 	return datum{number: new(big.Rat).SetFloat64(f)}
 }
 
-// interval has the length that Postgres compares intervals by. From Postgres 17 on the largest
-// and the smallest are infinite.
+// interval has the length by which Postgres compares intervals. From Postgres 17 on the largest and the smallest interval are infinite.
 func interval(micros int64, days, months int32) datum {
 	if micros == math.MaxInt64 && days == math.MaxInt32 && months == math.MaxInt32 ||
 		micros == math.MinInt64 && days == math.MinInt32 && months == math.MinInt32 {
@@ -184,7 +181,7 @@ func interval(micros int64, days, months int32) datum {
 	return datum{number: new(big.Rat).SetInt(n), months: months, days: days, micros: micros}
 }
 
-// decodeNumeric reads the binary format of numeric: digits to the base 10000.
+// decodeNumeric reads the binary format of numeric, with base-10000 digits.
 func decodeNumeric(b []byte) (datum, bool) {
 	if len(b) < 8 || len(b) != 8+2*int(binary.BigEndian.Uint16(b)) {
 		return datum{}, false
@@ -253,8 +250,7 @@ var layouts = []string{
 	"2006-01-02 15:04:05Z07",
 }
 
-// Instant reads a date or timestamp as microseconds since 2000-01-01, UTC unless it
-// says otherwise.
+// Instant reads a date or timestamp as microseconds since 2000-01-01, in UTC unless it has another zone.
 func Instant(s string) (*big.Rat, bool) {
 	for _, l := range layouts {
 		t, err := time.Parse(l, s)

@@ -8,14 +8,14 @@ import (
 	"dpproxy/pgerr"
 )
 
-// A window is what makes an aggregate, or a function like one, one over the rows of its partition, for each of them.
+// A window makes a function a window function: it is computed for each row, over rows of the row's partition.
 type window struct {
 	partition []Expr
 	order     []sort
-	frame     *ast.Frame // nil is that of the standard
-	offset    int        // of lag, lead and nth_value, in rows; of ntile, how many tiles there are
-	// ties says that rows which the order does not tell apart are ordered all the same: the function, or the frame,
-	// counts single rows.
+	frame     *ast.Frame // nil is the default frame
+	offset    int        // of lag, lead and nth_value, in rows; for ntile, the number of tiles
+	// ties says that rows which the order does not distinguish must be ordered nevertheless, since the function or the frame counts single
+	// rows.
 	ties bool
 }
 
@@ -28,7 +28,7 @@ type sort struct {
 // An Order is ORDER BY.
 type Order struct{ list []sort }
 
-// Exprs are what rows are ordered by.
+// Exprs returns the expressions of ORDER BY.
 func (o *Order) Exprs() (list []Expr) {
 	if o == nil {
 		return nil
@@ -39,8 +39,8 @@ func (o *Order) Exprs() (list []Expr) {
 	return list
 }
 
-// Within returns how rows are ordered that agree in some expressions, those of DISTINCT ON. Others may stand before
-// all of them as little as in Postgres.
+// Within returns the order of rows that agree in the expressions of DISTINCT ON. As in Postgres, other expressions must come after all of
+// these.
 func (o *Order) Within(keys []Expr) (*Order, error) {
 	rest := &Order{}
 	var have []Expr
@@ -64,8 +64,8 @@ func (o *Order) Within(keys []Expr) (*Order, error) {
 	return rest, nil
 }
 
-// told are the expressions that tell rows of a unit apart where the window does.
-func (o *window) told() []Expr {
+// exprs returns the expressions that PARTITION BY and ORDER BY compare.
+func (o *window) exprs() []Expr {
 	all := slices.Clone(o.partition)
 	for _, s := range o.order {
 		all = append(all, s.x)
@@ -73,17 +73,17 @@ func (o *window) told() []Expr {
 	return all
 }
 
-// picks reports whether the value is that of an argument in another row.
+// picks reports whether the value is the argument in another row.
 func (e *aggregate) picks() bool {
 	return slices.Contains([]string{"lag", "lead", "first_value", "last_value", "nth_value"}, e.name)
 }
 
-// numbers reports whether the function numbers rows from 1 on.
+// numbers reports whether the function numbers rows, from 1.
 func (e *aggregate) numbers() bool {
 	return slices.Contains([]string{"row_number", "rank", "dense_rank"}, e.name)
 }
 
-// shares reports whether the function tells which share of the rows comes before one.
+// shares reports whether the function returns the fraction of the rows that come before a row.
 func (e *aggregate) shares() bool { return e.name == "percent_rank" || e.name == "cume_dist" }
 
 // counts reports whether the frame counts single rows.
@@ -91,8 +91,7 @@ func (o *window) counts() bool {
 	return o.frame != nil && *o.frame != ast.Frame{From: ast.FirstRow, To: ast.LastRow}
 }
 
-// Windows returns the window functions in an expression that order rows which nothing tells apart, each with what it
-// orders by.
+// Windows returns the window functions in an expression that order rows which their ORDER BY does not distinguish.
 func Windows(e Expr) []*Window {
 	var out []*Window
 	if a, ok := e.(*aggregate); ok && a.over != nil && a.over.ties {
@@ -107,7 +106,7 @@ func Windows(e Expr) []*Window {
 // A Window is a window function.
 type Window struct{ call *aggregate }
 
-// Pos is its place in the statement.
+// Pos is the position in the statement.
 func (w *Window) Pos() int { return w.call.at }
 
 // SameOrder reports whether two windows have the same rows in the same order.
@@ -130,14 +129,13 @@ func (o *window) same(p *window) bool {
 		slices.EqualFunc(o.order, p.order, func(a, b sort) bool { return a.descending == b.descending && a.nullsFirst == b.nullsFirst })
 }
 
-// Windowed reports whether there is a window function in an expression: its value is not one of its columns alone.
+// Windowed reports whether there is a window function in an expression, so that its value depends on other rows.
 func Windowed(e Expr) bool {
 	a, ok := e.(*aggregate)
 	return ok && a.over != nil || slices.ContainsFunc(operands(e), Windowed)
 }
 
-// Numbered returns what partitions the rows that an expression numbers, each with a number of its own; ok is false of
-// any other expression.
+// Numbered returns the partitions of an expression that gives each row of a partition its own number; ok is false for other expressions.
 func Numbered(e Expr) (partition []Expr, ok bool) {
 	a, ok := e.(*aggregate)
 	if !ok || a.over == nil || a.name != "row_number" {
@@ -146,7 +144,7 @@ func Numbered(e Expr) (partition []Expr, ok bool) {
 	return a.over.partition, true
 }
 
-// Partitions returns the expressions that partition the rows of each window function in an expression.
+// Partitions returns the PARTITION BY of each window function in an expression.
 func Partitions(e Expr) (list [][]Expr) {
 	if a, ok := e.(*aggregate); ok && a.over != nil {
 		list = append(list, a.over.partition)
@@ -157,8 +155,8 @@ func Partitions(e Expr) (list [][]Expr) {
 	return list
 }
 
-// rowsOfFrame is how many rows are looked at for one: of a frame whose beginning moves all of them, since Postgres computes most
-// aggregates over them anew.
+// rowsOfFrame is the number of rows that are read for a row. If the beginning of a frame moves these are all of its rows, since Postgres
+// computes most aggregates over them anew.
 func (o *window) rowsOfFrame() int64 {
 	if o == nil || o.frame == nil || o.frame.From == ast.FirstRow {
 		return 1

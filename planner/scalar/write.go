@@ -10,76 +10,68 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// A Writer writes expressions as SQL that is total: it has a value or is NULL for
-// every row, whatever the row holds. It is meant for a session with search_path =
-// pg_catalog, TimeZone = UTC, DateStyle = ISO and IntervalStyle = postgres. Its errors
-// are *pgerr.Error with positions in the statement.
+// A Writer writes expressions as SQL that is total: for every row it has a value or is NULL. The SQL is for a session with search_path =
+// pg_catalog, TimeZone = UTC, DateStyle = ISO and IntervalStyle = postgres. Errors are *pgerr.Error, with positions in the statement.
 type Writer struct {
 	Env *Env
-	// Fold returns the placeholder of a fold's value, e.g. $3.
+	// Fold returns the placeholder of the value of a fold, e.g. $3.
 	Fold func(i int) string
-	// Query writes a sub-select of a condition; nil where there is none.
+	// Query writes the sub-select of a condition; it may be nil if there is none.
 	Query func(w *Writer, q *Query) (string, error)
-	// Renamed are columns that are called otherwise where the expression is written.
+	// Renamed are columns that have other names where the expression is written.
 	Renamed map[*Column]*Column
-	// Own tells the rows of window functions apart; nil where there is none.
+	// Own distinguishes the rows of window functions; it may be nil if there are none.
 	Own Own
 
 	groupings []grouping
-	// brought is told of each column of a table, and of what else the policy bounds, whose values are brought into declared bounds; nil
-	// where nobody asks.
+	// brought, if not nil, is called for each column of a table, and each expression with declared bounds, whose values are moved into
+	// declared bounds.
 	brought func(*Column, *Bounded)
 }
 
-// An Own writes what tells the rows of a level apart.
+// An Own writes what distinguishes the rows of a level.
 type Own interface {
 	// OwnUnit is the unit of the row.
 	OwnUnit() string
-	// OwnTies orders rows that are equal in all that an order says: those that still tie are identical for the level.
+	// OwnTies orders rows that agree in the expressions of ORDER BY. Rows that still tie are identical for the level.
 	OwnTies(w *Writer) []string
 }
 
-// fragment is SQL with the type that it has there. That may differ from the type of the
-// expression: whole numbers are computed as int8, or as numeric if they may not fit;
-// float4 as float8.
+// fragment is SQL with its type, which may differ from the type of the expression: whole numbers are computed as int8, or as numeric if
+// they may not fit, and float4 as float8.
 type fragment struct {
 	sql string
 	typ pgtype.Type
-	// zone is set where a timestamp with time zone is written as the timestamp that it
-	// is in that zone: SQL of the zone's name.
+	// zone, if not "", is SQL of the name of a time zone: a timestamp with time zone is written as the local time in that zone.
 	zone string
 }
 
-// mode is the way that columns in an expression are written.
+// mode is the way in which columns in an expression are written.
 type mode uint8
 
 const (
-	// asIs leaves plain columns as they are: for comparing, counting and grouping.
+	// asIs leaves plain columns unchanged: for comparisons, counts and groups.
 	asIs mode = iota
-	// clamped brings values into their interval, so that operators cannot raise; of
-	// texts, into a length.
+	// clamped moves values into their interval, and texts into a length, so that operators cannot raise.
 	clamped
 )
 
-// Expr writes an expression as it is: a plain column unclamped. It may be compared,
-// counted and grouped.
+// Expr writes an expression with plain columns unclamped. It may be compared, counted and grouped.
 func (w *Writer) Expr(e Expr) (string, error) {
 	f, err := w.write(e, asIs)
 	return f.sql, err
 }
 
-// Value is Expr that also tells the type of the SQL. It may differ from the type of the
-// expression: whole numbers are computed as int8, or as numeric if they may not fit;
-// float4 as float8. A timestamp with time zone that depends on no time of day (of
-// date_trunc over a date) is written as the timestamp that it is in the session's zone.
+// Value is Expr, and also returns the type of the SQL, which may differ from the type of the expression: whole numbers are computed as
+// int8, or as numeric if they may not fit, and float4 as float8. A timestamp with time zone that depends on no time of day (date_trunc of a
+// date) is written as the local time in the session's zone.
 func (w *Writer) Value(e Expr) (string, pgtype.Type, error) {
 	f, err := w.write(e, asIs)
 	return f.sql, f.typ, err
 }
 
-// Clamped writes a number, date or time that lies within the interval, or is NULL. The
-// type of the SQL is as for Value; a timestamp with time zone is one. The interval is
-// [Env.Bounds] or [Env.Narrowed] of e; without bounds e is refused.
+// Clamped writes a number, date or time that lies within an interval, or is NULL. The type of the SQL is as for Value, but a timestamp with
+// time zone is an instant. The interval is [Env.Bounds] or [Env.Narrowed] of e; without bounds e is refused.
 func (w *Writer) Clamped(e Expr, within Interval) (string, pgtype.Type, error) {
 	if !within.Bounded() {
 		return "", pgtype.Type{}, w.noBounds(e)
@@ -102,8 +94,8 @@ func (w *Writer) Clamped(e Expr, within Interval) (string, pgtype.Type, error) {
 	return "CASE WHEN " + f.sql + " IS NOT NULL THEN " + clampSQL(f.sql, low, high) + " END", f.typ, nil
 }
 
-// Target writes the expression that column c of a derived table stands for in a branch of its query,
-// in the type that references to the column expect: numbers and times within their bounds.
+// Target writes the expression that defines column c of a derived table in a branch of its query, in the type that references to the column
+// expect, with numbers and times within their bounds.
 func (w *Writer) Target(c *Column, branch int) (string, error) {
 	e := c.Of[branch]
 	if !c.derived() {
@@ -113,7 +105,7 @@ func (w *Writer) Target(c *Column, branch int) (string, error) {
 		return "", pgerr.New(pgerr.Internal, "a column of type %s stands for a value of type %s", c.Type, e.Type()).At(e.Pos())
 	}
 	m := within(e)
-	if boundedOf(&Ref{Column: c}) != nil { // whatever reads the column brings it into its bounds
+	if boundedOf(&Ref{Column: c}) != nil { // every reader of the column moves it into its bounds
 		m = asIs
 	}
 	f, err := w.spelledIn(m, e)
@@ -126,7 +118,7 @@ func (w *Writer) Target(c *Column, branch int) (string, error) {
 	return w.convertTo(f, w.Env.physical(&Ref{Column: c}), e.Pos())
 }
 
-// longest bounds the SQL of one expression: CASE and bounds repeat their operand.
+// longest bounds the SQL of an expression: CASE and clamping repeat their operand.
 const longest = 1 << 20
 
 func (w *Writer) write(e Expr, m mode) (fragment, error) {
@@ -167,7 +159,7 @@ func (w *Writer) dispatch(e Expr, m mode) (fragment, error) {
 	return fragment{}, pgerr.New(pgerr.Internal, "an expression that cannot be written").At(e.Pos())
 }
 
-// operand writes a bounded value as an instant where its type is one.
+// operand writes a bounded value; a local time that stands for an instant becomes that instant.
 func (w *Writer) operand(e Expr) (fragment, error) {
 	f, err := w.write(e, clamped)
 	if err != nil {
@@ -176,7 +168,7 @@ func (w *Writer) operand(e Expr) (fragment, error) {
 	return w.instant(f), nil
 }
 
-// instant turns a local time into the instant that it stands for.
+// instant converts a local time to the instant for which it stands.
 func (w *Writer) instant(f fragment) fragment {
 	if f.zone == "" {
 		return f
@@ -184,7 +176,7 @@ func (w *Writer) instant(f fragment) fragment {
 	return fragment{sql: "pg_catalog.timezone(" + f.zone + ", " + f.sql + ")", typ: pgtype.Of(pgtype.Timestamptz)}
 }
 
-// convertTo converts SQL to a type without being able to raise.
+// convertTo converts SQL to a type such that it cannot raise.
 func (w *Writer) convertTo(f fragment, t pgtype.Type, at int) (string, error) {
 	f = w.instant(f)
 	from, to := f.typ.Family(), t.Family()
@@ -225,7 +217,7 @@ func (w *Writer) column(e *Ref, m mode) (fragment, error) {
 	return w.bring(e, f, w.Env.declared(c.Base()))
 }
 
-// Called returns the column as it is called where the expression is written.
+// Called returns the column under the name that it has where the expression is written.
 func (w *Writer) Called(c *Column) *Column {
 	for w.Renamed[c] != nil {
 		c = w.Renamed[c]
@@ -233,8 +225,8 @@ func (w *Writer) Called(c *Column) *Column {
 	return c
 }
 
-// bring brings a column of a table into bounds, if there are some. NaN is above all numbers, as in
-// Postgres's LEAST and GREATEST, and becomes the upper bound.
+// bring moves a column of a table into bounds, if it has any. NaN is greater than all numbers, as in LEAST and GREATEST of Postgres, and
+// becomes the upper bound.
 func (w *Writer) bring(e *Ref, f fragment, i Interval) (fragment, error) {
 	c := e.Column.Base()
 	if w.brought != nil && c.Bounds != nil {
@@ -300,8 +292,8 @@ func literals(i Interval, t pgtype.Type) (low, high string, ok bool) {
 
 func intLiteral(r *big.Rat) string { return "CAST('" + r.Num().String() + "' AS pg_catalog.int8)" }
 
-// numericLiteral writes a number with as many decimals as it has, and no fewer than scale:
-// a choice between it and a value of that scale has one spelling.
+// numericLiteral writes a number with its decimals, but at least scale of them: then a choice between it and a value of that scale has one
+// spelling.
 func numericLiteral(r *big.Rat, scale int) string {
 	text, decimals, _ := strings.Cut(r.FloatString(max(keptDigits, scale)), ".")
 	if kept := max(len(strings.TrimRight(decimals, "0")), scale); kept > 0 {
@@ -312,7 +304,7 @@ func numericLiteral(r *big.Rat, scale int) string {
 
 func (w *Writer) constant(e *constant, m mode) (fragment, error) {
 	p := w.Fold(e.fold)
-	if e.typ.Enum.Name != "" { // OIDs of enums differ between databases, so that they travel as text
+	if e.typ.Enum.Name != "" { // OIDs of enums differ between databases, so enums travel as text
 		text := pgtype.Of(pgtype.Text)
 		text.Array = e.typ.Array
 		return fragment{sql: castSQL(castSQL(p, text), e.typ), typ: e.typ}, nil
@@ -349,7 +341,7 @@ func (w *Writer) constant(e *constant, m mode) (fragment, error) {
 	return f, nil
 }
 
-// noBounds refuses arithmetic with a value that nothing bounds.
+// noBounds refuses arithmetic with a value without bounds.
 func (w *Writer) noBounds(e Expr) error {
 	if c := w.unbounded(e); c != nil {
 		return pgerr.New(pgerr.NoBounds, "column %q has no bounds: it can only be compared", c.Column.Shown()).At(c.At).
@@ -376,8 +368,8 @@ func (w *Writer) unbounded(e Expr) *Ref {
 	return nil
 }
 
-// Key writes an expression that rows are grouped by. date_trunc of an instant
-// stays a local time, which stands for the instant that it is in the session's time zone.
+// Key writes an expression by which rows are grouped. date_trunc of an instant is written as a local time, which stands for the instant in
+// the session's time zone.
 func (w *Writer) Key(e Expr) (string, pgtype.Type, error) {
 	if b, ok := e.(*bounded); ok {
 		e = b.x

@@ -8,11 +8,11 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// sumBits is the resolution of sums of floats: their bounds span about 2^sumBits steps, so
-// that the sum of integers does not depend on the order of the rows.
+// sumBits is the resolution of sums of floats: their bounds span about 2^sumBits steps. Sums of such integers do not depend on the order of
+// the rows.
 const sumBits = 30
 
-// aggregateBounds are those of an aggregate over at most rows rows.
+// aggregateBounds bounds an aggregate over at most e.rows rows.
 func aggregateBounds(env *Env, e *aggregate) Interval {
 	rows := rat(e.rows)
 	if e.numbers() {
@@ -47,7 +47,7 @@ func aggregateBounds(env *Env, e *aggregate) Interval {
 		if e.x.Type().Float() {
 			l := latticeOf(i)
 			i = l.widened(i)
-			i.Least = power2(int(l) - 64) // of fewer than 2^64 rows
+			i.Least = power2(int(l) - 64) // for fewer than 2^64 rows
 			return i
 		}
 		if i.Least != nil {
@@ -59,7 +59,7 @@ func aggregateBounds(env *Env, e *aggregate) Interval {
 	return i
 }
 
-// present reports whether a value is aggregated in every group: a group has a row. It is asked for lists of values alone.
+// present reports whether a value is aggregated in every group, since a group has at least one row. It is used for lists of values only.
 func (e *aggregate) present(env *Env) bool {
 	return env.listing && e.over == nil && e.filter == nil && (e.x == nil || !env.interval(e.x).Null)
 }
@@ -75,7 +75,7 @@ func roundedMean(i Interval) Interval {
 	return i
 }
 
-// A lattice is the grid that floats are summed on, by the exponent of its step: a power of two.
+// A lattice is the grid on which floats are summed, by the binary exponent of its step.
 type lattice int
 
 func latticeOf(i Interval) lattice {
@@ -86,7 +86,7 @@ func latticeOf(i Interval) lattice {
 	return lattice(m.Num().BitLen() - m.Denom().BitLen() + 1 - sumBits)
 }
 
-// widened rounds the ends to the grid, outward.
+// widened rounds the ends outward to the grid.
 func (l lattice) widened(i Interval) Interval {
 	step := power2(int(l))
 	i.Low = new(big.Rat).Mul(floor(new(big.Rat).Quo(i.Low, step)), step)
@@ -95,8 +95,7 @@ func (l lattice) widened(i Interval) Interval {
 	return i
 }
 
-// aggregate writes an aggregate that does not depend on the order of the rows, within its
-// bounds however many rows there are.
+// aggregate writes an aggregate that does not depend on the order of the rows, and is within its bounds for any number of rows.
 func (w *Writer) aggregate(e *aggregate) (fragment, error) {
 	filter := ""
 	if e.filter != nil {
@@ -181,7 +180,7 @@ func (w *Writer) sum(e *aggregate, filter string) (fragment, error) {
 	return fragment{sql: "CASE WHEN " + sql + " IS NOT NULL THEN " + clampSQL(sql, low, high) + " END", typ: t}, nil
 }
 
-// floatSum adds whole steps and scales the sum: a power of two loses nothing.
+// floatSum adds whole steps and scales the sum by a power of two, which is exact.
 func (w *Writer) floatSum(e *aggregate, x, filter string) string {
 	l := latticeOf(w.Env.Bounds(e.x))
 	steps := "CAST(" + x + " OPERATOR(pg_catalog.*) " + pgtype.FloatLiteral(power2(-int(l))) + " AS pg_catalog.int8)"
@@ -189,8 +188,8 @@ func (w *Writer) floatSum(e *aggregate, x, filter string) string {
 	return "(" + sum + " OPERATOR(pg_catalog.*) " + pgtype.FloatLiteral(power2(int(l))) + ")"
 }
 
-// extreme writes min and max, and the value of another row. Which of equal values they return depends on the order of the
-// rows, so that numerics get one spelling.
+// extreme writes min and max, and functions that return the value of another row. Which of several equal values they return depends on the
+// order of the rows, so numerics are written in one spelling.
 func (w *Writer) extreme(e *aggregate, filter string) (fragment, error) {
 	t := e.x.Type()
 	i := w.Env.interval(e.x)
@@ -224,7 +223,7 @@ func (w *Writer) extreme(e *aggregate, filter string) (fragment, error) {
 	return fragment{sql: sql, typ: physical}, nil
 }
 
-// over writes OVER (...): a partition is one of the rows of a unit, whatever else it is by.
+// over writes OVER (...). Every partition contains rows of one unit only, since the unit is added to its keys.
 func (w *Writer) over(o *window) (string, error) {
 	unit := w.Own.OwnUnit()
 	partition := []string{unit}
@@ -275,7 +274,7 @@ func (w *Writer) sorts(list []sort) (out []string, err error) {
 	return out, nil
 }
 
-// Sorted writes an expression that rows are put in order or in partitions by.
+// Sorted writes an expression of ORDER BY or PARTITION BY.
 func (w *Writer) Sorted(e Expr) (string, error) {
 	if c, plain := PlainColumn(e); plain {
 		return c.Read(), nil

@@ -19,7 +19,7 @@ func (w *Writer) logic(e *logic) (fragment, error) {
 	return fragment{sql: composed(e, parts), typ: e.typ}, nil
 }
 
-// choice writes an expression whose value is one of several, all of one type.
+// choice writes a choice among results of a type.
 func (w *Writer) choice(e *choice, m mode) (fragment, error) {
 	t, m := w.Env.physical(e), cutting(e, m)
 	result := func(o Expr) (string, error) {
