@@ -7,7 +7,7 @@ import (
 	"dpproxy/suggest/words"
 )
 
-// askSeveral asks whose the rows of a table are that name several people. Owners come first.
+// askSeveral asks to whom the rows of a table belong that name several people. Owners come first.
 func (d pathfinder) askSeveral(r *relation, all []person) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b person) int { return int(a.kind) - int(b.kind) })
@@ -33,13 +33,13 @@ func (d pathfinder) askSeveral(r *relation, all []person) {
 }
 
 func (d pathfinder) ask(q Question) {
-	if d.choices.Public[q.Table] || d.choices.References[q.Table] { // somebody has decided
+	if d.choices.Public[q.Table] || d.choices.References[q.Table] { // the administrator has decided
 		return
 	}
 	d.Asked = append(d.Asked, q)
 }
 
-// askRoles asks about tables that are of the people served by somebody's part alone, and that nothing else protects.
+// askRoles asks about tables that name people only by the part that these have in a row, and that nothing else protects.
 func (d pathfinder) askRoles() {
 	for _, r := range d.unprotected() {
 		if all := d.unit.persons(r); len(all) > 0 && protectable(r.Table) == "" && !d.outward(r.Name) {
@@ -48,8 +48,8 @@ func (d pathfinder) askRoles() {
 	}
 }
 
-// askWays asks about tables that may lead to the unit: by a column that may be NULL and is called otherwise, by a name alone, by a
-// supertype.
+// askWays asks about tables that may lead to the unit: by a column that can be NULL and has another name than the key, by a name alone, or
+// by a supertype.
 func (d pathfinder) askWays() {
 	for _, r := range d.unprotected() {
 		if protectable(r.Table) != "" || d.outward(r.Name) {
@@ -75,7 +75,7 @@ func (d pathfinder) askWays() {
 	}
 }
 
-// besides sorts out the columns of a protected table that refer to people, or to their rows, beside its way.
+// besides sorts the columns of a protected table, other than its way, that refer to people or to their rows.
 func (d pathfinder) besides(t *Table) {
 	r := d.rels[t.Source.Name]
 	for _, fk := range r.foreign {
@@ -101,8 +101,8 @@ func (d pathfinder) besides(t *Table) {
 	}
 }
 
-// othersRow reports whether a foreign key of a protected table refers to another person, or to a row that is mostly another's: the
-// subject of a reaction.
+// othersRow reports whether a foreign key of a protected table refers to another person, or to a row that usually belongs to another
+// person, such as the subject of a reaction.
 func (d pathfinder) othersRow(r *relation, fk catalog.ForeignKey) bool {
 	to := d.Table(fk.References)
 	names := slices.ContainsFunc(d.unitNames(to), func(c string) bool { return slices.Contains(fk.Target, c) })
@@ -115,7 +115,7 @@ func (d pathfinder) othersRow(r *relation, fk catalog.ForeignKey) bool {
 	return words.Is(r.row(), words.Reaction) && words.Is(d.rels[fk.References].row(), words.Writing, words.Attachment, words.Reaction)
 }
 
-// byPart reports whether a foreign key leads to a table of people by the part that they have in a row: who has created it.
+// byPart reports whether a foreign key leads to a table of people by their part in a row, such as who created it.
 func (d pathfinder) byPart(r *relation, fk catalog.ForeignKey) bool {
 	to := d.rels[fk.References]
 	if !to.people.are() || len(fk.Columns) != 1 {
@@ -126,13 +126,13 @@ func (d pathfinder) byPart(r *relation, fk catalog.ForeignKey) bool {
 		words.Has(f.words, words.Role, words.Owner, words.Pair, words.Staff)
 }
 
-// partOf reports whether a way is by the part that somebody has in a row.
+// partOf reports whether a way is by the part that a person has in a row.
 func (d pathfinder) partOf(r *relation, w Way) bool {
 	return slices.ContainsFunc(r.foreign, func(fk catalog.ForeignKey) bool { return fk.Name == w.Key && d.byPart(r, fk) })
 }
 
-// sameUnit reports whether the row that a foreign key refers to is of the unit of the row that refers to it: they agree in
-// columns that hold the unit, or it is the row that the way leads to.
+// sameUnit reports whether a row and the row to which its foreign key refers belong to the same unit: they agree in columns that hold the
+// unit, or the foreign key is the way of the table.
 func (d pathfinder) sameUnit(t *Table, fk catalog.ForeignKey, to *Table) bool {
 	own, its := d.unitNames(t), d.unitNames(to)
 	for i, c := range fk.Columns {
@@ -148,7 +148,7 @@ func (d pathfinder) sameUnit(t *Table, fk catalog.ForeignKey, to *Table) bool {
 	return along
 }
 
-// unitNames are the columns of a table that hold the unit's identifier.
+// unitNames returns the columns of a table that hold the identifier of the unit.
 func (d pathfinder) unitNames(t *Table) []string {
 	if t.Unit != "" {
 		return []string{t.Unit}

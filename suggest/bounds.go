@@ -11,16 +11,16 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// An OpenColumn is one that bounds would be of use for, and that has none.
+// An OpenColumn is a column without bounds for which bounds would be useful.
 type OpenColumn struct {
 	Place
 	Source *catalog.Column
-	// Born says that it has dates of birth, which are earlier than others.
+	// Born says that the column has dates of birth, which are earlier than other dates.
 	Born bool
 }
 
-// Unbounded returns the columns of a table of which nobody has said between which values they are: times, and numbers that are part of
-// no key and that number nothing. Columns are those of the policy that are shown.
+// Unbounded returns the columns of a table for which bounds are useful: times, and numbers that are neither part of a key nor identify
+// something. shown reports whether the policy shows a column.
 func Unbounded(t *catalog.Table, shown func(column string) bool) []OpenColumn {
 	r := readRelation(t)
 	var all []OpenColumn
@@ -36,8 +36,7 @@ func Unbounded(t *catalog.Table, shown func(column string) bool) []OpenColumn {
 
 var pair = regexp.MustCompile(`^\[?\s*([^,\[\]]+?)\s*,\s*([^,\[\]]+?)\s*\]?$`)
 
-// Bounds asks for the bounds of columns, one after the other. Taken gets each answer as a policy writes it, and returns its
-// effect.
+// Bounds asks for the bounds of columns, one by one. It passes each answer, as a policy writes it, to taken, which returns its effect.
 func (c *Conversation) Bounds(open []OpenColumn, taken func(o OpenColumn, bounds string) (effect string)) error {
 	for i, o := range open {
 		stop, bounds := false, ""
@@ -66,8 +65,8 @@ func (c *Conversation) Bounds(open []OpenColumn, taken func(o OpenColumn, bounds
 	return c.failed
 }
 
-// Dates asks between which days nearly all dates are, if that is a default of several columns: those that are no dates of birth. It
-// returns the days as a policy writes them, "" without.
+// Dates asks between which days nearly all dates are, if that is a default for several columns without dates of birth. It returns the days
+// as a policy writes them, or "".
 func (c *Conversation) Dates(open []OpenColumn) (days string, err error) {
 	var all []string
 	for _, o := range open {
@@ -99,7 +98,7 @@ func (c *Conversation) Dates(open []OpenColumn) (days string, err error) {
 	return days, c.failed
 }
 
-// Times reports whether the column has dates or points in time.
+// Times reports whether the column has dates or timestamps.
 func (o OpenColumn) Times() bool {
 	fam := familyOf(o.Source)
 	return fam == pgtype.DateFamily || fam == pgtype.InstantFamily
@@ -112,7 +111,7 @@ func (o OpenColumn) sample() string {
 	return "0, 100"
 }
 
-// bounds writes two ends as a policy has them; "" if they are none of the column.
+// bounds writes two ends as a policy writes them; "" if they are not valid for the column.
 func (o OpenColumn) bounds(low, high string) string {
 	if o.Times() {
 		from, ok := day(low)
@@ -120,7 +119,7 @@ func (o OpenColumn) bounds(low, high string) string {
 		if !ok || !okToo || from.After(to) {
 			return ""
 		}
-		if _, err := time.Parse(time.DateOnly, high); err == nil && o.Source.Type.BaseOID != pgtype.Date { // the last day to its end
+		if _, err := time.Parse(time.DateOnly, high); err == nil && o.Source.Type.BaseOID != pgtype.Date { // to the end of the last day
 			to = to.AddDate(0, 0, 1).Add(-time.Microsecond)
 		}
 		return fmt.Sprintf("[%s, %s]", endOf(o.Source, from), endOf(o.Source, to))

@@ -13,23 +13,23 @@ import (
 
 // A Candidate is a column that may identify whom to protect.
 type Candidate struct {
-	// Table has a row for each, or else is one of those that name somebody by the column.
+	// Table has a row for each person, or, if there is no such table, names people by the column.
 	Table  catalog.Name
 	Column string
-	// Leading are how many tables lead there, by foreign keys or by name.
+	// Leading is the number of tables that lead to the table, by foreign keys or by name.
 	Leading int
-	// rowless says that no table has a row for each.
+	// rowless says that no table has a row for each person.
 	rowless bool
-	// part says that the key refers to other people, of whom a row says more.
+	// part says that the key refers to another table of people, which says more about them.
 	part bool
 	people
 	score float64
-	// doubt says why the key may be of something else than the people of the table; "" if it is not.
+	// doubt says why the key may identify something other than the people of the table, or is "".
 	doubt string
 }
 
-// candidates are all whom a database could be about, the likeliest first: those that it serves before staff, a part behind the whole.
-// There are none if there are no people.
+// candidates returns all columns that may identify whom to protect, the most likely first: people whom the database serves before staff,
+// and a part after its whole.
 func (c *catalogue) candidates() []Candidate {
 	var all []Candidate
 	for _, n := range c.names {
@@ -60,8 +60,8 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// candidatesIn are the columns of a table of people that can identify one: its key, and one that people are numbered by where the key
-// is of something else. A table without a key has the column that is called as it is.
+// candidatesIn returns the columns of a table of people that can identify a person: its key, and, if the key may identify something else,
+// columns that number people. For a table without a key it is the column with the name of the table.
 func (c *catalogue) candidatesIn(r *relation) []Candidate {
 	base := Candidate{Table: r.Name, people: r.people}
 	var all []Candidate
@@ -95,9 +95,9 @@ func (c *catalogue) candidatesIn(r *relation) []Candidate {
 	return all
 }
 
-// unitKey returns the column that identifies a row and can identify a unit: the one that most foreign keys refer to, then the one that
-// most tables name, the primary key first; "" if there is none. An address of mail, a login or a phone identifies nobody, unless foreign
-// keys refer to it or it is the primary key.
+// unitKey returns the column that identifies a row and can identify a unit: the column with the most foreign keys to it, then the column
+// that most tables name, the primary key first; "" if there is none. A mail address, a login or a phone number can identify a unit only if
+// foreign keys refer to it or it is the primary key.
 func (c *catalogue) unitKey(r *relation) string {
 	best, mostKeys, mostNames := "", -1, -1
 	for _, k := range r.Keys { // the primary key is the first
@@ -120,7 +120,7 @@ func (c *catalogue) unitKey(r *relation) string {
 	return best
 }
 
-// keysTo are how many foreign keys of other tables refer to a column.
+// keysTo returns the number of foreign keys of other tables that refer to a column.
 func (c *catalogue) keysTo(r *relation, column string) (n int) {
 	for _, from := range c.referring[r.Name] {
 		for _, fk := range from.foreign {
@@ -132,7 +132,7 @@ func (c *catalogue) keysTo(r *relation, column string) (n int) {
 	return n
 }
 
-// ownNumber is the column of a table that is called as it is, with an identifier; nil if there is none.
+// ownNumber returns the identifier with the name of its table, or nil.
 func (r *relation) ownNumber() *field {
 	i := slices.IndexFunc(r.fields, func(f *field) bool {
 		return f.numbers() && identifies(f.Column) && slices.Equal(f.stem(), []string{r.row()})
@@ -143,7 +143,7 @@ func (r *relation) ownNumber() *field {
 	return r.fields[i]
 }
 
-// isPart reports whether the key of a table refers to other people, unless theirs refers back.
+// isPart reports whether the key of a table refers to another table of people, whose key does not refer back.
 func (c *catalogue) isPart(r *relation, key string) bool {
 	refers := func(from *relation, column string, to catalog.Name) bool {
 		return slices.ContainsFunc(from.foreign, func(fk catalog.ForeignKey) bool {
@@ -162,7 +162,7 @@ func (c *catalogue) isPart(r *relation, key string) bool {
 	return false
 }
 
-// doubtOfKey says why a key may be of something else than of the people of its table; "" if it has a name of its own.
+// doubtOfKey says why a key may identify something other than the people of its table; "" if there is no doubt.
 func (c *catalogue) doubtOfKey(r *relation, key *field) string {
 	if len(r.people.evidence) == 0 && words.Is(r.people.called, words.Ambiguous) {
 		return fmt.Sprintf("no column tells that its %ss are people", r.people.called)
@@ -182,7 +182,7 @@ func (c *catalogue) doubtOfKey(r *relation, key *field) string {
 	return ""
 }
 
-// isCalledAbove reports whether a key has the word of a table that it refers to: a party, of which the people are one kind.
+// isCalledAbove reports whether a key is named after a table to which it refers: a party, of which a person is a kind.
 func (c *catalogue) isCalledAbove(r *relation, key *field, word string) bool {
 	return slices.ContainsFunc(r.foreign, func(fk catalog.ForeignKey) bool {
 		to := c.rels[fk.References]
@@ -190,7 +190,7 @@ func (c *catalogue) isCalledAbove(r *relation, key *field, word string) bool {
 	})
 }
 
-// numbersPeople reports whether a column of a table of people is one that they are numbered by.
+// numbersPeople reports whether a column of a table of people numbers them.
 func (r *relation) numbersPeople(f *field) bool {
 	if words.Has(f.words, words.Occasion) {
 		return false
@@ -202,8 +202,8 @@ func (r *relation) numbersPeople(f *field) bool {
 	return f.numbers() && len(st) > 0 && (st[len(st)-1] == r.row() || words.Is(st[len(st)-1], words.Served))
 }
 
-// rowless are the words for people served, each with an identifier, that no table is keyed by: the first table that names somebody so
-// is the candidate's.
+// rowless returns a candidate for each identifier of people served that is the key of no table. Its table is the first that names people by
+// it, or a table that says more about them.
 func (c *catalogue) rowless() []Candidate {
 	found := map[string]*Candidate{}
 	var order []string
@@ -237,7 +237,7 @@ func (c *catalogue) rowless() []Candidate {
 	return all
 }
 
-// namesSomebody returns the word for people served that a column has an identifier of, and nothing else.
+// namesSomebody returns the word for people served in the name of an identifier that has no other word.
 func (f *field) namesSomebody() (word string, ok bool) {
 	st := f.stem()
 	if !f.numbers() || !identifies(f.Column) || len(st) != 1 || !words.Is(st[0], words.Served) {
@@ -246,7 +246,7 @@ func (f *field) namesSomebody() (word string, ok bool) {
 	return st[0], true
 }
 
-// evidenceOf adds the columns beside that are called after the same people.
+// evidenceOf adds the columns of a table that are named after the same people.
 func (a *Candidate) evidenceOf(r *relation, word string) {
 	for _, e := range evidence {
 		for _, f := range r.fields {
@@ -259,7 +259,7 @@ func (a *Candidate) evidenceOf(r *relation, word string) {
 	}
 }
 
-// leading are the tables that lead to a candidate, or to a part of its people, by foreign keys or by name.
+// leading returns the tables that lead to a candidate, or to a part of its people, by foreign keys or by name.
 func (c *catalogue) leading(a *Candidate) []catalog.Name {
 	u := c.unitOf(a)
 	var all []catalog.Name

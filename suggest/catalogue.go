@@ -11,26 +11,26 @@ import (
 	"dpproxy/suggest/words"
 )
 
-// A catalogue is a survey with the words of its names, and with indexes over them.
+// A catalogue is a survey with the words of its names, and indexes over them.
 type catalogue struct {
 	*introspect.Survey
-	// names are those of the relations, in order: no decision must depend on the order of a map.
+	// names are the names of the relations in order: no decision may depend on the order of a map.
 	names []catalog.Name
 	rels  map[catalog.Name]*relation
-	// referring are the tables that have a foreign key to another one, by its name.
+	// referring has, by the name of a table, the tables with a foreign key to it.
 	referring map[catalog.Name][]*relation
-	// spelled are the fields of all tables by the words of their names, those of one field joined with blanks.
+	// spelled has the fields of all tables by the words of their names, joined with blanks.
 	spelled map[string][]*field
-	// called are the tables by the word for one of their rows.
+	// called has the tables by the word for one of their rows.
 	called map[string][]*relation
 }
 
-// A relation is one of the catalogue.
+// A relation is a relation of the catalogue.
 type relation struct {
 	*catalog.Table
 	words  []string
 	fields []*field
-	// foreign are the foreign keys that say which rows belong together, whether they hold or not.
+	// foreign are the foreign keys that say which rows belong together, enforced or not.
 	foreign []catalog.ForeignKey
 	people  people
 }
@@ -41,7 +41,7 @@ type field struct {
 	of    *relation
 	words []string
 	fam   pgtype.Family
-	// foreign says that it is part of a foreign key.
+	// foreign says that the column is part of a foreign key.
 	foreign bool
 }
 
@@ -85,10 +85,10 @@ func readRelation(t *catalog.Table) *relation {
 	return r
 }
 
-// longestPrefix is that of names such as c_name and c_phone in a table of customers.
+// longestPrefix is the length of a prefix of column names, such as c_ in c_name and c_phone of a table of customers.
 const longestPrefix = 3
 
-// dropPrefix takes a short first word away that the names of all columns have: it says nothing of a column.
+// dropPrefix removes a short first word that the names of all columns share, since it says nothing about a column.
 func (r *relation) dropPrefix() {
 	for _, f := range r.fields {
 		if len(f.words) < 2 || len(r.fields) < 2 {
@@ -103,7 +103,7 @@ func (r *relation) dropPrefix() {
 	}
 }
 
-// dropSuffix takes a last word away that half of the columns have and that the table's name begins with: nom_adh and tel_adh in a table
+// dropSuffix removes a last word that half of the columns share and with which the name of the table begins: nom_adh and tel_adh in a table
 // of adherents. Identifiers keep it, since other tables have them too.
 func (r *relation) dropSuffix() {
 	have := map[string]int{}
@@ -125,7 +125,7 @@ func (r *relation) dropSuffix() {
 	}
 }
 
-// row is the word for one row of the table: the last of its name, before such as dimension and record.
+// row returns the word for a row of the table: the last word of its name before words such as dimension and record.
 func (r *relation) row() string {
 	if len(r.words) == 0 {
 		return ""
@@ -136,7 +136,7 @@ func (r *relation) row() string {
 	return r.words[len(r.words)-1]
 }
 
-// beforeBase returns the word before one that says nothing, as in customer_dimension.
+// beforeBase returns the word before a word that says nothing, as in customer_dimension.
 func (r *relation) beforeBase() (string, bool) {
 	n := len(r.words)
 	if n > 1 && words.Is(r.words[n-1], words.Base) {
@@ -153,7 +153,7 @@ func (r *relation) field(name string) *field {
 	return r.fields[i]
 }
 
-// key returns the columns of the primary key, or else of the first that proves one row; nil if there is none.
+// key returns the columns of the primary key, or of the first other key; nil if there is none.
 func (r *relation) key() []string {
 	if len(r.Keys) == 0 {
 		return nil

@@ -7,15 +7,15 @@ import (
 	"dpproxy/planner/constraint"
 )
 
-// A domain has the values of a column that constraints admit: the ends of a range, and a list. All are
-// as they are written there; "" and nil are unsaid.
+// A domain is the values of a column that constraints admit: the ends of a range, and a list, as written in the constraints. "" and nil are
+// unknown.
 type domain struct {
 	low, high string
 	values    []string
 }
 
-// domainOf returns the values of a column that CHECK constraints admit. A constraint that says anything else
-// beside, or says it otherwise, says nothing.
+// domainOf returns the values of a column that CHECK constraints admit. A constraint that says more, or that is not understood, says
+// nothing.
 func domainOf(column string, checks []string) domain {
 	var d domain
 	for _, check := range checks {
@@ -26,7 +26,7 @@ func domainOf(column string, checks []string) domain {
 	return d
 }
 
-// take narrows the domain by a condition that holds of every row.
+// take narrows the domain by a condition that every row meets.
 func (d *domain) take(column string, x ast.Expr) {
 	if b, ok := x.(*ast.Bool); ok && b.Kind == ast.And {
 		for _, arg := range b.Args {
@@ -54,8 +54,7 @@ func (d *domain) take(column string, x ast.Expr) {
 	}
 }
 
-// from takes a comparison with a constant. The end of an open range is taken as of a closed one: it is
-// where values are clamped to, not which there are.
+// from uses a comparison with a constant. An excluded end counts as included: bounds clamp values, and need not be attained.
 func (d *domain) from(op, end string) {
 	switch {
 	case end == "":

@@ -4,27 +4,27 @@ import (
 	"dpproxy/catalog"
 )
 
-// Choices are somebody's answers where the catalogue says nothing, or the defaults.
+// Choices are the answers of an administrator to what the catalogue does not say, or their defaults.
 type Choices struct {
-	// Unit is the table that has one row for each privacy unit, and UnitColumn the column, or "" for the key; the zero Name: the
-	// one that is clear.
+	// Unit is the table with one row for each privacy unit, and UnitColumn its column, or "" for the key. The zero Name stands for the
+	// candidate that is clear.
 	Unit       catalog.Name
 	UnitColumn string
-	// UnitName is the word for a row of it, such as student; empty: as the table is called.
+	// UnitName is the word for a row of the table, such as student; if it is empty the name of the table decides.
 	UnitName string
 	// Epsilon is the budget of the unit.
 	Epsilon string
-	// Public are tables without a way to the unit that everybody may read; AllClear adds those that nothing speaks against.
+	// Public are tables without a way to the unit that everybody may read. AllClear adds the tables for which there is no objection.
 	Public   map[catalog.Name]bool
 	AllClear bool
-	// References are tables of nobody's in particular.
+	// References are tables whose rows belong to nobody in particular.
 	References map[catalog.Name]bool
-	// Ways are the columns, with commas, that lead from a table to the unit: the people behind
-	// others are knowingly not protected by the table's rows.
+	// Ways are the columns, separated by commas, that lead from a table to the unit. It is accepted that the rows do not protect people
+	// whom other columns name.
 	Ways map[catalog.Name]string
 	// Given are the ways that a policy has already.
 	Given map[catalog.Name]Way
-	// Dropped are relations that stay out, and Hidden columns that are hidden, each with the reason.
+	// Dropped are relations that are left out, and Hidden columns that are hidden, each with the reason.
 	Dropped map[catalog.Name]string
 	Hidden  map[Place]string
 	// Service has connections and analysts.
@@ -37,14 +37,14 @@ type Place struct {
 	Column string
 }
 
-// Service are the parts of a policy that no catalogue knows.
+// Service has the parts of a policy that no catalogue contains.
 type Service struct {
 	Listen, Data, Mirror, Ledger string
-	// Analyst and Verifier are a login; empty: none.
+	// Analyst and Verifier are a login; if they are empty there is none.
 	Analyst, Verifier string
 }
 
-// NewChoices are the defaults, which make nothing public.
+// NewChoices returns the defaults, which make nothing public.
 func NewChoices(s Service) *Choices {
 	return &Choices{
 		Epsilon: DefaultEpsilon, Service: s,
@@ -53,5 +53,5 @@ func NewChoices(s Service) *Choices {
 	}
 }
 
-// DefaultEpsilon is the budget of the unit where nobody says another.
+// DefaultEpsilon is the default budget of the unit.
 const DefaultEpsilon = "5"

@@ -10,18 +10,18 @@ import (
 
 // Bounds of clear cases.
 const (
-	// nearScore is by how much the first must be before its rivals.
+	// nearScore is the distance in score within which a candidate is a rival of the first.
 	nearScore = 6
-	// clearPoints or clearLeading, tables that lead there, are enough evidence.
+	// clearPoints, or clearLeading tables that lead there, are enough evidence.
 	clearPoints, clearLeading = 6, 2
-	// shown is how many candidates are listed.
+	// shown is the largest number of candidates that are listed.
 	shown = 9
 )
 
-// An UnclearError says that the catalogue does not tell whom to protect.
+// An UnclearError says that the catalogue does not determine whom to protect.
 type UnclearError struct{ Candidates []Candidate }
 
-// Error lists the candidates, and the choices of the command.
+// Error lists the candidates, and the options of the command that choose one.
 func (e *UnclearError) Error() string {
 	var b strings.Builder
 	b.WriteString("the catalogue does not say clearly whom to protect. Nothing was written.\n")
@@ -45,7 +45,7 @@ func (a *Candidate) choice() string {
 // Name is TABLE.COLUMN.
 func (a *Candidate) Name() string { return oneLine(shortName(a.Table) + "." + a.Column) }
 
-// Explained says why somebody could be protected by the candidate.
+// Explained says why the candidate may identify whom to protect.
 func (a *Candidate) Explained() string { return a.Name() + ": " + a.reasons() }
 
 func (a *Candidate) reasons() string {
@@ -76,8 +76,8 @@ func tablesLead(n int) string {
 	return fmt.Sprintf("%d tables lead there", n)
 }
 
-// contenders are the candidates that could be meant: the first, and those of its class that come near it, unless they say more of the
-// same people. One contender is clear if there is enough of it.
+// contenders returns the candidates that can be meant: the first, and candidates of its class with a score close to it, unless they only
+// say more about the same people. A single contender is clear if there is enough evidence for it.
 func (c *catalogue) contenders(all []Candidate) (near []Candidate, isClear bool) {
 	first := c.whole(all)
 	near = append(near, first)
@@ -96,12 +96,12 @@ func (c *catalogue) contenders(all []Candidate) (near []Candidate, isClear bool)
 	return near, len(near) == 1 && enough && first.doubt == "" && !first.rowlessAlone()
 }
 
-// rowlessAlone reports whether nothing but the name of one column speaks for a candidate.
+// rowlessAlone reports whether only the name of a column speaks for a candidate.
 func (a *Candidate) rowlessAlone() bool {
 	return a.rowless && a.Leading < clearLeading && len(a.evidence) == 0
 }
 
-// whole is the first candidate, or another one near it that its rows say more of: a user is a person.
+// whole returns the candidate to which the first refers as to its whole, as users to persons, if the scores are close; otherwise the first.
 func (c *catalogue) whole(all []Candidate) Candidate {
 	first := all[0]
 	for _, a := range all[1:] {
@@ -113,8 +113,8 @@ func (c *catalogue) whole(all []Candidate) Candidate {
 	return first
 }
 
-// refersTo reports whether a table has a foreign key to another one that is called as the other's rows or its key are: who has
-// created a row is no such reference.
+// refersTo reports whether a table has a foreign key to another that is named after the rows or the key of the other. A reference to who
+// created a row is not such a key.
 func (c *catalogue) refersTo(from, to catalog.Name) bool {
 	r, other := c.rels[from], c.rels[to]
 	return from != to && slices.ContainsFunc(r.foreign, func(fk catalog.ForeignKey) bool {
@@ -126,7 +126,7 @@ func (c *catalogue) refersTo(from, to catalog.Name) bool {
 	})
 }
 
-// unitChosen returns the candidate that somebody names: one of the list, or any other column that can identify somebody.
+// unitChosen returns the candidate with a given name: one of the list, or another column that can identify people.
 func (c *catalogue) unitChosen(all []Candidate, table catalog.Name, column string) (Candidate, error) {
 	i := slices.IndexFunc(all, func(a Candidate) bool {
 		return a.Table == table && (a.Column == column || column == "" && !a.rowless)
@@ -161,7 +161,7 @@ func (c *catalogue) unitChosen(all []Candidate, table catalog.Name, column strin
 	return a, nil
 }
 
-// names reports whether a column is of somebody else than the rows of its table are.
+// names reports whether a column names other people than the rows of its table describe.
 func (a *Candidate) names(r *relation, f *field) bool {
 	word, ok := f.namesSomebody()
 	return ok && word != r.row() && !unique(r.Table, []string{f.Name})

@@ -20,7 +20,7 @@ func (d inspector) columns(t *Table) {
 	for i := range t.Source.Columns {
 		t.Columns = append(t.Columns, d.column(t, &t.Source.Columns[i]))
 	}
-	for again := true; again; { // a value that is computed from a hidden one would show it
+	for again := true; again; { // a value that is computed from a hidden value would reveal it
 		again = false
 		for i := range t.Columns {
 			if c := &t.Columns[i]; c.Policy != hidden && slices.ContainsFunc(c.Source.From, t.hides) {
@@ -45,7 +45,7 @@ func (d inspector) column(t *Table, src *catalog.Column) Column {
 	}
 	said := d.said(t, src)
 	s := d.secret(t, d.rels[t.Source.Name].field(src.Name))
-	if s.kind == ofFreeText && listable(src, said.values) { // one of a few
+	if s.kind == ofFreeText && listable(src, said.values) { // one of a few values
 		s = secrecy{}
 	}
 	switch {
@@ -73,7 +73,7 @@ func (d inspector) column(t *Table, src *catalog.Column) Column {
 	return c
 }
 
-// said are the values of a column that constraints admit, its own and those of a domain.
+// said returns the values of a column that constraints admit: CHECK constraints of its table, and of its domain.
 func (d inspector) said(t *Table, src *catalog.Column) domain {
 	var checks []string
 	for _, c := range t.Source.Checks {
@@ -115,7 +115,7 @@ func (d inspector) values(t *Table, c *Column, said domain) {
 	}
 }
 
-// listable reports whether a text can have these values in a policy.
+// listable reports whether a policy can list these values of a text.
 func listable(c *catalog.Column, values []string) bool {
 	padded := c.Type.BaseOID == pgtype.Bpchar
 	return values != nil && c.Deterministic && !slices.ContainsFunc(values, func(v string) bool {
@@ -128,7 +128,7 @@ func (d inspector) refersByKey(t *Table, name string) bool {
 	return d.rels[t.Source.Name].field(name).foreign
 }
 
-// referred names the table that a column refers to.
+// referred names the table to which a column refers.
 func (d inspector) referred(t *Table, name string) string {
 	if to, found := t.byName(name); found {
 		return "refers to " + shortName(to) + " by its name alone"
@@ -148,7 +148,7 @@ func (d inspector) referred(t *Table, name string) string {
 // unbounded begins the note of a column without bounds; the head of the file explains it.
 const unbounded = "bounds: ?"
 
-// number bounds a number as constraints do, or asks unless it numbers something.
+// number bounds a number by constraints. It asks for bounds unless the number identifies something.
 func (d inspector) number(t *Table, c *Column, said domain) {
 	if inKey(t.Source, c.Source.Name) {
 		c.Note = "a key"
@@ -180,7 +180,7 @@ func noInteger(text string) bool {
 	return err != nil || strconv.FormatInt(n, 10) != text
 }
 
-// known tells of bounds of which one end alone is known.
+// known describes bounds of which only one end is known.
 func (inspector) known(said domain, low, high bool) string {
 	switch {
 	case low:
@@ -191,7 +191,7 @@ func (inspector) known(said domain, low, high bool) string {
 	return ""
 }
 
-// time bounds a date or a point in time, likewise.
+// time bounds a date or a timestamp likewise.
 func (d inspector) time(t *Table, c *Column, said domain) {
 	low, lowKnown := day(said.low)
 	high, highKnown := day(said.high)

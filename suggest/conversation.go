@@ -14,19 +14,19 @@ import (
 	"dpproxy/planner/constraint"
 )
 
-// A Conversation asks somebody where the catalogue says nothing: at most six questions, none without a case. An empty line takes the
-// first answer in brackets.
+// A Conversation asks an administrator what the catalogue does not say: at most six questions, and none without a case. An empty line takes
+// the first answer in brackets.
 type Conversation struct {
 	In  *bufio.Reader
 	Out io.Writer
-	// Effects say in a line how an answer changes the noise.
+	// Effects describe in a line how an answer changes the noise.
 	Effects Effects
 	failed  error
 }
 
-// Effects say how the policy of a draft limits answers; an empty text is nothing to say.
+// Effects describe how the policy of a draft limits answers; an empty text says nothing.
 type Effects interface {
-	// Budget is about the budget of the unit.
+	// Budget describes the effect of the budget of the unit.
 	Budget(d *Draft) string
 }
 
@@ -48,7 +48,7 @@ func (c *Conversation) Hold(s *introspect.Survey, ch *Choices) (*Draft, error) {
 	return d, c.failed
 }
 
-// draft makes the draft of the choices; after a failure it is an empty one, about which nothing is asked.
+// draft returns the draft for the choices. After a failure it returns an empty draft, about which nothing is asked.
 func (c *Conversation) draft(s *introspect.Survey, ch *Choices) *Draft {
 	if c.failed == nil {
 		d, err := New(s, ch)
@@ -66,11 +66,11 @@ func (c *Conversation) printf(format string, args ...any) {
 	}
 }
 
-// errEnded says that nobody is there any more.
+// errEnded says that the input has ended.
 var errEnded = errors.New("the input ended before the last question")
 
-// ask asks until an answer is taken. Answers are those that there are, with slashes: the first is the one of an empty line, and chosen
-// says what that means, if the answer does not.
+// ask asks until an answer is accepted. answers are the possible answers, separated by slashes; an empty line takes the first, and chosen
+// says what that means if the answer does not.
 func (c *Conversation) ask(question, answers, chosen string, take func(answer string) (problem string)) {
 	otherwise, _, _ := strings.Cut(answers, " / ")
 	if chosen != "" {
@@ -103,7 +103,7 @@ func (c *Conversation) tell(effect string) {
 	}
 }
 
-// effect asks for the effect of an answer, unless the conversation has failed.
+// effect returns the effect of an answer, or "" if the conversation has failed.
 func (c *Conversation) effect(of func() string) string {
 	if c.failed != nil || c.Effects == nil {
 		return ""
@@ -111,7 +111,7 @@ func (c *Conversation) effect(of func() string) string {
 	return of()
 }
 
-// unit asks whom to protect, unless there is one candidate alone, and a clear one.
+// unit asks whom to protect, unless there is a single candidate and it is clear.
 func (c *Conversation) unit(cat *catalogue, all []Candidate, ch *Choices) {
 	near, isClear := cat.contenders(all)
 	for _, a := range all {
@@ -142,13 +142,13 @@ func (c *Conversation) unit(cat *catalogue, all []Candidate, ch *Choices) {
 	ch.Unit, ch.UnitColumn = near[chosen].Table, near[chosen].Column
 }
 
-// An answer is one of several, such as TABLE=out.
+// An answer is one answer of several, such as TABLE=out.
 type answer struct {
 	table catalog.Name
 	what  string
 }
 
-// answersOf reads TABLE=WHAT, with commas between; among are the tables that are asked about.
+// answersOf reads TABLE=WHAT, separated by commas; among are the tables in question.
 func answersOf(text string, among []catalog.Name) (all []answer, problem string) {
 	for part := range strings.SplitSeq(text, ",") {
 		table, what, found := strings.Cut(strings.TrimSpace(part), "=")
@@ -192,7 +192,7 @@ func (c *Conversation) others(d *Draft, s *introspect.Survey, ch *Choices) *Draf
 	return c.draft(s, ch)
 }
 
-// several asks whose the rows of tables are that are about several people. Each answer can raise others.
+// several asks to whom the rows of tables belong that are about several people. An answer can raise further questions.
 func (c *Conversation) several(d *Draft, s *introspect.Survey, ch *Choices) *Draft {
 	var tables []catalog.Name
 	var proposed []string
@@ -237,7 +237,7 @@ func (c *Conversation) several(d *Draft, s *introspect.Survey, ch *Choices) *Dra
 	return d
 }
 
-// decide notes an answer about a table that was asked about.
+// decide records an answer about a table in question.
 func (q *Question) decide(what string, ch *Choices) (problem string) {
 	isWay := func(w Way) bool { return w.by() == what }
 	switch {
@@ -270,7 +270,7 @@ func (q *Question) answers() string {
 	return strings.Join(slices.Concat(all, []string{"out"}), ", ")
 }
 
-// public asks about the tables that nothing speaks against.
+// public asks about the tables for which there is no objection.
 func (c *Conversation) public(d *Draft, s *introspect.Survey, ch *Choices) *Draft {
 	if len(d.Clear) == 0 {
 		return d
@@ -297,10 +297,10 @@ func (c *Conversation) public(d *Draft, s *introspect.Survey, ch *Choices) *Draf
 	return c.draft(s, ch)
 }
 
-// grouped is how many doubtful tables are listed one by one.
+// grouped is the largest number of doubtful tables that are listed one by one.
 const grouped = 12
 
-// doubtful asks about the tables that could lead to somebody.
+// doubtful asks about the tables that might lead to a person.
 func (c *Conversation) doubtful(d *Draft, s *introspect.Survey, ch *Choices) *Draft {
 	var open []Question
 	for _, q := range d.Asked {
@@ -327,7 +327,7 @@ func (c *Conversation) doubtful(d *Draft, s *introspect.Survey, ch *Choices) *Dr
 	return c.draft(s, ch)
 }
 
-// doubts lists doubtful tables, each with its reason; many are grouped by reasons.
+// doubts lists doubtful tables with their reasons; if there are many it groups them by reason.
 func doubts(all []Question) string {
 	var parts []string
 	if len(all) <= grouped {

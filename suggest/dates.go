@@ -7,28 +7,28 @@ import (
 	"dpproxy/suggest/words"
 )
 
-// A span is from one day to another, both as a policy writes them; "" is unsaid.
+// A span is from one day to another, as a policy writes them; "" is unknown.
 type span struct{ first, last string }
 
-// manyDates is how many columns of dates a default is written for.
+// manyDates is the number of columns of dates from which on a default is written.
 const manyDates = 2
 
-// spanOf returns the days of two points in time.
+// spanOf returns the span of the days of two timestamps.
 func spanOf(first, last time.Time) span {
 	return span{first.Format(time.DateOnly), last.Format(time.DateOnly)}
 }
 
-// born reports whether a column has dates of birth, which are earlier than all others.
+// born reports whether a column has dates of birth, which are earlier than other dates.
 func (f *field) born() bool { return f.times() && f.isOf(words.Birth) }
 
-// IsBirth reports whether a column of a table is called as dates of birth are.
+// IsBirth reports whether the name of a column suggests dates of birth.
 func IsBirth(t *catalog.Table, column string) bool {
 	f := readRelation(t).field(column)
 	return f != nil && f.born()
 }
 
-// commonDates takes the days that constraints say of most columns of dates for the default of all. Columns of which nothing is known keep
-// no bounds. Without such days the default is asked for once, and not at each column.
+// commonDates makes the days that constraints give to most columns of dates the default for all. Columns without known days remain without
+// bounds. If there are no such days, the default is asked for once instead of at each column.
 func commonDates(d *Draft) {
 	var all []*Column
 	counts := map[span]int{}
@@ -61,14 +61,14 @@ func commonDates(d *Draft) {
 	}
 }
 
-// forgetDates takes away the question for the days of a column that a default bounds.
+// forgetDates removes the question for the days of a column that a default bounds.
 func (c *Column) forgetDates() {
 	if c.undated {
 		c.Note = ""
 	}
 }
 
-// dates writes the default for dates, or asks for it.
+// dates writes the default for dates, or the question for it.
 func (w *writer) dates() {
 	switch {
 	case w.d.dates != (span{}):

@@ -7,9 +7,9 @@ import (
 	"dpproxy/planner/constraint"
 )
 
-// Declared compares the values that a policy declares of a column with those that its type and CHECK constraints admit, its own and those
-// of its domain. Never are values that no row can have, and missing those that a row can have and that are not declared, where they can
-// be listed. Labels are those of an enum. A condition that is not understood admits all.
+// Declared compares the values that a policy declares for a column with the values that its type and the CHECK constraints of its table and
+// its domain admit. never are declared values that no row can have; missing are values that a row can have and that are not declared, as
+// far as they can be listed. labels are the labels of an enum. A condition that is not understood admits all values.
 func Declared(t *catalog.Table, src *catalog.Column, values, labels []string) (never, missing []string) {
 	c := constraint.On(t, src, labels)
 	if c == nil || len(values) == 0 {

@@ -1,9 +1,8 @@
 // Package suggest makes a first policy from the catalogue of a database.
 //
-// It looks at no rows and at no statistics of rows: bounds that were read from data would
-// publish its extremes. Whom to protect, how a row reaches its person, which tables could be public and which columns are hidden follow
-// from types, keys, foreign keys and names. A gap of the catalogue becomes a question, in a comment of the policy
-// or to somebody at a terminal ([Conversation]); without an answer the table is left out, or
-// the column hidden. So a table is never public unasked, and rows about two people are in no policy until
-// somebody has said whose they are. Where even whom to protect is not clear, there is no policy ([UnclearError]).
+// It reads neither rows nor statistics of rows: bounds that were read from data would publish its extremes. Types, keys, foreign keys and
+// names decide whom to protect, how a row leads to its person, which tables could be public, and which columns are hidden. If the catalogue
+// does not say, the question becomes a comment in the policy, or is put to an administrator at a terminal ([Conversation]); without an
+// answer the table is left out, or the column hidden. So no table becomes public without an answer, and rows about two people are in no
+// policy until an administrator has said to whom they belong. If not even whom to protect is clear, there is no policy ([UnclearError]).
 package suggest

@@ -10,10 +10,10 @@ import (
 	"dpproxy/suggest/words"
 )
 
-// A sorter decides about the tables that no way leads from to the unit.
+// A sorter decides about the tables without a way to the unit.
 type sorter struct{ *Draft }
 
-// sortOut decides about the tables that have no way to the unit.
+// sortOut decides about the tables without a way to the unit.
 func (d sorter) sortOut() {
 	for _, r := range d.unprotected() {
 		switch {
@@ -43,15 +43,15 @@ func (d sorter) refersToPeople(r *relation) bool {
 	return slices.ContainsFunc(r.foreign, func(fk catalog.ForeignKey) bool { return d.Table(fk.References) != nil })
 }
 
-// A doubt is why a table is not offered as public without a word.
+// A doubt is the reason why a table is not proposed as public.
 type doubt struct {
 	reason, short string
-	// byName says that the name of the table alone speaks for it.
+	// byName says that the name of the table is the only reason.
 	byName bool
 }
 
-// doubt asks about the tables that could lead to somebody, and lists the others as clear. A table that refers to a doubtful one is
-// doubtful itself, so that the question is asked again of the rest until none is.
+// doubt asks about the tables that might lead to a person, and lists the others as clear. A table that refers to a doubtful table is
+// doubtful too, so the remaining tables are examined again until none becomes doubtful.
 func (d sorter) doubt() {
 	open := slices.DeleteFunc(d.unprotected(), func(r *relation) bool { return !r.HasRows() || slices.Contains(d.Public, r.Name) })
 	found := map[catalog.Name]doubt{}
@@ -107,7 +107,7 @@ func (d sorter) doubtOf(r *relation) doubt {
 	return doubt{}
 }
 
-// doubtful reports whether a column could lead to somebody.
+// doubtful reports whether a column might lead to a person.
 func (d sorter) doubtful(f *field) bool {
 	for _, e := range evidence {
 		if e.group != words.Gender && f.isOf(e.group) {
@@ -138,7 +138,7 @@ func (d sorter) doubtful(f *field) bool {
 	return d.leadsNowhere(f)
 }
 
-// isOwn reports whether a column is part of the table's own key, or refers to a row of the table.
+// isOwn reports whether a column is part of the key of its table, or refers to a row of the table.
 func (sorter) isOwn(f *field) bool {
 	st := f.stem()
 	switch {
@@ -152,13 +152,13 @@ func (sorter) isOwn(f *field) bool {
 	return len(st) == 1 && (st[0] == "parent" || st[0] == f.of.row()) || slices.Equal(st, f.of.words)
 }
 
-// leadsNowhere reports whether a column is an identifier of something that the catalogue does not name: neither the table's own, nor a
-// row of a table that could be public. One that a table of people has as well is of theirs.
+// leadsNowhere reports whether a column identifies something that the catalogue does not name: neither its own row, nor a row of a table
+// that could be public. A column that a table of people has too belongs to those people.
 func (d sorter) leadsNowhere(f *field) bool {
 	if !f.identifier() || d.isOwn(f) {
 		return false
 	}
-	if slices.ContainsFunc(f.of.fields, func(o *field) bool { // type_x beside id_x
+	if slices.ContainsFunc(f.of.fields, func(o *field) bool { // type_x next to id_x
 		return len(o.words) > 1 && last(o.words) == "type" && slices.Equal(o.words[:len(o.words)-1], f.stem())
 	}) {
 		return true
@@ -171,8 +171,8 @@ func (d sorter) leadsNowhere(f *field) bool {
 	return !d.resolves(f)
 }
 
-// resolves reports whether a column is called as the key of a table that nobody has doubts about by its place: it is neither protected,
-// nor of other people, nor left out.
+// resolves reports whether the name of a column is that of the key of a table that is not doubtful by its place: neither protected, nor in
+// question, nor left out.
 func (d sorter) resolves(f *field) bool {
 	st := f.stem()
 	if len(st) == 0 {
@@ -187,8 +187,7 @@ func (d sorter) resolves(f *field) bool {
 	return false
 }
 
-// doubtOfReference says which doubtful table, or one that is left out, a table refers to. A table whose
-// name alone is doubtful makes no doubt here.
+// doubtOfReference names the doubtful or left-out table to which a table refers. A table that is doubtful only by its name does not count.
 func (d sorter) doubtOfReference(r *relation, found map[catalog.Name]doubt) doubt {
 	for _, fk := range r.foreign {
 		n := fk.References
@@ -224,8 +223,8 @@ func (d sorter) doubtOfReference(r *relation, found map[catalog.Name]doubt) doub
 	return doubt{}
 }
 
-// ofSomebody reports whether a reference has a row for few people: a family, a card, a device, a booking. Tables that refer to it can be
-// theirs; those that refer to an address or a tenant are not.
+// ofSomebody reports whether a row of a reference table belongs to few people, such as a family, a card, a device or a booking. Tables that
+// refer to such a row can be about these people; tables that refer to an address or a tenant are not.
 func (d sorter) ofSomebody(n catalog.Name) bool {
 	r := d.rels[n]
 	return r.people.are() || d.unit.supers()[n] != "" || words.Is(r.row(), words.Family, words.Transaction, words.Session) ||

@@ -8,7 +8,7 @@ import (
 	"dpproxy/mirror/introspect"
 )
 
-// New makes a draft of the choices. It is an [UnclearError] where neither they nor the catalogue tell whom to protect.
+// New makes a draft for choices. The error is an [UnclearError] if neither the choices nor the catalogue determine whom to protect.
 func New(s *introspect.Survey, ch *Choices) (*Draft, error) {
 	c := read(s)
 	u, err := c.chosenUnit(ch)
@@ -33,7 +33,7 @@ func New(s *introspect.Survey, ch *Choices) (*Draft, error) {
 	return d, nil
 }
 
-// chosenUnit is the unit of the choices, or else the one that is clear.
+// chosenUnit returns the unit of the choices, or the candidate that is clear.
 func (c *catalogue) chosenUnit(ch *Choices) (Candidate, error) {
 	all := c.candidates()
 	if ch.Unit != (catalog.Name{}) {
@@ -49,7 +49,7 @@ func (c *catalogue) chosenUnit(ch *Choices) (Candidate, error) {
 	return near[0], nil
 }
 
-// unitName is the word for one of the unit.
+// unitName returns the word for one unit.
 func (c *catalogue) unitName(a *Candidate) string {
 	r := c.rels[a.Table]
 	st := r.field(a.Column).stem()

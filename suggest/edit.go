@@ -8,14 +8,15 @@ import (
 	"github.com/pmezard/go-difflib/difflib"
 )
 
-// An Edit of a policy file takes the place of some of its lines.
+// An Edit replaces lines of a policy file.
 type Edit struct {
-	// Line is the first that goes, counted from one, or that new ones come before; Drop is how many go.
+	// Line is the number of the first line that is dropped, from one, or before which lines are inserted; Drop is the number of dropped
+	// lines.
 	Line, Drop int
 	Lines      []string
 }
 
-// Apply returns the text with the edits, which do not overlap. Edits of one line keep their order.
+// Apply returns the text with the edits, which must not overlap. Edits of one line keep their order.
 func Apply(text string, edits []Edit) string {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Compare(a.Line, b.Line) })
@@ -37,10 +38,10 @@ func Apply(text string, edits []Edit) string {
 	return b.String()
 }
 
-// context is how many lines a diff shows around a change.
+// context is the number of unchanged lines that a diff shows around a change.
 const context = 3
 
-// Diff is a unified diff of a file, as patch takes it; it is empty if nothing changes.
+// Diff returns a unified diff of a file, as patch reads it; it is empty if nothing changes.
 func Diff(name, before, after string) (string, error) {
 	return difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
 		A: difflib.SplitLines(before), B: difflib.SplitLines(after), FromFile: name, ToFile: name, Context: context,

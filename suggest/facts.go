@@ -8,9 +8,9 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// Facts that the catalogue says of one table or column, whatever they are called.
+// This file has facts that the catalogue states about a table or column, whatever its name.
 
-// inKey reports whether a column is part of a key, or numbered by a sequence: it tells rows apart.
+// inKey reports whether a column is part of a key, or a sequence numbers it, so that it distinguishes rows.
 func inKey(t *catalog.Table, name string) bool {
 	if c, ok := t.Column(name); ok && (c.Identity != "" || c.Serial != "") {
 		return true
@@ -18,7 +18,7 @@ func inKey(t *catalog.Table, name string) bool {
 	return slices.ContainsFunc(t.Keys, func(k catalog.Key) bool { return slices.Contains(k.Columns, name) })
 }
 
-// isKey reports whether the columns are those of a key without NULL.
+// isKey reports whether columns contain a key and are never NULL.
 func isKey(t *catalog.Table, columns []string) bool {
 	for _, name := range columns {
 		if c, ok := t.Column(name); !ok || !c.NotNull {
@@ -28,7 +28,7 @@ func isKey(t *catalog.Table, columns []string) bool {
 	return unique(t, columns)
 }
 
-// unique reports whether the columns hold all those of a key, NULL aside.
+// unique reports whether columns contain all columns of a key, NULL aside.
 func unique(t *catalog.Table, columns []string) bool {
 	return slices.ContainsFunc(t.Keys, func(k catalog.Key) bool {
 		return !slices.ContainsFunc(k.Columns, func(c string) bool { return !slices.Contains(columns, c) })

@@ -15,7 +15,7 @@ func last(all []string) string {
 	return all[len(all)-1]
 }
 
-// identifier reports whether a column is called as one of another row: by an end that says nothing else.
+// identifier reports whether the name of a column is that of an identifier of a row, by an ending that has no other meaning.
 func (f *field) identifier() bool {
 	if f.fam != pgtype.IntFamily && f.fam != pgtype.TextFamily && f.fam != pgtype.UUIDFamily {
 		return false
@@ -24,8 +24,8 @@ func (f *field) identifier() bool {
 	return len(f.words) > 0 && f.words[0] == "id" || len(f.words) > 1 && slices.Contains(rowWords, end) || f.fam == pgtype.UUIDFamily
 }
 
-// isSetting reports whether a text is the value of whatever another one names (name and value, meta_key and meta_value): of settings, and
-// of secrets among them.
+// isSetting reports whether a text is the value of something that another text names (name and value, meta_key and meta_value): such
+// settings can include secrets.
 func (r *relation) isSetting(f *field) bool {
 	if f.fam != pgtype.TextFamily || f.foreign || !words.Is(last(f.words), words.Value) {
 		return false
@@ -37,26 +37,26 @@ func (r *relation) isSetting(f *field) bool {
 	})
 }
 
-// isResult reports whether a column is called as what was found, measured or answered, and not as a kind, a name or a number of it.
+// isResult reports whether a column has what was found, measured or answered, and not its kind, name or number.
 func (f *field) isResult() bool {
 	return words.Has(f.words, words.Result, words.Value) &&
 		!words.Is(last(f.words), words.OfValue, words.Lookup, words.Title, words.Name, words.Identifier, words.Generic, words.Quantity)
 }
 
-// isCounted reports whether a number is one that tells a thing from others, or its place among them: nobody adds these up.
+// isCounted reports whether a number identifies something, or is its place among others, so that nobody adds such numbers up.
 func (f *field) isCounted() bool {
 	whole := f.fam == pgtype.IntFamily || f.fam == pgtype.NumericFamily && f.wholeNumbers()
 	return whole && (f.numbers() || words.Is(last(f.words), words.Sequence)) &&
 		!words.Has(f.words, words.Value, words.Result, words.Quantity)
 }
 
-// wholeNumbers reports whether a numeric has no digits behind its point.
+// wholeNumbers reports whether a numeric has no decimals.
 func (f *field) wholeNumbers() bool {
 	return pgtype.OfColumn(f.Type, catalog.Name{}, true).Scale() == 0
 }
 
-// activity is the word in a table's name for something that people do or leave behind; "" if there is none, or the table lists kinds
-// of it, or what else belongs to it: call_center.
+// activity returns the word in a table's name for something that people do or leave; "" if there is none, or if the table lists kinds of it
+// or something that belongs to it, such as call_center.
 func (r *relation) activity() string {
 	end := last(r.words)
 	if words.Is(end, words.Lookup) || words.Is(r.words[0], words.LeadingLookup) {
@@ -72,16 +72,16 @@ func (r *relation) activity() string {
 	return w
 }
 
-// rowWords are ends of names that identify a row of another table; numbers of other kinds (a house's, a page's) have others.
+// rowWords are endings that identify a row of another table. Other numbers, such as of a house or a page, have other endings.
 var rowWords = []string{"id", "uuid", "guid", "uid", "key", "sk", "fk", "ref", "xid", "oid"}
 
-// numbers reports whether a column numbers something: it is called as an identifier, by its end or its beginning.
+// numbers reports whether a column identifies something, by the beginning or the end of its name.
 func (f *field) numbers() bool {
 	n := len(f.words)
 	return n > 0 && (words.Is(f.words[n-1], words.Identifier) || f.words[0] == "id")
 }
 
-// stem is the name of a column without the words that make an identifier of it.
+// stem returns the name of a column without the words that mark an identifier.
 func (f *field) stem() []string { return stem(f.words) }
 
 func stem(all []string) []string {
@@ -99,18 +99,18 @@ func general(all []string) bool {
 	return !slices.ContainsFunc(all, func(w string) bool { return !words.Is(w, words.Generic, words.Identifier) })
 }
 
-// lists reports whether the end of a column's name makes a kind of the rest: email_type, phone_type_id.
+// lists reports whether the name of a column ends with a word for a kind: email_type, phone_type_id.
 func (f *field) lists() bool {
 	st := f.stem()
 	return len(f.words) > 1 && words.Is(last(f.words), words.Lookup) || len(st) > 1 && words.Is(last(st), words.Lookup)
 }
 
-// times reports whether it is a date or a time.
+// times reports whether the column is a date or a time.
 func (f *field) times() bool {
 	return slices.Contains([]pgtype.Family{pgtype.DateFamily, pgtype.InstantFamily, pgtype.TimeFamily, pgtype.IntervalFamily}, f.fam)
 }
 
-// calls reports whether a column is called as another table's key is, or as a row of the table with an identifier.
+// calls reports whether a column has the name of a key of another table, or of a row of that table with an identifier.
 func (f *field) calls(to *relation, key *field) bool {
 	st := f.stem()
 	return slices.Equal(f.words, key.words) && !general(f.words) || slices.Equal(st, to.words) || len(st) == 1 && st[0] == to.row()

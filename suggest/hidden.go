@@ -8,14 +8,14 @@ import (
 	"dpproxy/suggest/words"
 )
 
-// A secrecy is why a column is hidden.
+// A secrecy is the reason why a column is hidden.
 type secrecy struct {
 	// kind is the heading in the summary, such as names.
 	kind string
 	note string
 }
 
-// The summary counts hidden columns under these.
+// The headings under which the summary counts hidden columns.
 const (
 	ofNames     = "names"
 	ofContacts  = "contacts"
@@ -28,18 +28,18 @@ const (
 	ofRest      = "others"
 )
 
-// Lengths of texts.
+// Lengths of texts, in characters.
 const (
-	// longestNote is how long a text may be to be one of a few, such as a reason.
+	// longestNote is the length up to which a text can be one of a few values, such as a reason.
 	longestNote = 64
-	// longestCode is how long a text may be to be a code of a result, such as positive.
+	// longestCode is the length up to which a text can be a code of a result, such as positive.
 	longestCode = 20
-	// shortestHash is the length of a text of fixed length that is a digest.
+	// shortestHash is the length from which on a text of fixed length is taken for a digest.
 	shortestHash = 16
 )
 
-// secret says why a column of a protected table tells who somebody is, or is free; its kind is empty if it is neither. Text is open: as
-// a key of groups it is shown where enough people have the value.
+// secret says why a column of a protected table must be hidden, because it identifies a person or is free text; its kind is empty if it
+// need not be. Other texts are shown: as a grouping key a value appears only if enough people have it.
 func (d inspector) secret(t *Table, f *field) secrecy {
 	_, refers := t.byName(f.Name)
 	switch {
@@ -66,7 +66,7 @@ func (d inspector) secret(t *Table, f *field) secrecy {
 	return secrecy{}
 }
 
-// isPerson reports whether a column refers to another person: one of the unit's, or of those whom nothing protects here.
+// isPerson reports whether a column refers to another person: another unit, or somebody whom nothing protects here.
 func (d inspector) isPerson(t *Table, f *field) bool {
 	if slices.Contains(t.Via, f.Name) || d.looksUp(t, f) {
 		return false
@@ -82,7 +82,7 @@ func (d inspector) isPerson(t *Table, f *field) bool {
 		return true
 	}
 	end := last(f.stem())
-	if f.foreign || len(f.stem()) == 1 && end == "parent" || d.callsProtected(f) { // a row above in the same table, or of another
+	if f.foreign || len(f.stem()) == 1 && end == "parent" || d.callsProtected(f) { // a parent row, or a row of another table
 		return false
 	}
 	other := f.fam == d.unit.column.fam && identifies(f.Column) && f.Name != t.Unit && !inKey(f.of.Table, f.Name)
@@ -97,28 +97,28 @@ func (d inspector) isPerson(t *Table, f *field) bool {
 		words.Is(end, words.Served, words.Staff, words.Beside)
 }
 
-// numbersUnit reports whether a column is called as a number of somebody of the unit's, and is not the one that the policy goes by:
-// the one that another database has for them.
+// numbersUnit reports whether the name of a column is that of a number of the unit, but not the number that the policy uses: for example
+// the number that another database uses.
 func (d inspector) numbersUnit(f *field) bool {
 	st := f.stem()
 	return f.numbers() && !f.foreign && len(st) == 1 && slices.Contains(d.unit.words, st[0]) && f.Name != d.unit.column.Name
 }
 
-// callsProtected reports whether a column is called after a protected table, whose rows it may be joined with.
+// callsProtected reports whether a column is named after a protected table, with whose rows it may be joined.
 func (d inspector) callsProtected(f *field) bool {
 	return f.numbers() && slices.ContainsFunc(d.called[last(f.stem())], func(r *relation) bool {
 		return r.Name != d.Unit.Table && d.Table(r.Name) != nil && r != f.of
 	})
 }
 
-// refersToPeople reports whether a column that is not protected refers to a table of people.
+// refersToPeople reports whether a column that does not protect refers to a table of people.
 func (d inspector) refersToPeople(t *Table, f *field) bool {
 	return slices.Contains(t.NotProtected, f.Name) && slices.ContainsFunc(f.of.foreign, func(fk catalog.ForeignKey) bool {
 		return slices.Contains(fk.Columns, f.Name) && d.rels[fk.References].people.are()
 	})
 }
 
-// secretDocument is about the types that nothing can be asked of.
+// secretDocument is secret for types that statements cannot use.
 func (inspector) secretDocument(f *field) secrecy {
 	if s := f.secretWords(); s.kind != "" {
 		return s
@@ -126,7 +126,7 @@ func (inspector) secretDocument(f *field) secrecy {
 	return secrecy{ofDocuments, f.Type.Display + ", of which nothing can be asked"}
 }
 
-// secretWords reads the name of a column.
+// secretWords is secret by the name of a column alone.
 func (f *field) secretWords() secrecy {
 	open := words.Has(f.words, words.Open) && !words.Is(last(f.words), words.Name, words.Title)
 	switch {
@@ -156,10 +156,10 @@ func (f *field) secretWords() secrecy {
 	return secrecy{}
 }
 
-// ownKey reports whether a column is the key of its table by itself.
+// ownKey reports whether a column is the key of its table.
 func (f *field) ownKey() bool { return slices.Equal(f.of.key(), []string{f.Name}) }
 
-// numbersRow reports whether the word key or the like only says that a number is one of a row: date_key.
+// numbersRow reports whether a word such as key only marks the identifier of a row: date_key.
 func (f *field) numbersRow() bool {
 	end := last(f.words)
 	if f.fam == pgtype.TextFamily && end == "key" && !f.foreign {
@@ -168,7 +168,7 @@ func (f *field) numbersRow() bool {
 	return f.ownKey() || len(f.words) > 1 && words.Is(end, words.Identifier) && words.Find(f.words, words.SecretColumn) == end
 }
 
-// secretText is about texts whose names say nothing by themselves.
+// secretText is secret for texts whose names decide nothing.
 func (d inspector) secretText(t *Table, f *field) secrecy {
 	length := f.length()
 	switch {
@@ -203,18 +203,18 @@ func (d inspector) secretText(t *Table, f *field) secrecy {
 	return secrecy{}
 }
 
-// isQuoted reports whether a text is what people quote a booking or an invoice by: number, reference.
+// isQuoted reports whether a text is a number by which people refer to a booking or an invoice: number, reference.
 func (f *field) isQuoted() bool {
 	bare := len(f.words) == 1 && (words.Is(f.words[0], words.Identifier) || f.words[0] == "reference")
 	return bare && !slices.Contains(f.of.key(), f.Name)
 }
 
-// namesPeople reports whether a table is one of people's names, as user_name_changes is.
+// namesPeople reports whether a table has names of people, such as user_name_changes.
 func (r *relation) namesPeople() bool {
 	return words.Has(r.words, words.Served) && words.Has(r.words, words.Name)
 }
 
-// knownTable reports whether a column is called after a table that has a key of its kind.
+// knownTable reports whether a column is named after a table with a key of the same type family.
 func (d inspector) knownTable(f *field) bool {
 	st := f.stem()
 	return len(st) > 0 && slices.ContainsFunc(d.called[last(st)], func(r *relation) bool {
@@ -223,7 +223,7 @@ func (d inspector) knownTable(f *field) bool {
 	})
 }
 
-// length is the most characters of a text, 0 for any number.
+// length returns the largest number of characters of a text, or 0 if it is unlimited.
 func (f *field) length() int {
 	mod := f.Type.Mod
 	if f.Type.Kind == 'd' {
@@ -232,7 +232,7 @@ func (f *field) length() int {
 	return max(0, int(mod)-4)
 }
 
-// uniqueAlone reports whether a text tells each row from all others, and is no key that other tables refer to.
+// uniqueAlone reports whether a text is a key by itself to which no other table refers.
 func (d inspector) uniqueAlone(f *field) bool {
 	if !slices.ContainsFunc(f.of.Keys, func(k catalog.Key) bool { return slices.Equal(k.Columns, []string{f.Name}) }) {
 		return false

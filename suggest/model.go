@@ -9,39 +9,39 @@ import (
 	"dpproxy/catalog"
 )
 
-// A Draft is a policy as far as the catalogue and the choices tell it.
+// A Draft is a policy, as far as the catalogue and the choices determine it.
 type Draft struct {
 	*catalogue
 	choices *Choices
 	unit    *unit
-	// Unit is whom the policy protects, UnitName the word for one.
+	// Unit is whom the policy protects, and UnitName the word for one unit.
 	Unit     Candidate
 	UnitName string
-	// Tables are the protected ones, those that are nearest to the unit first.
+	// Tables are the protected tables, beginning with the tables nearest to the unit.
 	Tables []*Table
 	placed map[catalog.Name]*Table
-	// Views are over protected tables, Public tables are for everybody to read.
+	// Views are over protected tables; Public tables are readable by everybody.
 	Views, Public []catalog.Name
-	// References are tables that protected rows refer to, and whose rows are nobody's in particular. They have columns.
+	// References are tables to which protected rows refer and whose rows belong to nobody in particular. Their columns are listed.
 	References []Outside
-	// Others are tables of other people, and Theirs those that are keyed by them.
+	// Others are tables of other people, and Theirs tables that are keyed by other people.
 	Others, Theirs []Outside
-	// Clear are the tables that could be public without a doubt.
+	// Clear are the tables that could be public without doubt.
 	Clear []catalog.Name
-	// Asked are the tables that are out of the policy until somebody has decided.
+	// Asked are the tables that are left out of the policy until an administrator decides.
 	Asked []Question
-	// dates are the days of most columns of dates, and undated how many have none.
+	// dates are the days of most columns of dates, and undated the number of columns without known days.
 	dates   span
 	undated int
-	// LeftOut are the other relations that are in no policy, each with the reason.
+	// LeftOut are all other relations that are not in the policy, each with the reason.
 	LeftOut map[catalog.Name]string
 }
 
-// An Outside is a table beside those of the policy, with the reason.
+// An Outside is a table that is not protected, with the reason.
 type Outside struct {
 	Table catalog.Name
 	Why   string
-	// As is a reference table: no way leads from its rows.
+	// As, if not nil, describes a reference table: no way leads from its rows.
 	As *Table
 }
 
@@ -50,64 +50,64 @@ type Table struct {
 	Source *catalog.Table
 	// Way leads to the unit.
 	Way
-	// Distance is how many tables lie between, with this one.
+	// Distance is the number of steps from the table to the unit's table.
 	Distance int
 	// NotProtected are columns that refer to other people, or to their rows.
 	NotProtected []string
-	// Refers are columns that refer to a row of a reference table, or to a protected row of the same unit, by their name alone, each with
-	// the table. SamePerson has the second kind as well.
+	// Refers are columns that refer by their name alone to a row of a reference table, or to a protected row of the same unit. SamePerson
+	// includes the second kind.
 	Refers []ByName
-	// SamePerson are columns that refer to rows which are assumed to be of the same unit as the row is. Nothing rests on it.
+	// SamePerson are columns that refer to rows that are assumed to belong to the same unit as the row. No guarantee rests on it.
 	SamePerson []string
-	// OnePerUnit says that keys prove one row for each unit.
+	// OnePerUnit says that keys prove that each unit has at most one row.
 	OnePerUnit bool
 	Columns    []Column
 }
 
-// A ByName is a column that is called after a table, to whose key no foreign key says that it refers.
+// A ByName is a column that is named after a table, without a foreign key to it.
 type ByName struct {
 	Column string
 	To     catalog.Name
 }
 
-// A Column is an entry of a table's columns.
+// A Column is an entry in the columns of a table.
 type Column struct {
 	Source *catalog.Column
-	// Policy is the entry in the file, such as {values: enum} or hidden, and Note a comment behind it.
+	// Policy is the entry in the file, such as {values: enum} or hidden, and Note a comment after it.
 	Policy, Note string
 	// kind is the heading of a hidden column in the summary.
 	kind string
-	// timed says that it has dates or points in time; days are those that constraints say, and undated says that nothing does, and that
-	// they are as those of others.
+	// timed says that the column has dates or timestamps. days are the days that constraints give; undated says that there are none, and
+	// that the column is no exception to a default.
 	timed, undated bool
 	days           span
 }
 
-// A Way is how a row reaches its unit: by a column of its own, or by columns that refer to a key of another table.
+// A Way is how a row leads to its unit: by a column of its own, or by columns that refer to a key of another table.
 type Way struct {
-	Key  string // the foreign key's name; "" in the table of the units, and of a way by name
+	Key  string // the name of the foreign key; "" in the unit's table, and for a way by name
 	Unit string
 	Via  []string
 	To   catalog.Name
 	At   []string
-	// ByName says that the name alone tells it.
+	// ByName says that only a name suggests the way.
 	ByName bool
 }
 
-// A Question is a table that somebody must decide about.
+// A Question is a table about which an administrator must decide.
 type Question struct {
 	Table catalog.Name
-	// Reason says why it is doubtful, and Short the same in a word or two.
+	// Reason says why it is doubtful, and Short says it in a word or two.
 	Reason, Short string
-	// Ways are those that it could have, the likeliest first, each with the columns that refer to others then. Without any it could be
-	// public.
+	// Ways are the possible ways, the most likely first, and Beside has for each way the columns that then refer to others. A table without
+	// possible ways could be public.
 	Ways   []Way
 	Beside [][]string
 	// Several says that its rows are about several people.
 	Several bool
 }
 
-// ErrNoUnit says that there are no people.
+// ErrNoUnit says that no table is about people.
 var ErrNoUnit = errors.New("no table is one of people, and no column numbers any: nobody is there to be protected. " +
 	"If it is about people, say --unit=TABLE or --unit=TABLE.COLUMN")
 
@@ -122,7 +122,7 @@ func (d *Draft) question(n catalog.Name) *Question {
 	return &d.Asked[i]
 }
 
-// unprotected are the tables that nothing is decided about yet, in order.
+// unprotected returns the tables about which nothing is decided yet, in order.
 func (d *Draft) unprotected() []*relation {
 	var all []*relation
 	for _, n := range d.names {
@@ -134,16 +134,16 @@ func (d *Draft) unprotected() []*relation {
 	return all
 }
 
-// refer writes why a row of one table is of another, for people.
+// refer writes that a row refers to another table, and what that table is.
 func refer(n catalog.Name, what string) string {
 	return fmt.Sprintf("refers to %s, %s", shortName(n), what)
 }
 
-// outward reports whether the unit's table refers to a table: a department, a class, a family. A department is not its head's. Nor
-// are the tables behind it, unless it has an owner.
+// outward reports whether the unit's table refers to a table, directly or not: a department, a class, a family. A department does not
+// belong to its head, nor do the tables to which it refers, unless they have an owner.
 func (d *Draft) outward(n catalog.Name) bool { return d.unit.outward()[n] }
 
-// decided reports whether somebody has made a table public, or a reference.
+// decided reports whether the administrator has made a table public, or a reference.
 func (d *Draft) decided(n catalog.Name) bool { return d.choices.Public[n] || d.choices.References[n] }
 
 func (d *Draft) isOthers(n catalog.Name) bool {
@@ -159,7 +159,7 @@ func (d *Draft) isOtherPeople(n catalog.Name) bool {
 	return slices.ContainsFunc(d.Others, func(o Outside) bool { return o.Table == n })
 }
 
-// columns are those by which a way leaves its table.
+// columns returns the columns by which a way leaves its table.
 func (w Way) columns() []string {
 	if w.Unit != "" {
 		return []string{w.Unit}
@@ -167,5 +167,5 @@ func (w Way) columns() []string {
 	return w.Via
 }
 
-// by writes the columns of a way, as somebody chooses it.
+// by writes the columns of a way, as they are chosen by name.
 func (w Way) by() string { return strings.Join(w.columns(), ", ") }

@@ -7,7 +7,7 @@ import (
 	"dpproxy/catalog"
 )
 
-// nobody says where the way from a row of a table can end before the unit, "" if it cannot.
+// nobody describes how the way from a row of a table can end before the unit; "" if it cannot.
 func (d *Draft) nobody(of *Table) string {
 	var said []string
 	for t := of; t != nil; t = d.Table(t.To) {
@@ -36,14 +36,14 @@ func (d *Draft) nobody(of *Table) string {
 	return strings.Join(said, ", or ")
 }
 
-// enforced reports whether the database itself holds that the way of a table finds a row.
+// enforced reports whether the database enforces that the way of a table finds a row.
 func enforced(t *Table) bool {
 	return slices.ContainsFunc(t.Source.Foreign, func(fk catalog.ForeignKey) bool {
 		return fk.References == t.To && slices.Equal(fk.Columns, t.Via) && slices.Equal(fk.Target, t.At)
 	})
 }
 
-// countable reports whether rows of a table can count whose own column of the unit is NULL: a key tells them apart.
+// countable reports whether rows of a table can count if their own column of the unit is NULL: a key distinguishes them.
 func countable(t *Table) bool {
 	notNull := func(name string) bool { c, ok := t.Source.Column(name); return ok && c.NotNull }
 	return t.Unit != "" && !notNull(t.Unit) && t.Source.KeysHold() && slices.ContainsFunc(t.Source.Keys, func(k catalog.Key) bool {

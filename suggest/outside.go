@@ -7,7 +7,7 @@ import (
 	"dpproxy/suggest/words"
 )
 
-// otherPeople takes the tables of other people out, and with them the tables that are keyed by them and lead to nobody else.
+// otherPeople leaves out the tables of other people.
 func (d sorter) otherPeople() {
 	for _, r := range d.unprotected() {
 		of := r.HasRows() && r.people.are() && r.people.class != celebrity && !r.ofOthers()
@@ -18,12 +18,12 @@ func (d sorter) otherPeople() {
 	}
 }
 
-// ofOthers reports whether a table has columns of people, and its name says that they are an address's, a booking's, a letter's.
+// ofOthers reports whether a table has columns that people have, while its name says that they belong to an address, a booking or a letter.
 func (r *relation) ofOthers() bool {
 	return r.people.called == "" && words.Is(r.row(), words.PlaceOrThing, words.Transaction, words.Writing)
 }
 
-// theirs takes the tables out that belong to other people, unless protected rows refer to them. It reports whether there are any.
+// theirs leaves out the tables that belong to other people, unless protected rows refer to them. It reports whether there were any.
 func (d sorter) theirs() bool {
 	var found []Outside
 	for _, r := range d.unprotected() {
@@ -38,7 +38,7 @@ func (d sorter) theirs() bool {
 	return len(found) > 0
 }
 
-// leadsToOthers says how a table leads to other people, or to tables of theirs; "" if it does not.
+// leadsToOthers says how a table leads to other people, or to their tables; "" if it does not.
 func (d sorter) leadsToOthers(r *relation) string {
 	for _, fk := range r.foreign {
 		if fk.References != r.Name && d.isOthers(fk.References) {
@@ -59,8 +59,8 @@ func (d sorter) leadsToOthers(r *relation) string {
 	return ""
 }
 
-// references finds the tables that protected rows, or other references, refer to, and that are nobody's in particular. Whether it is
-// one is asked again of each after others were found, until none is.
+// references finds the tables to which protected rows or other references refer and whose rows belong to nobody in particular. Each table
+// is examined again after others were found, until none is.
 func (d sorter) references() {
 	for again := true; again; {
 		again = false
@@ -81,7 +81,7 @@ func (d sorter) references() {
 	}
 }
 
-// whyReference says why a table is a reference; "" if it is none.
+// whyReference says why a table is a reference; "" if it is not.
 func (d sorter) whyReference(r *relation) string {
 	switch {
 	case d.choices.References[r.Name]:

@@ -6,7 +6,7 @@ import (
 	"dpproxy/catalog"
 )
 
-// outward are the tables that the unit's table refers to, and those that they refer to.
+// outward returns the tables to which the unit's table refers, directly or not.
 func (u *unit) outward() map[catalog.Name]bool {
 	if u.out != nil {
 		return u.out
@@ -33,7 +33,7 @@ func (u *unit) outward() map[catalog.Name]bool {
 	return u.out
 }
 
-// supers are the tables that the unit's own column refers to: parties, of which a person is one kind.
+// supers returns the tables to which the unit's own column refers: parties, of which a person is a kind.
 func (u *unit) supers() map[catalog.Name]string {
 	if u.above == nil {
 		u.above = map[catalog.Name]string{}

@@ -7,7 +7,7 @@ import (
 	"dpproxy/suggest/words"
 )
 
-// A class orders the words for people: those that a database serves come before all others, in whichever direction foreign keys go.
+// A class orders the words for people: people whom a database serves come before all others, whatever the direction of foreign keys.
 type class int
 
 const (
@@ -20,26 +20,26 @@ const (
 // people is the evidence that the rows of a table are people.
 type people struct {
 	class class
-	// points are those of its columns and its name, evidence the columns.
+	// points are the points of its columns and its name, and evidence are the columns.
 	points   int
 	evidence []string
-	// called is the word for people that the table is called by, alone or at the end; "" if there is none.
+	// called is the word for people that is the table's name, or ends it; "" if there is none.
 	called string
-	// firm says that it is called as companies are, and that nobody in it is born or logs in.
+	// firm says that the name is that of companies, and that no column is about birth, gender or a password.
 	firm bool
 }
 
-// Points of a table's name.
+// Points of the name of a table.
 const (
 	alonePoints = 4 // patient, patient_dimension
 	endPoints   = 2 // app_user
-	// Fewer points than these make no people: of a table that is called so, and of another.
+	// The smallest number of points of people: of a table with such a name, and of another table.
 	calledPeople, otherPeople = 4, 5
-	// mostPoints count beside tables that lead there.
+	// mostPoints bounds the points that count, in addition to the tables that lead there.
 	mostPoints = 14
 )
 
-// evidence are the groups of columns that people have, each with its points. A group counts once.
+// evidence are the groups of columns that people have, with their points. A group counts once.
 var evidence = []struct {
 	group  string
 	points int
@@ -98,7 +98,7 @@ func classOf(word string) class {
 	return unclassed
 }
 
-// calledPeople returns the word for people that a table is called by, with its points.
+// calledPeople returns the word for people in the name of a table, and its points.
 func (r *relation) calledPeople() (word string, points int) {
 	isPeople := func(w string) bool { return words.Is(w, words.Served, words.Staff, words.Celebrity, words.Beside) }
 	if before, ok := r.beforeBase(); ok && isPeople(before) {
@@ -114,7 +114,7 @@ func (r *relation) calledPeople() (word string, points int) {
 	}
 }
 
-// isOf reports whether a column is one of a group of those that people have. A column of a foreign key is about another table.
+// isOf reports whether a column belongs to a group of columns that people have. A column of a foreign key describes another table.
 func (f *field) isOf(group string) bool {
 	if f.foreign {
 		return false
@@ -144,20 +144,20 @@ func (f *field) isOf(group string) bool {
 	return text && words.Has(f.words, group) && !words.Has(f.words, words.Quantity)
 }
 
-// namesPerson reports whether a column is the name of somebody, as in visitor_name.
+// namesPerson reports whether a column is the name of a person, such as visitor_name.
 func (f *field) namesPerson() bool {
 	n := len(f.words)
 	return n > 1 && words.Is(f.words[n-1], words.Name) && words.Is(f.words[n-2], words.Served, words.Staff, words.Beside) &&
 		!words.Has(f.words, words.Login)
 }
 
-// namesContact reports whether a column is the name of somebody beside: the contact of a company, which is nobody itself.
+// namesContact reports whether a column is the name of a contact: the contact of a company, which is itself not a person.
 func (f *field) namesContact() bool {
 	n := len(f.words)
 	return n > 1 && f.namesPerson() && words.Is(f.words[n-2], words.Beside)
 }
 
-// isPerson reports whether a column has no number but the name of somebody, as one that is called clerk or manager.
+// isPerson reports whether a text is the name of a person instead of a number, such as clerk or manager.
 func (f *field) isPerson() bool {
 	return f.fam == pgtype.TextFamily && !f.foreign && words.Is(last(f.words), words.Served, words.Staff, words.Beside)
 }

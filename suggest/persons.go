@@ -7,24 +7,24 @@ import (
 	"dpproxy/suggest/words"
 )
 
-// A unit knows which columns of other tables hold somebody.
+// A unit knows which columns of other tables identify people.
 type unit struct {
 	*catalogue
 	table  catalog.Name
 	column *field
-	// words are those for one of them: of the table, and of the key.
+	// words are the words for a person: of the table, and of the key.
 	words []string
-	// held has the columns that hold the same as the unit's, and are keys of their tables: those of parts.
+	// held has the columns with the same values as the unit's column that are keys of their tables: tables of parts.
 	held map[catalog.Name][]string
-	// found has the people of tables that were asked for.
+	// found caches the persons of tables.
 	found map[catalog.Name][]person
-	// out are the tables that the unit's table refers to, once they were asked for.
+	// out are the tables to which the unit's table refers, once they have been asked for.
 	out map[catalog.Name]bool
-	// above has the supertypes of the unit's table, each with the column that holds the unit, once they were asked for.
+	// above has the supertypes of the unit's table, each with the column that holds the unit, once they have been asked for.
 	above map[catalog.Name]string
 }
 
-// unitOf returns the unit that a candidate is.
+// unitOf returns the unit of a candidate.
 func (c *catalogue) unitOf(a *Candidate) *unit {
 	r := c.rels[a.Table]
 	u := &unit{
@@ -46,7 +46,7 @@ func (c *catalogue) unitOf(a *Candidate) *unit {
 	return u
 }
 
-// hold follows keys that refer to the unit's column, from one table to the next.
+// hold follows keys that refer to the unit's column from table to table.
 func (u *unit) hold(r *relation) {
 	for _, from := range u.referring[r.Name] {
 		for _, fk := range from.foreign {
@@ -62,33 +62,33 @@ func (u *unit) hold(r *relation) {
 	}
 }
 
-// keyed reports whether the unit's table has one row for each.
+// keyed reports whether the unit's table has one row for each unit.
 func (u *unit) keyed() bool {
 	return len(u.held) > 0 && unique(u.rels[u.table].Table, []string{u.column.Name})
 }
 
-// A kind says whose a column that holds somebody makes the row.
+// A kind says whether a column that identifies a person makes the row that person's.
 type kind int
 
 const (
-	exact   kind = iota // called as the unit's key, or its word: it is that one's
+	exact   kind = iota // has the name of the unit's key, or its word: the row is that person's
 	owning              // owner, author, sender
-	paired              // receiver, from, to: as much that one's
-	unknown             // called otherwise
-	role                // somebody else's part in it: approved_by, manager
+	paired              // receiver, from, to: the row is as much that person's
+	unknown             // has another name
+	role                // the part of another person in the row: approved_by, manager
 )
 
-// A person is a column, or a foreign key, by which a row names somebody.
+// A person is a column, or a foreign key, by which a row names a person.
 type person struct {
-	// way leads to the unit by it alone.
+	// way leads to the unit by this person alone.
 	way  Way
 	kind kind
 }
 
-// columns are those that name somebody.
+// columns are the columns that name the person.
 func (p person) columns() []string { return p.way.columns() }
 
-// persons are the columns of another table that name somebody, those of foreign keys first.
+// persons returns the persons of another table, foreign keys first.
 func (u *unit) persons(r *relation) []person {
 	all, ok := u.found[r.Name]
 	if !ok {
@@ -118,7 +118,7 @@ func (u *unit) findPersons(r *relation) []person {
 	return all
 }
 
-// wayToSomebody returns the way by a foreign key to the unit's table or to a part of it. A column that refers to the unit's own column
+// wayToSomebody returns the way by a foreign key to the unit's table, or to a part of it. A column that refers to the unit's own column
 // holds the unit.
 func (u *unit) wayToSomebody(r *relation, fk catalog.ForeignKey) (Way, bool) {
 	for i, target := range fk.Target {
@@ -134,8 +134,8 @@ func (u *unit) wayToSomebody(r *relation, fk catalog.ForeignKey) (Way, bool) {
 	return Way{}, false
 }
 
-// named reports whether a column without a foreign key holds somebody, as its name says: that of the unit's key, unless it fits any
-// table, or the word for one with an identifier. With other words beside it is another one's, or somebody's role.
+// named reports whether a column without a foreign key identifies a person, by its name: the name of the unit's key, unless that fits any
+// table, or the word for a unit with an identifier. Further words in the name mean another person, or a role.
 func (u *unit) named(f *field) (kind, bool) {
 	if f.foreign || f.fam != u.column.fam || !identifies(f.Column) || len(u.held[f.of.Name]) > 0 || u.supers()[f.of.Name] != "" {
 		return 0, false
@@ -153,7 +153,7 @@ func (u *unit) named(f *field) (kind, bool) {
 	return u.kindOfWords(st), true
 }
 
-// isCalled reports whether a column has the name of the unit's key, with its word before it or without. A user is numbered by a uid.
+// isCalled reports whether a column has the name of the unit's key, with or without the unit's word before it. A uid numbers users.
 func (u *unit) isCalled(f *field) bool {
 	if slices.Equal(f.words, u.column.words) && !general(f.words) {
 		return true
@@ -164,7 +164,7 @@ func (u *unit) isCalled(f *field) bool {
 	return slices.ContainsFunc(u.words, func(w string) bool { return slices.Equal(f.words, append([]string{w}, u.column.words...)) })
 }
 
-// kindOf says whose a way by a foreign key makes the row. The key of a part is that of the whole.
+// kindOf returns the kind of a way by a foreign key. The key of a part is the key of its whole.
 func (u *unit) kindOf(r *relation, w Way) kind {
 	name := w.Unit
 	if name == "" {
@@ -178,7 +178,7 @@ func (u *unit) kindOf(r *relation, w Way) kind {
 	return u.kindOfWords(f.stem())
 }
 
-// kindOfWords reads the words that are left of a name when the identifier and the word for the unit are taken away.
+// kindOfWords returns the kind by the words of a name without its identifier and the word for the unit.
 func (u *unit) kindOfWords(st []string) kind {
 	rest := slices.DeleteFunc(slices.Clone(st), func(w string) bool { return slices.Contains(u.words, w) || words.Is(w, words.Base) })
 	all := func(groups ...string) bool {

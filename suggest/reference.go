@@ -7,9 +7,9 @@ import (
 	"dpproxy/catalog"
 )
 
-// Tables of addresses, cards and the like are reference tables of a policy: rows of people refer to theirs.
+// Tables of addresses, cards and the like are reference tables of a policy: rows of people refer to their rows.
 
-// listed are the tables with columns in the policy: the protected ones, and after them the reference tables.
+// listed returns the tables with columns in the policy: the protected tables, and then the reference tables.
 func (d *Draft) listed() []*Table {
 	all := slices.Clone(d.Tables)
 	for _, o := range d.References {
@@ -20,7 +20,7 @@ func (d *Draft) listed() []*Table {
 	return all
 }
 
-// references makes the tables, and finds columns that refer to them by their names alone.
+// references makes the reference tables, and finds columns that refer to tables by their names alone.
 func (d inspector) references() {
 	for i := range d.References {
 		o := &d.References[i]
@@ -45,8 +45,8 @@ func (d inspector) references() {
 	}
 }
 
-// refersToPeopleByName notes the columns that are called as the primary key of one protected table, and of no other table: the row there
-// is taken for one of the same unit, as behind a foreign key, unless it is mostly another's.
+// refersToPeopleByName records the columns that have the name of the primary key of one protected table, and of no other table. The row
+// there is assumed to belong to the same unit, as with a foreign key, unless it usually belongs to another.
 func (d inspector) refersToPeopleByName(t *Table) {
 	for _, f := range d.rels[t.Source.Name].fields {
 		beside := f.foreign || f.Name == t.Unit || f.ownKey() || d.looksUp(t, f) ||
@@ -66,7 +66,8 @@ func (d inspector) refersToPeopleByName(t *Table) {
 	}
 }
 
-// keyed is the protected table whose primary key a column is called as; nil if there is none, or if another table has such a key too.
+// keyed returns the protected table whose primary key has the name of a column; nil if there is none, or if another table has such a key
+// too.
 func (d inspector) keyed(f *field) *Table {
 	var found []*relation
 	for _, o := range d.spelled[strings.Join(f.words, " ")] {
@@ -80,7 +81,7 @@ func (d inspector) keyed(f *field) *Table {
 	return d.Table(found[0].Name)
 }
 
-// refersByName notes the columns that are called as the key of one reference table, and of no other table.
+// refersByName records the columns that are named after one reference table, and no other table.
 func (d inspector) refersByName(t *Table) {
 	for _, f := range d.rels[t.Source.Name].fields {
 		if f.foreign || !f.identifier() || f.Name == t.Unit || slices.Contains(t.Via, f.Name) || f.ownKey() {
@@ -93,7 +94,7 @@ func (d inspector) refersByName(t *Table) {
 	}
 }
 
-// keyAlike reports whether a table has a primary key of one column, of the type of another column.
+// keyAlike reports whether the primary key of a table is a single column of the same type as a given column.
 func (d inspector) keyAlike(r *relation, f *field) bool {
 	key := r.key()
 	if len(key) != 1 || !isKey(r.Table, key) {
@@ -104,7 +105,7 @@ func (d inspector) keyAlike(r *relation, f *field) bool {
 		slices.ContainsFunc(r.Keys, func(k catalog.Key) bool { return k.Primary && slices.Equal(k.Columns, key) })
 }
 
-// byName is the table that a column refers to by its name alone, if there is one.
+// byName returns the table to which a column refers by its name alone.
 func (t *Table) byName(column string) (to catalog.Name, found bool) {
 	i := slices.IndexFunc(t.Refers, func(r ByName) bool { return r.Column == column })
 	if i < 0 {
@@ -113,7 +114,7 @@ func (t *Table) byName(column string) (to catalog.Name, found bool) {
 	return t.Refers[i].To, true
 }
 
-// looksUp reports whether a column refers to a row of a reference table, or by its name alone to one of the same unit.
+// looksUp reports whether a column refers to a row of a reference table, or by its name alone to a row of the same unit.
 func (d inspector) looksUp(t *Table, f *field) bool {
 	_, byName := t.byName(f.Name)
 	return byName ||

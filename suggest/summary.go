@@ -9,10 +9,10 @@ import (
 	"dpproxy/suggest/words"
 )
 
-// A summary describes a draft to those who read it before its file.
+// A summary describes a draft to people who read it before its file.
 type summary struct{ *Draft }
 
-// Summary describes the draft in at most fifteen lines; next are the commands that come then.
+// Summary describes the draft in at most fifteen lines; next are the commands to run next.
 func (d *Draft) Summary(next string) string { return summary{d}.text(next) }
 
 func (d summary) text(next string) string {
@@ -66,10 +66,10 @@ func (d summary) text(next string) string {
 	return b.String()
 }
 
-// longestLine is that of a summary, in bytes of UTF-8.
+// longestLine is the length of a line of a summary, in bytes of UTF-8.
 const longestLine = 160
 
-// shorten ends a long line at a comma, and says that there is more.
+// shorten ends a long line at a comma, and marks that there is more.
 func shorten(s string) string {
 	if len(s) <= longestLine {
 		return s
@@ -93,7 +93,7 @@ func (d summary) countTables() (n int) {
 	return n
 }
 
-// byName are the columns that lead to another row by their names alone.
+// byName returns the columns that lead to another row by their names alone.
 func (d summary) byName() []string {
 	return d.columnsOf(func(t *Table) (all []string) {
 		if t.ByName {
@@ -148,7 +148,7 @@ func (d summary) publicly() string {
 	return said
 }
 
-// tenants are the columns of protected tables that refer to tenants.
+// tenants returns the columns of protected tables that refer to tenants.
 func (d summary) tenants() []string {
 	return d.columnsOf(func(t *Table) (all []string) {
 		for _, f := range d.rels[t.Source.Name].fields {
@@ -160,7 +160,7 @@ func (d summary) tenants() []string {
 	})
 }
 
-// deleted are the columns of protected tables that mark rows as deleted.
+// deleted returns the columns of protected tables that mark rows as deleted.
 func (d summary) deleted() []string {
 	return d.columnsOf(func(t *Table) (all []string) {
 		for _, f := range d.rels[t.Source.Name].fields {
@@ -172,7 +172,7 @@ func (d summary) deleted() []string {
 	})
 }
 
-// schemas are those of the policy's tables but public, which statements need not name.
+// schemas returns the schemas of the policy's tables other than public, which statements need not name.
 func (d summary) schemas() (all []string) {
 	for _, t := range d.listed() {
 		if s := t.Source.Name.Schema; s != "public" && !slices.Contains(all, oneLine(s)) {
@@ -183,7 +183,7 @@ func (d summary) schemas() (all []string) {
 	return all
 }
 
-// hiddenColumns counts hidden columns by their kinds.
+// hiddenColumns counts hidden columns by kind.
 func (d summary) hiddenColumns() string {
 	counts, total, columns := map[string]int{}, 0, 0
 	for _, t := range d.listed() {

@@ -15,7 +15,7 @@ var (
 	reserved = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 )
 
-// shortName leaves the schema public out.
+// shortName omits the schema public.
 func shortName(n catalog.Name) string {
 	if n.Schema == "public" {
 		return n.Name
@@ -23,7 +23,7 @@ func shortName(n catalog.Name) string {
 	return n.String()
 }
 
-// shortNames writes names with commas.
+// shortNames writes names separated by commas.
 func shortNames(all []catalog.Name) string {
 	list := make([]string, len(all))
 	for i, n := range all {
@@ -32,7 +32,7 @@ func shortNames(all []catalog.Name) string {
 	return strings.Join(list, ", ")
 }
 
-// scalar writes a text so that YAML reads that text.
+// scalar writes a text such that YAML reads the same text.
 func scalar(s string) string {
 	if plain.MatchString(s) && !slices.Contains(reserved, strings.ToLower(s)) && !strings.HasSuffix(s, ":") {
 		return s
@@ -40,7 +40,7 @@ func scalar(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string can be encoded
+	_ = e.Encode(s) // every string can be encoded
 	return strings.TrimSpace(b.String())
 }
 
@@ -52,7 +52,7 @@ func quoted(list []string) []string {
 	return out
 }
 
-// oneLine keeps a text inside a comment.
+// oneLine replaces characters that would end a comment.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unprintable(r) || r == 0x2028 || r == 0x2029 || r == 0x85 {
@@ -62,7 +62,7 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// name writes a relation's name as a key.
+// name writes the name of a relation as a key.
 func name(n catalog.Name) string { return scalar(shortName(n)) }
 
 // list writes a list for people.

@@ -9,30 +9,30 @@ import (
 	"dpproxy/mirror/introspect"
 )
 
-// A Given has the decisions of a policy.
+// A Given is a policy with its decisions.
 type Given struct {
-	// Text is that of its file, and Line finds the line of a key there, from one; 0 is none.
+	// Text is the text of its file. Line returns the line of a key in it, from one, or 0.
 	Text string
 	Line func(path ...string) int
-	// Brace finds the { of a mapping that stands in {...}, line and column from one; 0 is none. GoesOn reports whether a line goes on with
-	// what stands in braces or brackets.
+	// Brace returns the line and the column, from one, of the { of a mapping in {...}, or 0. GoesOn reports whether a line is a
+	// continuation within braces or brackets.
 	Brace  func(path ...string) (line, column int)
 	GoesOn func(line int) bool
-	// Ways are those of its protected tables, in the order of the file. Columns are those that it lists of
-	// protected and of reference tables.
+	// Protected are the protected tables in the order of the file, and Ways their ways. Columns are the columns that the file lists for
+	// protected and reference tables.
 	Protected []catalog.Name
 	Ways      map[catalog.Name]Way
 	Columns   map[catalog.Name][]string
-	// Others are the public tables, the views, the references and the partitions that it lists.
+	// Others are the public tables, views, references and partitions that it lists.
 	Public, Others []catalog.Name
 	// Dated reports whether a table has, or would have, a default for dates.
 	Dated func(catalog.Name) bool
-	// References are its reference tables, which are among the others as well.
+	// References are the reference tables, which are among Others too.
 	References []catalog.Name
 }
 
-// Update proposes lines for tables and columns that a policy does not mention, not even in a comment. Lost are tables and columns that the
-// policy has and the database lacks.
+// Update proposes lines for tables and columns that a policy does not mention, not even in a comment. lost are tables and columns of the
+// policy that the database lacks.
 func Update(s *introspect.Survey, g Given) (edits []Edit, lost []string, err error) {
 	ch := NewChoices(Service{})
 	ch.Given = g.Ways
@@ -66,7 +66,7 @@ func Update(s *introspect.Survey, g Given) (edits []Edit, lost []string, err err
 	return u.edits, u.lost(), nil
 }
 
-// unit is the column of the policy that identifies whom it protects: that of a table with one row for each, where there is one.
+// unit returns the column of the policy that identifies whom it protects, if possible in a table with one row for each unit.
 func (g Given) unit(s *introspect.Survey) Place {
 	var first Place
 	for _, n := range g.Protected {
@@ -96,7 +96,7 @@ type updater struct {
 	edits []Edit
 }
 
-// Mentions reports whether the policy has a table, or a comment of it.
+// Mentions reports whether the policy has a table, or a comment that begins with its name.
 func (g Given) Mentions(n catalog.Name) bool {
 	if slices.Contains(g.Protected, n) || slices.Contains(g.Public, n) || slices.Contains(g.Others, n) {
 		return true
@@ -111,7 +111,7 @@ func (g Given) Mentions(n catalog.Name) bool {
 	return false
 }
 
-// tables adds the new tables after the last one of the file.
+// tables adds the new tables after the last table of the file.
 func (u *updater) tables() error {
 	only := map[catalog.Name]bool{}
 	for _, n := range u.d.names {
@@ -146,7 +146,7 @@ func (u *updater) tables() error {
 	return nil
 }
 
-// endOf is the last line of the block that begins with a line: those behind it are further in, or go on with what stands in braces.
+// endOf returns the last line of the block that begins at a line: the following lines that are indented further, or continue within braces.
 func (u *updater) endOf(line int) int {
 	depth := indentation(u.lines[line-1])
 	inside := func(next string) bool { return strings.TrimSpace(next) != "" && indentation(next) > depth }
@@ -182,7 +182,7 @@ func (u *updater) columns() {
 	}
 }
 
-// below adds columns after the last one that has a line of its own.
+// below adds columns after the last column that has its own line.
 func (u *updater) below(n catalog.Name, columns []Column) {
 	last := 0
 	for _, c := range u.g.Columns[n] {
@@ -199,13 +199,13 @@ func (u *updater) below(n catalog.Name, columns []Column) {
 	u.edits = append(u.edits, Edit{Line: u.endOf(last) + 1, Lines: lines})
 }
 
-// inBraces are columns for a mapping in {...}, whose brace is at a column of its line.
+// inBraces are new columns for a mapping in {...}, with the column of its brace in the line.
 type inBraces struct {
 	at      int
 	columns []Column
 }
 
-// within has the columns stand first in their braces, each on a line, since what is said of it goes to the end of that.
+// within inserts the columns at the beginning of their braces, each on its own line, since its comment extends to the end of the line.
 func (u *updater) within(line int, all []inBraces) {
 	slices.SortFunc(all, func(a, b inBraces) int { return a.at - b.at })
 	text := []rune(u.lines[line-1])
@@ -223,7 +223,7 @@ func (u *updater) within(line int, all []inBraces) {
 	u.edits = append(u.edits, Edit{Line: line, Drop: 1, Lines: slices.Concat(lines, []string{depth + rest})})
 }
 
-// lost are the tables and columns of the policy that the database lacks, or may not be read.
+// lost returns the tables and columns of the policy that the database lacks, or that may not be read.
 func (u *updater) lost() []string {
 	var all []string
 	for _, n := range slices.Concat(u.g.Protected, u.g.Public, u.g.References) {
@@ -241,7 +241,7 @@ func (u *updater) lost() []string {
 	return all
 }
 
-// given are the ways that a policy has, of tables that the database still has.
+// given returns the way that a policy has for a table, if its target still exists.
 func (d *Draft) given(r *relation) (w Way, ok bool) {
 	w, ok = d.choices.Given[r.Name]
 	return w, ok && (w.Unit != "" || d.Table(w.To) != nil)

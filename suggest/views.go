@@ -10,7 +10,7 @@ import (
 // A viewer decides about views.
 type viewer struct{ *Draft }
 
-// views takes the views over protected tables of which all is in the policy. They may read one another.
+// views adds the views over protected tables that read only relations of the policy, including other views.
 func (d viewer) views() {
 	for again := true; again; {
 		again = false
@@ -28,7 +28,7 @@ func (d viewer) views() {
 	}
 }
 
-// viewable reports whether all that a view reads is in the policy, and something of it protected.
+// viewable reports whether a view reads only relations of the policy, and at least one that is protected.
 func (d viewer) viewable(v *catalog.Table) bool {
 	if _, out := d.LeftOut[v.Name]; out || strings.ContainsAny(v.Name.Schema+v.Name.Name, `."`) {
 		return false

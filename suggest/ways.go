@@ -11,8 +11,8 @@ import (
 // A pathfinder finds the ways of tables to the unit.
 type pathfinder struct{ *Draft }
 
-// protect finds the tables that lead to the unit, nearest first. A round looks at the tables of earlier ones alone, so that the order
-// of tables decides nothing.
+// protect finds the tables that lead to the unit, nearest first. A round uses only the tables of earlier rounds, so that the order of
+// tables decides nothing.
 func (d pathfinder) protect() {
 	if len(d.unit.held) > 0 {
 		d.place(&Table{Source: d.rels[d.Unit.Table].Table, Way: Way{Unit: d.Unit.Column}})
@@ -46,7 +46,7 @@ func (d pathfinder) place(t *Table) {
 	d.placed[t.Source.Name] = t
 }
 
-// onePerUnit reports whether keys prove that a unit has one row at most.
+// onePerUnit reports whether keys prove that each unit has at most one row.
 func (d pathfinder) onePerUnit(t *Table) bool {
 	if t.Unit != "" {
 		return unique(t.Source, []string{t.Unit})
@@ -54,7 +54,7 @@ func (d pathfinder) onePerUnit(t *Table) bool {
 	return unique(t.Source, t.Via) && d.Table(t.To).OnePerUnit
 }
 
-// wayOf returns the way of a table to those that are placed. Where its rows name two people as much, somebody is asked.
+// wayOf returns the way of a table to placed tables. If a row names several people equally, it asks.
 func (d pathfinder) wayOf(r *relation) (Way, bool) {
 	if _, has := d.choices.Given[r.Name]; has {
 		return d.given(r)
@@ -63,7 +63,7 @@ func (d pathfinder) wayOf(r *relation) (Way, bool) {
 		return d.wayBy(r, by)
 	}
 	all := d.unit.persons(r)
-	if d.outward(r.Name) { // it is about others as well, unless it has an owner
+	if d.outward(r.Name) { // it is about others too, unless it has an owner
 		all = slices.DeleteFunc(slices.Clone(all), func(p person) bool { return p.kind != exact && p.kind != owning })
 	}
 	owners, others := d.owners(all)
@@ -79,8 +79,8 @@ func (d pathfinder) wayOf(r *relation) (Way, bool) {
 	return d.wayAlong(r)
 }
 
-// owners are the people of a row whose it can be, and others how many it names whose part is unknown. Where nothing says more, one
-// that is called otherwise is the owner.
+// owners returns the persons to whom a row can belong, and the number of persons whose part is unknown. If there is nothing better, a
+// single person of unknown part is the owner.
 func (pathfinder) owners(all []person) (owners []person, others int) {
 	var unknowns []person
 	for _, p := range all {
@@ -101,7 +101,7 @@ func (pathfinder) owners(all []person) (owners []person, others int) {
 	return owners, len(unknowns)
 }
 
-// wayAlong is the best way by a foreign key to a table that is placed, of one of which it is no table of the unit's.
+// wayAlong returns the best way by a foreign key to a placed table, apart from optional references and from people's parts in a row.
 func (d pathfinder) wayAlong(r *relation) (Way, bool) {
 	var best Way
 	least := -1
@@ -117,8 +117,8 @@ func (d pathfinder) wayAlong(r *relation) (Way, bool) {
 	return best, least >= 0
 }
 
-// rank is lower of a better way: without another's role, by the beginning of the primary key, by columns without NULL, by one that is
-// called as the key that it leads to.
+// rank is lower for a better way: without a role of another person, by the beginning of the primary key, by columns that are never NULL, by
+// a column with the name of the key to which it leads.
 func (d pathfinder) rank(r *relation, w Way) (n int) {
 	columns := w.columns()
 	if slices.ContainsFunc(columns, func(c string) bool { return words.Has(r.field(c).words, words.Role, words.Pair) }) {
@@ -139,7 +139,7 @@ func (d pathfinder) rank(r *relation, w Way) (n int) {
 	return n
 }
 
-// wayByKey is the way by a foreign key to a placed table. A column that refers to the unit's own column there is the unit's.
+// wayByKey returns the way by a foreign key to a placed table. A column that refers to the unit's column of that table holds the unit too.
 func (d pathfinder) wayByKey(r *relation, fk catalog.ForeignKey) (Way, bool) {
 	to := d.Table(fk.References)
 	if to == nil || to.Source == r.Table {
@@ -156,20 +156,20 @@ func (d pathfinder) wayByKey(r *relation, fk catalog.ForeignKey) (Way, bool) {
 	return Way{Key: fk.Name, Via: fk.Columns, To: fk.References, At: fk.Target}, true
 }
 
-// plays reports whether a column names somebody by the part that they have.
+// plays reports whether a column names a person by their part in the row.
 func (d pathfinder) plays(f *field) bool {
 	return slices.ContainsFunc(d.unit.persons(f.of), func(p person) bool {
 		return p.kind == role && slices.Contains(p.columns(), f.Name)
 	})
 }
 
-// namesPeople reports whether a foreign key is one by which a row names somebody. One without a name is a reference by name alone.
+// namesPeople reports whether a row names a person by a foreign key. A reference without a name is a reference by name alone.
 func (d pathfinder) namesPeople(r *relation, fk catalog.ForeignKey) bool {
 	return fk.Name != "" && slices.ContainsFunc(d.unit.persons(r), func(p person) bool { return p.way.Key == fk.Name })
 }
 
-// optional reports whether a way may be NULL and is called otherwise than the key that it leads to: the photo of an album, the last
-// visit of a bed.
+// optional reports whether a way can be NULL and has another name than the key to which it leads: the photo of an album, the last visit of
+// a bed.
 func (d pathfinder) optional(r *relation, w Way) bool {
 	if w.Unit != "" || len(w.Via) != 1 {
 		return false
@@ -179,7 +179,7 @@ func (d pathfinder) optional(r *relation, w Way) bool {
 	return !f.NotNull && !f.calls(to, at)
 }
 
-// wayBy returns the way of a table that somebody has chosen, by its columns: any that it has.
+// wayBy returns the way of a table that an administrator has chosen by its columns.
 func (d pathfinder) wayBy(r *relation, by string) (Way, bool) {
 	for _, w := range d.everyWay(r) {
 		if w.by() == by {
@@ -189,7 +189,7 @@ func (d pathfinder) wayBy(r *relation, by string) (Way, bool) {
 	return Way{}, false
 }
 
-// everyWay are all ways of a table to those that are placed.
+// everyWay returns all ways of a table to placed tables.
 func (d pathfinder) everyWay(r *relation) []Way {
 	var all []Way
 	for _, p := range d.unit.persons(r) {
@@ -209,8 +209,8 @@ func (d pathfinder) everyWay(r *relation) []Way {
 	return all
 }
 
-// waysByName are those by columns without a foreign key that are called as the key of a protected table. It may be the room that many
-// share, so that they are asked about.
+// waysByName returns the ways by columns without a foreign key that have the name of a key of a protected table. Many rows may share such a
+// key, such as a room, so these ways are asked about.
 func (d pathfinder) waysByName(r *relation) []Way {
 	var all []Way
 	for _, t := range d.Tables {
@@ -228,7 +228,7 @@ func (d pathfinder) waysByName(r *relation) []Way {
 	return all
 }
 
-// wayByName is the way by columns that are called as a key of another table.
+// wayByName returns the way by columns that have the names of a key of another table.
 func (pathfinder) wayByName(r, to *relation, key []string) (Way, bool) {
 	if !isKey(to.Table, key) {
 		return Way{}, false
@@ -250,7 +250,7 @@ func (pathfinder) wayByName(r, to *relation, key []string) (Way, bool) {
 	return Way{Via: via, To: to.Name, At: key, ByName: true}, !slices.Equal(via, r.key())
 }
 
-// waySuper is the way of a table that refers to a supertype of the unit: by the column that holds the unit if it is a person.
+// waySuper returns the way of a table that refers to a supertype of the unit: by the column that holds the unit if it refers to a person.
 func (d pathfinder) waySuper(r *relation) (Way, bool) {
 	supers := d.unit.supers()
 	for _, fk := range r.foreign {
@@ -263,7 +263,7 @@ func (d pathfinder) waySuper(r *relation) (Way, bool) {
 	return Way{}, false
 }
 
-// superOf is the supertype that a way is by, or no name.
+// superOf returns the supertype to which a way leads, or no name.
 func (d pathfinder) superOf(w Way) catalog.Name {
 	for n := range d.unit.supers() {
 		for _, r := range d.referring[n] {

@@ -8,7 +8,7 @@ import (
 	"dpproxy/catalog"
 )
 
-// YAML is the policy, with a comment wherever something is still to be said.
+// YAML writes the policy, with a comment for each open question.
 func (d *Draft) YAML() string {
 	w := &writer{d: d}
 	w.head()
@@ -22,11 +22,11 @@ func (d *Draft) YAML() string {
 type writer struct {
 	d *Draft
 	b strings.Builder
-	// only are the tables that are written; nil: all.
+	// only are the tables that are written; nil is all.
 	only map[catalog.Name]bool
 }
 
-// tables writes the part of the file about tables: the unit's first, references after the views, then those that are left out.
+// tables writes the tables: first the unit's, references after views, and then tables that are left out.
 func (w *writer) tables() {
 	for _, t := range w.d.Tables {
 		if w.writes(t.Source.Name) {
@@ -47,7 +47,7 @@ func (w *writer) tables() {
 
 func (w *writer) writes(n catalog.Name) bool { return w.only == nil || w.only[n] }
 
-// of are those of the names that are written.
+// of returns the names that are written.
 func (w *writer) of(all []catalog.Name) []catalog.Name {
 	return slices.DeleteFunc(slices.Clone(all), func(n catalog.Name) bool { return !w.writes(n) })
 }
@@ -84,7 +84,7 @@ func (w *writer) head() {
 	w.dates()
 }
 
-// anyUnbounded reports whether a column has no bounds that could have some.
+// anyUnbounded reports whether a column has no bounds and could have some.
 func (d *Draft) anyUnbounded() bool {
 	return slices.ContainsFunc(d.listed(), func(t *Table) bool {
 		return slices.ContainsFunc(t.Columns, func(c Column) bool { return strings.HasPrefix(c.Note, unbounded) })
@@ -126,7 +126,7 @@ func (w *writer) column(c *Column) {
 	w.line(3, "%s%s", c.written(), c.noted())
 }
 
-// written is a column as a policy has it, and noted the comment behind it.
+// written is a column as a policy writes it, and noted the comment after it.
 func (c *Column) written() string { return scalar(c.Source.Name) + ": " + c.Policy }
 
 func (c *Column) noted() string {
@@ -136,7 +136,7 @@ func (c *Column) noted() string {
 	return " # " + oneLine(c.Note)
 }
 
-// besides writes the columns that refer to others, and those that are taken for references to rows of the same person.
+// besides writes the columns that refer to others, and the columns that are taken for references to rows of the same person.
 func (w *writer) besides(t *Table) {
 	if len(t.Refers) > 0 {
 		var all []string
@@ -159,7 +159,7 @@ func (w *writer) besides(t *Table) {
 	}
 }
 
-// String writes a way as a policy has it.
+// String writes a way as a policy writes it.
 func (w Way) String() string {
 	switch {
 	case w.Unit != "":
@@ -181,7 +181,7 @@ func firstOf(names []catalog.Name) string {
 	return strings.Join(list, ", ")
 }
 
-// references writes the tables that protected rows refer to and that are nobody's in particular.
+// references writes the tables to which protected rows refer and whose rows belong to nobody in particular.
 func (w *writer) references() {
 	all := slices.DeleteFunc(slices.Clone(w.d.References), func(o Outside) bool { return !w.writes(o.Table) })
 	if len(all) == 0 {
@@ -215,7 +215,7 @@ func (w *writer) clear() {
 	}
 }
 
-// asked writes each way that somebody can choose, with the reason for the doubt.
+// asked writes each possible way of a table in question, with the reason for the doubt.
 func (w *writer) asked() {
 	all := slices.DeleteFunc(slices.Clone(w.d.Asked), func(q Question) bool { return !w.writes(q.Table) })
 	if len(all) == 0 {
@@ -233,7 +233,7 @@ func (w *writer) asked() {
 	}
 }
 
-// others writes that columns refer to people whom a row does not protect.
+// others writes columns that refer to people whom a row does not protect.
 func others(columns []string) string {
 	if len(columns) == 0 {
 		return ""
