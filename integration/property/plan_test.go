@@ -25,6 +25,9 @@ type planned struct {
 	query  *planner.Query
 	plan   *planner.Plan
 	values []scalar.Value
+	// inexact says that it uses released results that are not Postgres's own, without noise either: an extreme is of a bucket, or NULL of
+	// few rows, a sum on a lattice.
+	inexact bool
 }
 
 var (
@@ -75,7 +78,7 @@ func (w *world) plan(sql string, change func(*planner.Settings)) (*planned, erro
 // staged plans a statement with the results of its Priors, without noise. They are constants: of the data with one unit less
 // it asks the same.
 func (w *world) staged(st *parser.Statement, change func(*planner.Settings)) (*planned, error) {
-	results := make([]string, len(st.Priors))
+	results, inexact := make([]string, len(st.Priors)), false
 	for i, prior := range st.Priors {
 		sql := prior.SQL(results)
 		p, err := w.plan(sql, change)
@@ -89,6 +92,11 @@ func (w *world) staged(st *parser.Statement, change func(*planner.Settings)) (*p
 		if err != nil {
 			return nil, fmt.Errorf("%w\n%s", err, sql)
 		}
+		exact, err := query(w.client, prior.SQL(results), nil, nil)
+		if err != nil {
+			return nil, fmt.Errorf("%w\n%s", err, prior.SQL(results))
+		}
+		inexact = inexact || !holds(res, exact)
 		r := parser.PriorResult{Rows: res.Rows}
 		for _, f := range res.FieldDescriptions {
 			t, _ := pgtype.OfParameter(f.DataTypeOID)
@@ -96,7 +104,37 @@ func (w *world) staged(st *parser.Statement, change func(*planner.Settings)) (*p
 		}
 		results[i] = prior.Result(r)
 	}
-	return w.plan(st.Priors.With(st.Text, results), change)
+	p, err := w.plan(st.Priors.With(st.Text, results), change)
+	if err == nil {
+		p.inexact = inexact
+	}
+	return p, err
+}
+
+// holds reports whether a result has all rows of another one. A public group without rows is one more.
+func holds(res, of *pgconn.Result) bool {
+	rows := map[string]int{}
+	for _, row := range res.Rows {
+		rows[written(res, row)]++
+	}
+	for _, row := range of.Rows {
+		if rows[written(of, row)]--; rows[written(of, row)] < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// written joins the cells of a row as keys are shown.
+func written(res *pgconn.Result, row [][]byte) string {
+	cells := make([]string, len(row))
+	for i, c := range row {
+		cells[i] = null
+		if c != nil {
+			cells[i] = canonical(res.FieldDescriptions[i], string(c))
+		}
+	}
+	return fmt.Sprintf("%q", cells)
 }
 
 // constants evaluates the column-free expressions of a statement.
