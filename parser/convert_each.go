@@ -88,13 +88,12 @@ func (e *each) value(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt) ast.Exp
 	if !ok {
 		return nil
 	}
+	if v.a.levels.oneGroup(sel, c.own) {
+		return e.perRow(v, s, sel)
+	}
 	q := joinQuery(v, sel, c, s.Location)
-	target := sel.TargetList[0].GetResTarget().GetVal()
 	made := func() ast.Expr { return q.column(q.name, len(q.ties)) }
 	switch n, _ := pgtree.Position(sel.LimitCount); {
-	case v.a.levels.oneGroup(sel, c.own):
-		of := q.groups(sel, q.name)
-		made = func() ast.Expr { return of(target) }
 	case sel.LimitCount == nil && v.a.levels.ownRows(sel, c.own) && (sources{v.a}).oneRow(sel, c):
 		q.all(sel)
 		q.out.Targets[0].Name = q.field(len(q.ties))

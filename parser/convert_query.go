@@ -167,7 +167,7 @@ func (v *queryConverter) query(sel *pg.SelectStmt, location int32) *ast.Select {
 		out.Where = condition{exprConverter{v, false}}.where(sel.WhereClause)
 	}
 	group := exprConverter{v, pgtree.IsAggregated(sel)}
-	if group.grouped {
+	if group.grouped && (v.each.around == nil || len(sel.GroupClause) > 0) { // one group can have columns of the row around
 		out.Groups = v.groups(sel)
 	}
 	v.windows = &windowClause{sel}

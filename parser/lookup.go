@@ -16,8 +16,17 @@ func (e *each) valueQuery(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt) as
 		pgtree.IsStar(sel.TargetList[0].GetResTarget().GetVal()) {
 		return nil
 	}
+	return e.perRow(v, s, sel)
+}
+
+// perRow converts a sub-select of one value. Package planner/source says what becomes of it.
+func (e *each) perRow(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt) ast.Expr {
 	level := v.a.levels[sel]
 	below := &queryConverter{conversion: v.conversion, level: level, depth: v.depth + 1, each: &each{scope: level.scope, around: &v}}
+	if below.depth > maxLevels {
+		v.tooLarge(s.Location)
+		return nil
+	}
 	return &ast.ValueQuery{Query: below.query(sel, s.Location), Refusal: v.noValue(s, level), At: v.a.pos(s.Location)}
 }
 

@@ -120,7 +120,7 @@ func copied(x Expr) Expr {
 	return out.Interface().(Expr)
 }
 
-// Alike reports whether expressions without queries are the same but for their positions.
+// Alike reports whether expressions are the same but for their positions.
 func Alike(x, y Expr) bool { return alike(reflect.ValueOf(x), reflect.ValueOf(y)) }
 
 func alike(x, y reflect.Value) bool {
@@ -133,12 +133,16 @@ func alike(x, y reflect.Value) bool {
 	if x.Type() != y.Type() {
 		return false
 	}
+	if table, ok := x.Interface().(TableRef); ok {
+		other := y.Interface().(TableRef) //nolint:forcetypeassert // of the same type
+		return table.Resolved.Schema == other.Resolved.Schema && table.Resolved.Name == other.Resolved.Name
+	}
 	switch x.Kind() { //nolint:exhaustive // the others are compared as they are
 	case reflect.Interface, reflect.Pointer:
 		return alike(x, y)
 	case reflect.Struct:
 		for i := range x.NumField() {
-			if x.Type().Field(i).Name != "At" && !alike(x.Field(i), y.Field(i)) {
+			if name := x.Type().Field(i).Name; name != "At" && name != "Refusal" && !alike(x.Field(i), y.Field(i)) {
 				return false
 			}
 		}

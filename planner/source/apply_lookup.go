@@ -179,8 +179,11 @@ func (l *lookup) there(at int) ast.Expr {
 	return &ast.IsNull{X: &ast.Column{Qualifier: l.alias, Name: l.field(l.key), At: at}, Not: true, At: at}
 }
 
-// allOf is the condition that all are true, each as it is called elsewhere.
+// allOf is the condition that all are true, each as it is called elsewhere; nil if there is none.
 func allOf(conds []ast.Expr, renamed func(ast.Expr) ast.Expr) ast.Expr {
+	if len(conds) == 0 {
+		return nil
+	}
 	out := &ast.Bool{Kind: ast.And, At: conds[0].Pos()}
 	for _, c := range conds {
 		out.Args = append(out.Args, renamed(c))

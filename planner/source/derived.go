@@ -21,7 +21,7 @@ func (sc scope) resolveDerived(f *ast.Derived, nullable bool) (node, frame, erro
 }
 
 func (sc scope) derivedRows(f *ast.Derived, nullable bool) (node, frame, error) {
-	r, err := sc.newRelation(f.Alias, f.At)
+	r, err := sc.derivedRelation(f)
 	if err != nil {
 		return nil, frame{}, err
 	}
@@ -53,6 +53,14 @@ func (sc scope) derivedRows(f *ast.Derived, nullable bool) (node, frame, error) 
 	}
 	err = it.rename(f.Columns, f.At)
 	return r, frame{[]*item{it}, slices.Clone(it.fields), notNull}, err
+}
+
+// derivedRelation is the relation of a query in FROM: that of one for each row is there already.
+func (sc scope) derivedRelation(f *ast.Derived) (*relation, error) {
+	if sel, ok := f.Query.(*ast.Select); ok && sc.shared.begun[sel] != nil {
+		return sc.shared.begun[sel].relation, nil
+	}
+	return sc.newRelation(f.Alias, f.At)
 }
 
 // selects returns the branches of a query.
@@ -109,8 +117,7 @@ func (b *shared) branch(at place, sel *ast.Select) (*branch, []outputColumn, err
 		return nil, nil, notHere(sel.At, "Write the values into the query around it.",
 			"a sub-select without FROM cannot be joined with protected rows")
 	}
-	sel, over := ownSelect(sel)
-	sc, err := b.newLevel(at).resolveLevel(sel.From, over)
+	sel, sc, err := b.resolveBranch(at, sel)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -148,6 +155,16 @@ func (b *shared) branch(at place, sel *ast.Select) (*branch, []outputColumn, err
 	}
 	br.source = sc.end()
 	return br, out, err
+}
+
+// resolveBranch resolves FROM and WHERE of a SELECT below a block, and returns it with expressions over these rows.
+func (b *shared) resolveBranch(at place, sel *ast.Select) (*ast.Select, scope, error) {
+	if q := b.begun[sel]; q != nil {
+		return sel, q.scope, nil
+	}
+	own, over := ownSelect(sel)
+	sc, err := b.newLevel(at).resolveLevel(own.From, over)
+	return own, sc, err
 }
 
 // allowed refuses clauses that only the level of the block can have.

@@ -42,7 +42,7 @@ func (st *Statement) widen(by, width, at int) error {
 // Resolve resolves FROM and WHERE of a block and proves whose its rows are. Its errors are
 // *pgerr.Error with positions in the statement's text.
 func Resolve(st *Statement, block *ast.Block) (*Rows, error) {
-	b := &shared{Statement: st, conceals: block.Concealed != ""}
+	b := &shared{Statement: st, rules: applyRules, begun: map[*ast.Select]*perRow{}, conceals: block.Concealed != ""}
 	block, over := ownBlock(block)
 	sc, err := b.newLevel(place{view: block.Concealed}).resolveLevel(block.From, over)
 	return &Rows{sc.proved, block, sc}, err
@@ -63,11 +63,14 @@ func (r *Rows) Source() *Source {
 // shared is known to all levels of a block while they are resolved.
 type shared struct {
 	*Statement
+	rules []applyRule
 	terms terms
 	// public are the public relations that are named, as the statement wrote them.
 	public []ast.TableRef
-	// aliases counts the relations of all levels, and looked those that are looked up.
-	aliases, looked int
+	// aliases counts the relations of all levels, looked those that are looked up, and perRow the queries that are evaluated for each row.
+	aliases, looked, perRow int
+	// begun are the queries in FROM whose rows are resolved already.
+	begun map[*ast.Select]*perRow
 	// conceals says that there is a view in the block whose query no analyst may see.
 	conceals bool
 }
@@ -115,7 +118,12 @@ func (sc scope) resolveLevel(from ast.From, over []*ast.Expr) (scope, error) {
 	if err != nil {
 		return sc, err
 	}
-	sc, where, err := joinCompared(sc, from, *over[0])
+	return sc.resolveConditions(from, *over[0])
+}
+
+// resolveConditions returns the scope of expressions over a level whose FROM is resolved.
+func (sc scope) resolveConditions(from ast.From, where ast.Expr) (scope, error) {
+	sc, where, err := joinCompared(sc, from, where)
 	if err != nil {
 		return sc, err
 	}

@@ -27,6 +27,8 @@ var applyRules = []applyRule{
 	{"ApplyLookup", applyLookup},
 	// Filter(R, EXISTS S) = Filter(Join(R, left, S), S is there), likewise.
 	{"ApplyFound", applyFound},
+	// Apply(R, cross, Group(S, none, F)) = Map(Join(R, left, Group(S, ties, F))), with F of no rows where there is no group: identity (9).
+	{"ApplyScalarGroup", applyScalarGroup},
 }
 
 // A joinRule says that a join that a rule has made can be another one.
@@ -48,7 +50,9 @@ type applied struct {
 	extended bool
 	// rows are those that are looked up.
 	rows []*lookup
-	err  error
+	// queries are those with a value for each row that have been joined.
+	queries []*perRow
+	err     error
 }
 
 // joinApplied joins FROM with what stands for queries in expressions, and puts that in their place.
@@ -65,7 +69,7 @@ func joinApplied(sc scope, from ast.From, list []*ast.Expr) (scope, error) {
 // normal is the expression without the queries to which a rule applies.
 func (a *applied) normal(e ast.Expr) ast.Expr {
 	return ast.Replace(e, func(x ast.Expr) ast.Expr {
-		for _, r := range applyRules {
+		for _, r := range a.shared.rules {
 			if a.err != nil {
 				return nil
 			}

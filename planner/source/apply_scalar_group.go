@@ -1,0 +1,70 @@
+package source
+
+import (
+	"slices"
+
+	"dpproxy/parser/ast"
+)
+
+// ApplyScalarGroup: a sub-select of an aggregate that equalities tie to the row around it is an outer join with the groups of its sides of
+// them. Without rows there is no group: a count is zero then, and any other aggregate NULL, as it is of no rows.
+//
+//	SELECT (SELECT count(*) FROM visits v WHERE v.patient_id = p.id AND v.cost > 5), count(*) FROM patients p GROUP BY 1
+//
+//	SELECT coalesce(x.n, 0), count(*) FROM patients p
+//	  LEFT JOIN (SELECT v.patient_id, count(*) AS n FROM visits v WHERE v.cost > 5 GROUP BY v.patient_id) AS x ON x.patient_id = p.id
+//	GROUP BY 1
+//
+// So it is with what is computed of several aggregates and of columns of the row around.
+func applyScalarGroup(a *applied, e ast.Expr) (ast.Expr, *ast.Join) {
+	of, ok := e.(*ast.ValueQuery)
+	if !ok || !hasOneGroup(of.Query) {
+		return nil, nil
+	}
+	if known := a.known(of); known != nil {
+		return known, nil
+	}
+	q := a.perRow(of, of.Query)
+	if q == nil || !q.ofGroup(a.frame, q.query.Targets[0].X) {
+		return nil, nil
+	}
+	all := q.grouped()
+	q.value = ast.Replace(q.query.Targets[0].X, func(x ast.Expr) ast.Expr {
+		g, ok := x.(*ast.Aggregate)
+		if !ok {
+			return nil
+		}
+		var out ast.Expr = q.add(all, g, q.field())
+		if g.Func == "count" || g.Func == "regr_count" {
+			zero := &ast.Const{Kind: ast.Integer, Text: "0", At: of.At}
+			out = &ast.Func{Name: "coalesce", Args: []ast.Expr{out, zero}, At: of.At}
+		}
+		return out
+	})
+	return q.value, q.join(a, all)
+}
+
+// hasOneGroup reports whether a query has one row of aggregates, whatever its rows are.
+func hasOneGroup(sel *ast.Select) bool {
+	return len(sel.Targets) == 1 && sel.Targets[0].X != nil && holdsAggregate(sel.Targets[0].X) &&
+		len(sel.Groups) == 0 && sel.Having == nil && !sel.Distinct
+}
+
+func holdsAggregate(e ast.Expr) bool {
+	_, ok := e.(*ast.Aggregate)
+	return ok || slices.ContainsFunc(ast.Operands(e), holdsAggregate)
+}
+
+// ofGroup reports whether an expression is computed of aggregates over the query, and of columns of the row around.
+func (q *perRow) ofGroup(level frame, e ast.Expr) bool {
+	operands := ast.Operands(e)
+	switch e.(type) { //nolint:gochecksumtype // the others have columns only below
+	case *ast.Aggregate:
+		return q.sides(level, e)&around == 0
+	case *ast.Column:
+		return q.sides(level, e) == around
+	case *ast.Exists, *ast.InQuery, *ast.ValueQuery, *ast.Window:
+		return false
+	}
+	return !slices.ContainsFunc(operands, func(o ast.Expr) bool { return !q.ofGroup(level, o) })
+}
