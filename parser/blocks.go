@@ -407,7 +407,7 @@ func (a *analysis) columns(sel *pg.SelectStmt, s *scope) (out []column, known bo
 			}
 			room := max(maxColumns-len(out), 0)
 			for _, c := range it.columns[:min(len(it.columns), room)] {
-				out = append(out, c.selected())
+				out = append(out, c)
 			}
 			if it.unsure {
 				out = append(out, column{name: "*", value: value{further: true}})

@@ -43,8 +43,7 @@ func (v value) selected(chosen bool) value {
 // A column of an item or of a query; unit says that it identifies the privacy unit, lacking that it is
 // computed from an aggregate that a small group has no value of. The
 // keys are those of which it holds values, perhaps with other columns, and that determine the unit; it refers to those of rows that
-// are taken for ones of the same unit. Of a table itself,
-// not of a query, it can be unique.
+// are taken for ones of the same unit.
 //
 // It is titled if its name is one that the statement gives it.
 type column struct {
@@ -53,14 +52,7 @@ type column struct {
 	unit, lacking bool
 	value         value
 	keys, refers  []ast.KeyPart
-	unique        bool
 }
 
 // measured reports whether a column is computed from aggregates.
 func (c column) measured() bool { return c.value.measured() }
-
-// selected is the column of a query that has its values.
-func (c column) selected() column {
-	c.unique = false
-	return c
-}

@@ -27,8 +27,6 @@ type each struct {
 	joins []*ast.Join
 	// nullable says that an outer join puts NULLs in the place of what is converted.
 	nullable bool
-	// values are those of sub-selects, by their canonical form.
-	values map[string]func() ast.Expr
 	// around converts columns of the query around the level, of one whose value that query has; else nil.
 	around *exprConverter
 	// columns are those of LATERAL that are computed around it, by its place among the items of FROM and their names.
@@ -72,48 +70,6 @@ func (e *each) qualifier(ref *pg.ColumnRef) string {
 		return outer.items[there].name
 	}
 	return ""
-}
-
-// value converts a sub-select of one value that is an aggregate of rows of the unit of each row, or of the first of them; nil if it
-// is none.
-func (e *each) value(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt) ast.Expr {
-	if v.grouped || !e.open || len(sel.GetTargetList()) != 1 || pgtree.IsStar(sel.TargetList[0].GetResTarget().GetVal()) {
-		return nil
-	}
-	key, _, _ := pgtree.Canonical(&pg.Node{Node: &pg.Node_SubLink{SubLink: s}})
-	if known := e.values[string(key)]; known != nil {
-		return known()
-	}
-	c, ok := v.a.levels.correlation(sel, e.scope)
-	if !ok {
-		return nil
-	}
-	if v.a.levels.oneGroup(sel, c.own) {
-		return e.perRow(v, s, sel)
-	}
-	q := joinQuery(v, sel, c, s.Location)
-	made := func() ast.Expr { return q.column(q.name, len(q.ties)) }
-	switch n, _ := pgtree.Position(sel.LimitCount); {
-	case sel.LimitCount == nil && v.a.levels.ownRows(sel, c.own) && (sources{v.a}).oneRow(sel, c):
-		q.all(sel)
-		q.out.Targets[0].Name = q.field(len(q.ties))
-	case n == 1 && v.a.levels.ownRows(sel, c.own) && (!c.keyed || ofKey(sel)) && !v.a.levels.byKey(sel, c):
-		name, _ := pgtree.OutputName(sel.TargetList[0].GetResTarget())
-		q.first(sel, n)
-		if value := &q.out.Targets[0]; value.X == nil {
-			value.X = &ast.Column{Qualifier: q.name, Name: name, At: q.at}
-		}
-		q.out.Targets[0].Name = q.field(len(q.ties))
-	default:
-		return nil
-	}
-	j := &ast.Join{Kind: ast.Left, Right: q.item(q.name, nil), On: allTrue(q.conditions(q.name)...), At: q.at}
-	e.joins = append(e.joins, j)
-	if e.values == nil {
-		e.values = map[string]func() ast.Expr{}
-	}
-	e.values[string(key)] = made
-	return made()
 }
 
 // side converts a side of a join, which may have NULLs in its place.
@@ -353,18 +309,6 @@ func (q *joinedQuery) first(sel *pg.SelectStmt, n int) {
 	default:
 		q.out.Where = allTrue(compared(">", skipped), compared("<=", skipped+n))
 	}
-}
-
-// order converts ORDER BY of a query.
-func (q *joinedQuery) order(sel *pg.SelectStmt) []ast.Sort {
-	var order []*pg.Node
-	for _, item := range sel.SortClause {
-		by := item.GetSortBy()
-		order = append(order, &pg.Node{Node: &pg.Node_SortBy{SortBy: &pg.SortBy{
-			Node: q.sorted(sel, by.GetNode()), SortbyDir: by.GetSortbyDir(), SortbyNulls: by.GetSortbyNulls(), Location: by.GetLocation(),
-		}}})
-	}
-	return exprConverter{q.queryConverter, len(sel.GroupClause) > 0}.sorts(order)
 }
 
 // grouped has groups as rows, with what orders them among their columns, and returns their ties.

@@ -269,9 +269,6 @@ func (v exprConverter) subLink(s *pg.SubLink) ast.Expr {
 		in.Not = true
 		return in
 	case s.SubLinkType == pg.SubLinkType_EXPR_SUBLINK:
-		if x := v.each.value(v, s, sel); x != nil {
-			return x
-		}
 		if x := v.each.valueQuery(v, s, sel); x != nil {
 			return x
 		}

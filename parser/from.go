@@ -135,11 +135,7 @@ func (a *analysis) rangeVar(v *pg.RangeVar, s *scope) result {
 		unit := ref.Resolved.Protected && name == ref.Resolved.Unit
 		it.columns = append(it.columns, column{
 			name: name, unit: unit, keys: ref.Resolved.Keys[name], refers: ref.Resolved.Refers[name],
-			unique: slices.Contains(ref.Resolved.Unique, name),
 		})
-	}
-	if it.known {
-		it.of = ref.Resolved.Schema + "." + ref.Resolved.Name
 	}
 	s.add(rename(it, v.Alias))
 	if !ref.Resolved.Protected {
@@ -195,7 +191,7 @@ func (a *analysis) join(j *pg.JoinExpr, s *scope) result {
 		whole := &item{known: true, unsure: slices.ContainsFunc(s.items[first:], func(it *item) bool { return it.unsure })}
 		for _, it := range s.items[first:] {
 			for _, c := range it.columns[:min(len(it.columns), max(maxColumns-len(whole.columns), 0))] {
-				whole.columns = append(whole.columns, c.selected())
+				whole.columns = append(whole.columns, c)
 			}
 			whole.known, whole.rows = whole.known && it.known, slices.Concat(whole.rows, it.rows)
 		}

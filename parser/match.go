@@ -212,7 +212,7 @@ func (m *matcher) visit(n *pg.Node) {
 		m.found = append(m.found, occurrence{n, "a" + strconv.Itoa(m.aggregate(n))})
 		return
 	}
-	if ref := n.GetColumnRef(); ref != nil && m.stray == nil {
+	if ref := n.GetColumnRef(); ref != nil && m.stray == nil && m.scope.reach(ref) <= 0 {
 		m.stray = ref
 	}
 	if f := n.GetGroupingFunc(); f != nil {

@@ -1,6 +1,7 @@
 package parser_test
 
 import (
+	"strconv"
 	"strings"
 
 	"dpproxy/parser/ast"
@@ -50,6 +51,9 @@ func (p *printer) query(s *ast.Select) {
 	if len(s.Order) > 0 {
 		p.put(" ORDER BY ")
 		p.sorts(s.Order)
+	}
+	if l := s.Limit; l != nil {
+		p.put(" OFFSET ", strconv.Itoa(l.Skipped), " FETCH FIRST ", strconv.Itoa(l.Rows), " ROWS ", word(l.WithTies, "WITH TIES"), word(!l.WithTies, "ONLY"))
 	}
 }
 

@@ -42,7 +42,6 @@ type item struct {
 	unsure  bool         // they may have been computed of released values
 	rows    []*candidate // the blocks of whose rows its own are made
 	table   bool         // it is a protected table
-	of      string       // the table that it is, with its schema; empty of others
 }
 
 // A place says in how many items of a level a column name is, and which are the
@@ -377,7 +376,7 @@ func rename(it *item, alias *pg.Alias) *item {
 	if alias == nil {
 		return it
 	}
-	out := &item{name: alias.Aliasname, aliased: true, known: it.known, unsure: it.unsure, rows: it.rows, table: it.table, of: it.of}
+	out := &item{name: alias.Aliasname, aliased: true, known: it.known, unsure: it.unsure, rows: it.rows, table: it.table}
 	out.columns = append(out.columns, it.columns...)
 	names, _ := pgtree.Strings(alias.Colnames)
 	for i, name := range names {

@@ -208,9 +208,17 @@ type Select struct {
 	Where  Expr // nil if none
 	Groups []Expr
 	Having Expr // nil if none
+	// Limit numbers rows by Order, of a query that is evaluated for each row around it; nil if there is none.
+	Limit *Limit
 	// Tied says that rows count where they are equal, in columns of the groups or of First, to a row around: none with NULL does.
 	Tied bool
 	At   int
+}
+
+// A Limit has so many rows, after those that it skips. WITH TIES has those that are equal to the last as well.
+type Limit struct {
+	Rows, Skipped int
+	WithTies      bool
 }
 
 // A Target is one item of a SELECT list: an expression, or all columns of the items of

@@ -136,7 +136,7 @@ type (
 		At    int
 	}
 	// A ValueQuery is a sub-select of one column that is evaluated for each row around it: its value is that of its row, or NULL without
-	// one. A LIMIT of 1 or more is left out: it says nothing of a query of one row at most, and the planner takes no other.
+	// one.
 	ValueQuery struct {
 		Query *Select
 		// Refusal is the error if no join has the value.

@@ -64,7 +64,7 @@ func (a *applied) lookupOf(sel *ast.Select) *lookup {
 	l := &lookup{conds: conjunction(sel.Where)}
 	var ok bool
 	if l.from, ok = sel.From.(*ast.Table); !ok || len(l.from.Columns) > 0 || sel.Distinct || len(sel.Groups) > 0 ||
-		sel.Having != nil || len(sel.First) > 0 {
+		sel.Having != nil || len(sel.First) > 0 || !leavesFirst(sel.Limit) {
 		return nil
 	}
 	ref := l.from.Ref.Resolved
@@ -85,6 +85,9 @@ func (a *applied) lookupOf(sel *ast.Select) *lookup {
 	}
 	return l
 }
+
+// leavesFirst reports whether LIMIT and OFFSET leave a row if there is one.
+func leavesFirst(l *ast.Limit) bool { return l == nil || l.Rows > 0 && l.Skipped == 0 }
 
 // tie returns an expression of the query and one of the row around, if a condition says that they are equal; else nil.
 func (a *applied) tie(l *lookup, e ast.Expr) (inner, outer ast.Expr) {

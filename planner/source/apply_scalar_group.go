@@ -24,12 +24,12 @@ func applyScalarGroup(a *applied, e ast.Expr) (ast.Expr, *ast.Join) {
 	if known := a.known(of); known != nil {
 		return known, nil
 	}
-	q := a.perRow(of, of.Query)
+	q := a.perRow(of.Query, of.At, of.Refusal)
 	if q == nil || !q.ofGroup(a.frame, q.query.Targets[0].X) {
 		return nil, nil
 	}
 	all := q.grouped()
-	q.value = ast.Replace(q.query.Targets[0].X, func(x ast.Expr) ast.Expr {
+	q.of, q.value = of, ast.Replace(q.query.Targets[0].X, func(x ast.Expr) ast.Expr {
 		g, ok := x.(*ast.Aggregate)
 		if !ok {
 			return nil
@@ -47,7 +47,7 @@ func applyScalarGroup(a *applied, e ast.Expr) (ast.Expr, *ast.Join) {
 // hasOneGroup reports whether a query has one row of aggregates, whatever its rows are.
 func hasOneGroup(sel *ast.Select) bool {
 	return len(sel.Targets) == 1 && sel.Targets[0].X != nil && holdsAggregate(sel.Targets[0].X) &&
-		len(sel.Groups) == 0 && sel.Having == nil && !sel.Distinct
+		len(sel.Groups) == 0 && sel.Having == nil && !sel.Distinct && leavesFirst(sel.Limit)
 }
 
 func holdsAggregate(e ast.Expr) bool {

@@ -55,10 +55,10 @@ func (sc scope) derivedRows(f *ast.Derived, nullable bool) (node, frame, error) 
 	return r, frame{[]*item{it}, slices.Clone(it.fields), notNull}, err
 }
 
-// derivedRelation is the relation of a query in FROM: that of one for each row is there already.
+// derivedRelation is the relation of a query in FROM: that of one that takes the place of another is there already.
 func (sc scope) derivedRelation(f *ast.Derived) (*relation, error) {
-	if sel, ok := f.Query.(*ast.Select); ok && sc.shared.begun[sel] != nil {
-		return sc.shared.begun[sel].relation, nil
+	if sel, ok := f.Query.(*ast.Select); ok && sc.shared.replacing[sel] != nil {
+		return sc.shared.replacing[sel], nil
 	}
 	return sc.newRelation(f.Alias, f.At)
 }
@@ -159,8 +159,8 @@ func (b *shared) branch(at place, sel *ast.Select) (*branch, []outputColumn, err
 
 // resolveBranch resolves FROM and WHERE of a SELECT below a block, and returns it with expressions over these rows.
 func (b *shared) resolveBranch(at place, sel *ast.Select) (*ast.Select, scope, error) {
-	if q := b.begun[sel]; q != nil {
-		return sel, q.scope, nil
+	if sc, ok := b.begun[sel]; ok {
+		return sel, sc, nil
 	}
 	own, over := ownSelect(sel)
 	sc, err := b.newLevel(at).resolveLevel(own.From, over)

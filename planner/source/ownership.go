@@ -172,6 +172,9 @@ func declaresKeys(n node) bool {
 // errDifferentUnits refuses two protected relations that are not joined on the unit. If relations of the two sides are compared by a part
 // of a key between them, the rest of that key is what lacks.
 func (p *proof) errDifferentUnits(j *joined, c facts, l, r *relation) error {
+	if r.refusal != nil {
+		return r.refusal
+	}
 	unit := p.model.Unit()
 	e := pgerr.New(pgerr.Ownership, "rows of %q and %q are joined that need not belong to the same %s", l.name, r.name, unit).At(r.at)
 	ln, rn := unitName(l), unitName(r)

@@ -1,9 +1,12 @@
 package source
 
 import (
+	"slices"
 	"strconv"
 
 	"dpproxy/parser/ast"
+	"dpproxy/pgerr"
+	"dpproxy/planner/scalar"
 )
 
 // A perRow is a query that is evaluated for each row of a level. Its conditions are of two kinds: those that tie its rows to the row
@@ -16,7 +19,6 @@ type perRow struct {
 	relation *relation
 	alias    string
 	ties     []tied
-	rest     []ast.Expr
 	// fields counts the columns that have names of our own.
 	fields int
 	// of is the query as the level has it, and value what stands for it in expressions.
@@ -42,36 +44,49 @@ func (a *applied) known(of ast.Expr) ast.Expr {
 	return nil
 }
 
-// perRow resolves a query; nil if anything but equalities ties its conditions to the row around.
-func (a *applied) perRow(of ast.Expr, sel *ast.Select) *perRow {
+// perRow resolves a query, which is refused unless a rule takes it; nil if it has no protected rows, or if anything but equalities ties its
+// conditions to the row around.
+func (a *applied) perRow(sel *ast.Select, at int, refusal *pgerr.Error) *perRow {
 	a.shared.perRow++
-	q := &perRow{of: of, at: of.Pos(), alias: perRowPrefix + strconv.Itoa(a.shared.perRow)}
+	q := &perRow{at: at, alias: perRowPrefix + strconv.Itoa(a.shared.perRow)}
 	var over []*ast.Expr
 	q.query, over = ownSelect(sel)
-	if q.relation, a.err = a.newRelation(q.alias, q.at); a.err != nil {
+	if q.relation, a.err = a.newRelation(q.alias, at); a.err != nil {
 		return nil
 	}
-	if q.scope, a.err = a.shared.newLevel(a.resolved.place).resolveItems(q.query.From, over); a.err != nil {
+	q.relation.refusal = refusal
+	if q.scope, a.err = a.shared.newLevel(a.resolved.place).resolveFrom(q.query.From); a.err != nil || !q.tells(a.frame) {
 		return nil
 	}
-	for _, c := range conjunction(q.query.Where) {
-		inner, outer := q.tie(a.frame, c)
-		switch {
-		case inner != nil:
-			q.ties = append(q.ties, tied{inner, outer, q.field()})
-		case q.sides(a.frame, c)&around != 0:
-			return nil
-		default:
-			q.rest = append(q.rest, c)
-		}
+	for i := range q.ties {
+		over = append(over, &q.ties[i].inner)
 	}
-	if len(q.ties) == 0 {
+	if q.scope, a.err = joinApplied(q.scope, q.query.From, over); a.err != nil {
 		return nil
 	}
-	if q.scope, a.err = q.resolveConditions(q.query.From, allOf(q.rest, asIs)); a.err != nil {
+	q.filterProjection()
+	if q.scope, a.err = q.resolveConditions(q.query.From, q.query.Where); a.err != nil {
 		return nil
 	}
 	return q
+}
+
+// tells tells the ties of a query, and leaves the conditions on its own rows; false if any other is about the row around.
+func (q *perRow) tells(level frame) bool {
+	var rest []ast.Expr
+	for _, c := range conjunction(q.query.Where) {
+		inner, outer := q.tie(level, c)
+		switch {
+		case inner != nil:
+			q.ties = append(q.ties, tied{inner, outer, q.field()})
+		case q.sides(level, c)&around != 0:
+			return false
+		default:
+			rest = append(rest, c)
+		}
+	}
+	q.query.Where = allOf(rest, asIs)
+	return len(q.ties) > 0 && holdsProtected(q.resolved.root)
 }
 
 // tie returns an expression over the query and one over the row around, if a condition says that they are equal; else nil.
@@ -133,9 +148,64 @@ func (q *perRow) grouped() *ast.Select {
 		out.Groups = append(out.Groups, t.inner)
 		q.add(out, t.inner, t.name)
 	}
-	q.shared.begun[out] = q
+	q.shared.begun[out] = q.scope
 	return out
 }
+
+// all is the query of all rows, or groups, with the columns of the ties behind those of the client.
+func (q *perRow) all() *ast.Select {
+	out := *q.query
+	out.Where, out.Order, out.Limit, out.Tied = nil, nil, nil, true // its WHERE is resolved
+	out.Targets, out.Groups = slices.Clone(q.query.Targets), slices.Clone(q.query.Groups)
+	for _, t := range q.ties {
+		q.add(&out, t.inner, t.name)
+		if len(q.query.Groups) > 0 {
+			out.Groups = append(out.Groups, t.inner)
+		}
+	}
+	q.shared.begun[&out] = q.scope
+	return &out
+}
+
+// ofOwnRows reports whether a query has rows of its own, or groups of them: those of each row around have the same targets and the same
+// order.
+func (q *perRow) ofOwnRows(level frame) bool {
+	s := q.query
+	list := slices.Concat(s.Groups, []ast.Expr{s.Having})
+	grouped := len(s.Groups) > 0
+	for _, t := range s.Targets {
+		list = append(list, t.X)
+		if !grouped && t.X != nil && holdsAggregate(t.X) {
+			return false
+		}
+	}
+	for _, o := range s.Order {
+		list = append(list, o.X)
+	}
+	return len(s.First) == 0 && (grouped || s.Having == nil) &&
+		!slices.ContainsFunc(list, func(e ast.Expr) bool { return e != nil && q.sides(level, e)&around != 0 })
+}
+
+// tiedColumns are the columns of the query that are tied as they are.
+func (q *perRow) tiedColumns() (list []scalar.Expr) {
+	for _, t := range q.ties {
+		if c, ok := t.inner.(*ast.Column); ok {
+			if found, err := q.frame.find(c); err == nil && found != nil {
+				list = append(list, &scalar.Ref{Column: found, At: c.At})
+			}
+		}
+	}
+	return list
+}
+
+// ofOneUnit reports whether rows that agree in the ties are of one unit.
+func (q *perRow) ofOneUnit() bool {
+	keys := q.tiedColumns()
+	return q.proved.tells(keys) || refersBy(q.proved.proof, keys, true) != nil
+}
+
+// tiedByUnit reports whether one of the ties is of the unit of the query's rows.
+func (q *perRow) tiedByUnit() bool { return slices.ContainsFunc(q.tiedColumns(), q.proved.IsUnit) }
 
 func asIs(e ast.Expr) ast.Expr { return e }
 
@@ -146,5 +216,6 @@ func (q *perRow) join(a *applied, all *ast.Select) *ast.Join {
 		on = append(on, &ast.Op{Name: "=", Left: q.column(t.name), Right: t.outer, At: q.at})
 	}
 	a.queries = append(a.queries, q)
+	q.shared.replacing[all] = q.relation
 	return &ast.Join{Kind: ast.Left, Right: &ast.Derived{Query: all, Alias: q.alias, At: q.at}, On: allOf(on, asIs), At: q.at}
 }

@@ -42,7 +42,10 @@ func (st *Statement) widen(by, width, at int) error {
 // Resolve resolves FROM and WHERE of a block and proves whose its rows are. Its errors are
 // *pgerr.Error with positions in the statement's text.
 func Resolve(st *Statement, block *ast.Block) (*Rows, error) {
-	b := &shared{Statement: st, rules: applyRules, begun: map[*ast.Select]*perRow{}, conceals: block.Concealed != ""}
+	b := &shared{
+		Statement: st, rules: applyRules, conceals: block.Concealed != "",
+		begun: map[*ast.Select]scope{}, replacing: map[*ast.Select]*relation{},
+	}
 	block, over := ownBlock(block)
 	sc, err := b.newLevel(place{view: block.Concealed}).resolveLevel(block.From, over)
 	return &Rows{sc.proved, block, sc}, err
@@ -69,8 +72,9 @@ type shared struct {
 	public []ast.TableRef
 	// aliases counts the relations of all levels, looked those that are looked up, and perRow the queries that are evaluated for each row.
 	aliases, looked, perRow int
-	// begun are the queries in FROM whose rows are resolved already.
-	begun map[*ast.Select]*perRow
+	// begun are the queries in FROM whose rows are resolved already, and replacing the relations of those that take the place of others.
+	begun     map[*ast.Select]scope
+	replacing map[*ast.Select]*relation
 	// conceals says that there is a view in the block whose query no analyst may see.
 	conceals bool
 }

@@ -29,6 +29,10 @@ var applyRules = []applyRule{
 	{"ApplyFound", applyFound},
 	// Apply(R, cross, Group(S, none, F)) = Map(Join(R, left, Group(S, ties, F))), with F of no rows where there is no group: identity (9).
 	{"ApplyScalarGroup", applyScalarGroup},
+	// Apply(R, outer, Limit(1, Order(S))) = Map(Join(R, left, Filter(Rank(S, ties)))): identities (1) and (2), if a row of R has one match.
+	{"ApplyFirst", applyFirst},
+	// Apply(R, outer, Map(S)) = Map(Join(R, left, S)), if a row of R has one match at most: identity (2), of rows of any query.
+	{"ApplyOne", applyOne},
 }
 
 // A joinRule says that a join that a rule has made can be another one.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"dpproxy/core"
+	"dpproxy/pgerr"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
@@ -40,6 +41,8 @@ type relation struct {
 	name  string // as the statement calls it, for messages
 	alias string // in the SQL that we write
 	at    int
+	// refusal is the error if its rows need not be of the unit of those that it is joined with; nil if that is told by their names.
+	refusal *pgerr.Error
 
 	// columns of a table are all that it has: those that the policy hides are used by
 	// proofs and by SQL of our own, and have no name in the statement.

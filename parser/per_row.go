@@ -1,0 +1,113 @@
+package parser
+
+import (
+	"slices"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
+)
+
+// A query that refers to the query around it is evaluated for each row of that one. It stays as it is written: package planner/source
+// resolves its names, and has rules for what becomes of it.
+
+// valueQuery converts such a sub-select of one value; nil if it is none, or has syntax that no rule knows.
+func (e *each) valueQuery(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt) ast.Expr {
+	if v.grouped || !e.open || len(sel.GetTargetList()) != 1 || pgtree.IsStar(sel.TargetList[0].GetResTarget().GetVal()) ||
+		!v.a.levels.perRow(sel, e.scope) {
+		return nil
+	}
+	return &ast.ValueQuery{Query: e.perRow(v, sel, s.Location), Refusal: v.noValue(s, v.a.levels[sel]), At: v.a.pos(s.Location)}
+}
+
+// perRow converts such a query.
+func (e *each) perRow(v exprConverter, sel *pg.SelectStmt, location int32) *ast.Select {
+	level := v.a.levels[sel]
+	below := &queryConverter{conversion: v.conversion, level: level, depth: v.depth + 1, each: &each{scope: level.scope, around: &v}}
+	if below.depth > maxLevels {
+		v.tooLarge(location)
+		return nil
+	}
+	out := below.query(sel, location)
+	if n, limited := pgtree.Position(sel.LimitCount); limited {
+		skipped, _ := skippedRows(sel)
+		out.Limit = &ast.Limit{Rows: n, Skipped: skipped, WithTies: sel.LimitOption == pg.LimitOption_LIMIT_OPTION_WITH_TIES}
+		out.Order = below.order(sel)
+	}
+	return out
+}
+
+// perRow reports whether a query is evaluated for each row of a level, as far as syntax says. One that is released is none: if its rows
+// are tied to the row around by anything but the unit, its result is a value for all rows that agree in that.
+func (q queries) perRow(sel *pg.SelectStmt, around *scope) bool {
+	level := q[sel]
+	if level == nil || level.scope.parent.parent != around || level.scope.escape < 0 || !plainRows(sel) {
+		return false
+	}
+	owned := true
+	for _, n := range slices.Concat(sel.TargetList, []*pg.Node{sel.HavingClause}, sel.SortClause) {
+		everyAggregate(n, func(n *pg.Node) { owned = owned && n.GetFuncCall() != nil && level.owns(n) })
+	}
+	return owned && (level.kind != released || level.tiedToUnit(sel))
+}
+
+// plainRows reports whether a query has rows of FROM, or groups of them, perhaps the first of these.
+func plainRows(sel *pg.SelectStmt) bool {
+	n, limited := pgtree.Position(sel.LimitCount)
+	skipped, known := skippedRows(sel)
+	ties := sel.LimitOption == pg.LimitOption_LIMIT_OPTION_WITH_TIES
+	return sel.Op <= pg.SetOperation_SETOP_NONE && sel.WithClause == nil && len(sel.ValuesLists) == 0 && len(sel.FromClause) > 0 &&
+		len(sel.LockingClause) == 0 && len(sel.WindowClause) == 0 && !pgtree.Holds(pgtree.IsWindowCall, sel.TargetList...) &&
+		!pgtree.IsDistinctOn(sel) && (sel.LimitCount == nil || limited && n > 0) && known && (skipped == 0 || limited && !ties) &&
+		(limited || !slices.ContainsFunc(sel.SortClause, computes))
+}
+
+// skippedRows is the number of OFFSET, 0 without; false if it is no literal.
+func skippedRows(sel *pg.SelectStmt) (n int, known bool) {
+	if sel.LimitOffset == nil || sel.LimitOffset.GetAConst().GetIsnull() {
+		return 0, true
+	}
+	n, known = pgtree.Position(sel.LimitOffset)
+	return n, known && n >= 0
+}
+
+// tiedToUnit reports whether equalities with columns of the query around say that the rows of a query are of the unit of its row: they
+// are of units, or of all columns of a key. Which SELECT is a release block depends on it, so that it is known before names are resolved;
+// package planner/source proves it.
+func (l *level) tiedToUnit(sel *pg.SelectStmt) bool {
+	own, outer := l.scope, l.scope.parent.parent
+	parts := keyParts{}
+	for _, n := range pgtree.Conjuncts(sel.WhereClause) {
+		e := n.GetAExpr()
+		if e.GetKind() != pg.A_Expr_Kind_AEXPR_OP || pgtree.OperatorName(e) != "=" {
+			continue
+		}
+		for _, side := range [][2]*pg.Node{{e.Lexpr, e.Rexpr}, {e.Rexpr, e.Lexpr}} {
+			inner, around := side[0].GetColumnRef(), side[1].GetColumnRef()
+			if inner == nil || around == nil || own.reach(inner) != 0 || own.reach(around) != scopesBetween {
+				continue
+			}
+			if own.isUnit(side[0]) && outer.isUnit(side[1]) {
+				return true
+			}
+			parts.add(inBoth(own.holdsOf(side[0]), outer.holdsOf(side[1])))
+		}
+	}
+	return parts.whole()
+}
+
+// scopesBetween is how many scopes out the query around a sub-select is, which has one of its own.
+const scopesBetween = 2
+
+// order converts ORDER BY of rows, or of groups.
+func (v *queryConverter) order(sel *pg.SelectStmt) []ast.Sort {
+	var order []*pg.Node
+	for _, item := range sel.SortClause {
+		by := item.GetSortBy()
+		order = append(order, &pg.Node{Node: &pg.Node_SortBy{SortBy: &pg.SortBy{
+			Node: v.sorted(sel, by.GetNode()), SortbyDir: by.GetSortbyDir(), SortbyNulls: by.GetSortbyNulls(), Location: by.GetLocation(),
+		}}})
+	}
+	return exprConverter{v, pgtree.IsAggregated(sel)}.sorts(order)
+}
