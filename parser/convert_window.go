@@ -181,6 +181,11 @@ func (v *queryConverter) first(out *ast.Select, sel *pg.SelectStmt, location int
 	for _, n := range sel.DistinctClause {
 		out.First = append(out.First, row.expr(v.sorted(sel, n)))
 	}
+	out.Order = v.order(sel)
+}
+
+// order converts ORDER BY of rows, or of groups.
+func (v *queryConverter) order(sel *pg.SelectStmt) []ast.Sort {
 	var order []*pg.Node
 	for _, n := range sel.SortClause {
 		by := n.GetSortBy()
@@ -188,7 +193,7 @@ func (v *queryConverter) first(out *ast.Select, sel *pg.SelectStmt, location int
 			Node: v.sorted(sel, by.GetNode()), SortbyDir: by.GetSortbyDir(), SortbyNulls: by.GetSortbyNulls(), Location: by.GetLocation(),
 		}}})
 	}
-	out.Order = row.sorts(order)
+	return exprConverter{v, pgtree.IsAggregated(sel)}.sorts(order)
 }
 
 // sorted returns the expression that an item of ORDER BY or DISTINCT ON means: that of a target by its position or name, or

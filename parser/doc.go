@@ -19,7 +19,7 @@
 //     are expanded in the text), splice.go, sorts.go, execute.go;
 //   - columns of errors: errorarithmetic.go, errorcolumns.go;
 //   - the trees of relations and sub-selects: convert.go, correlation.go, convert_each.go, convert_quantified.go, convert_from.go,
-//     convert_elements.go, convert_listed.go, convert_query.go, lookup.go, top.go;
+//     convert_elements.go, convert_listed.go, convert_query.go, per_row.go, top.go;
 //   - what the block finder asks: valuer.go, counted.go, groups.go, from.go, modify.go, probe.go;
 //   - the search for values that are released first: priors_groups.go, priors_seek.go, priors_ranks.go;
 //   - texts that stand by themselves: outline.go, fingerprint.go, drop_hidden.go, row_expression.go, mistake.go, grammar.go;

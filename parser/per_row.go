@@ -99,15 +99,3 @@ func (l *level) tiedToUnit(sel *pg.SelectStmt) bool {
 
 // scopesBetween is how many scopes out the query around a sub-select is, which has one of its own.
 const scopesBetween = 2
-
-// order converts ORDER BY of rows, or of groups.
-func (v *queryConverter) order(sel *pg.SelectStmt) []ast.Sort {
-	var order []*pg.Node
-	for _, item := range sel.SortClause {
-		by := item.GetSortBy()
-		order = append(order, &pg.Node{Node: &pg.Node_SortBy{SortBy: &pg.SortBy{
-			Node: v.sorted(sel, by.GetNode()), SortbyDir: by.GetSortbyDir(), SortbyNulls: by.GetSortbyNulls(), Location: by.GetLocation(),
-		}}})
-	}
-	return exprConverter{v, pgtree.IsAggregated(sel)}.sorts(order)
-}

@@ -53,7 +53,8 @@ func (p *printer) query(s *ast.Select) {
 		p.sorts(s.Order)
 	}
 	if l := s.Limit; l != nil {
-		p.put(" OFFSET ", strconv.Itoa(l.Skipped), " FETCH FIRST ", strconv.Itoa(l.Rows), " ROWS ", word(l.WithTies, "WITH TIES"), word(!l.WithTies, "ONLY"))
+		p.put(" OFFSET ", strconv.Itoa(l.Skipped), " FETCH FIRST ", strconv.Itoa(l.Rows), " ROWS ",
+			word(l.WithTies, "WITH TIES"), word(!l.WithTies, "ONLY"))
 	}
 }
 

@@ -60,7 +60,8 @@ func (a *applied) rowOf(of *ast.ValueQuery, all func(*perRow) *ast.Select) (ast.
 // DISTINCT ON.
 func (q *perRow) numbered() bool {
 	l := q.query.Limit
-	return !q.query.Distinct && q.ofOneUnit() && (l.Rows == 1 && l.Skipped == 0 && !l.WithTies && len(q.query.Groups) == 0 || q.tiedByUnit())
+	one := l.Rows == 1 && l.Skipped == 0 && !l.WithTies && len(q.query.Groups) == 0
+	return !q.query.Distinct && (one && q.ofOneUnit() || q.tiedByUnit())
 }
 
 // first is the query of the rows of each group of the ties that LIMIT and OFFSET number.

@@ -5,9 +5,11 @@ import "dpproxy/parser/ast"
 // ApplyOne: a sub-select that has one row at most for each value of what ties it to the row around is an outer join with all its rows.
 // Package core proves that there is no second one.
 //
-//	FROM visits v WHERE v.day = (SELECT f.day FROM (SELECT patient_id, min(day) AS day FROM visits GROUP BY 1) f WHERE f.patient_id = v.patient_id)
+//	WITH f AS (SELECT patient_id, min(day) AS first FROM visits GROUP BY 1)
 //
-//	FROM visits v LEFT JOIN (SELECT patient_id, min(day) AS day FROM visits GROUP BY 1) AS f ON f.patient_id = v.patient_id WHERE v.day = f.day
+//	FROM visits v WHERE v.day = (SELECT f.first FROM f WHERE f.patient_id = v.patient_id)
+//
+//	FROM visits v LEFT JOIN f ON f.patient_id = v.patient_id WHERE v.day = f.first
 func applyOne(a *applied, e ast.Expr) (ast.Expr, *ast.Join) {
 	of, ok := e.(*ast.ValueQuery)
 	if !ok || of.Query.Limit != nil || len(of.Query.Groups) > 0 {
