@@ -37,7 +37,7 @@ func (l *locator) clauses(c *candidate) (clauses, bool) {
 		return clauses{}, false
 	}
 	k := clauses{depth: l.toks[first].Depth}
-	k.end = l.endOfSelect(first, k.depth)
+	k.end = l.toks.EndOfSelect(first, k.depth)
 	k.from = first
 	for {
 		k.from = l.toks.Keyword(pg.Token_FROM, k.from+1, k.end, k.depth)
@@ -70,34 +70,6 @@ func (l *locator) afterGrouping(i, depth int) bool {
 		return true
 	}
 	return false
-}
-
-// endOfSelect returns the index after the last token of the SELECT that holds
-// token i.
-func (l *locator) endOfSelect(i, depth int) int {
-	for ; i < len(l.toks); i++ {
-		if l.toks[i].Depth < depth {
-			return i
-		}
-		if l.toks[i].Depth > depth || l.toks.Label(i) {
-			continue
-		}
-		switch l.toks[i].Kind {
-		case lex.Semicolon, pg.Token_UNION, pg.Token_INTERSECT, pg.Token_EXCEPT, pg.Token_RETURNING:
-			return i
-		case pg.Token_ON:
-			after := l.toks.Kind(i + 2)
-			if l.toks.Kind(i+1) == pg.Token_CONFLICT &&
-				(after == lex.OpenParen || after == pg.Token_DO || after == pg.Token_ON) {
-				return i
-			}
-		case pg.Token_WITH:
-			if k := l.toks.Kind(i + 1); k == pg.Token_DATA_P || k == pg.Token_NO {
-				return i
-			}
-		}
-	}
-	return len(l.toks)
 }
 
 // alias is the name of the relation of the block of that index.

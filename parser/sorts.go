@@ -168,7 +168,7 @@ func (l sortLocator) beforeOrder(sel *pg.SelectStmt) (i, depth int, ok bool) {
 // behind closing brackets.
 func (l sortLocator) order(i, depth int) (first, at int, ok bool) {
 	for {
-		end := l.endOfSelect(i, depth)
+		end := l.toks.EndOfSelect(i, depth)
 		if found := l.toks.Keyword(pg.Token_ORDER, i, end, depth); found >= 0 {
 			return found + 2, depth, true
 		}
@@ -190,9 +190,9 @@ func (l sortLocator) nullsLast(s sorting) (out []edit, ok bool) {
 		return nil, false
 	}
 	for item := range s.by {
-		next := l.toks.Keyword(lex.Comma, i, l.endOfSelect(i, depth), depth)
+		next := l.toks.Keyword(lex.Comma, i, l.toks.EndOfSelect(i, depth), depth)
 		if next < 0 {
-			next = l.endOfSelect(i, depth)
+			next = l.toks.EndOfSelect(i, depth)
 		}
 		if slices.Contains(s.last, item) {
 			desc := l.toks.Keyword(pg.Token_DESC, i, next, depth)

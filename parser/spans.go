@@ -73,111 +73,26 @@ func (l *locator) span(n *pg.Node) (Span, bool) {
 }
 
 // between is the text of the tokens [from, to).
-func (l *locator) between(from, to int) Span {
-	to = min(to, len(l.toks))
-	return Span{l.toks[from].Start, l.toks[to-1].End}
-}
+func (l *locator) between(from, to int) Span { return Span(l.finder().Between(from, to)) }
 
 // call spans name(...) with WITHIN GROUP (...) and FILTER (...).
 func (l *locator) call(at int) (Span, bool) {
-	i := l.toks.IndexAt(at)
-	if i < 0 {
+	from, _, end, ok := l.finder().Call(at)
+	if !ok {
 		return Span{}, false
 	}
-	end := l.brackets(l.toks.Dotted(i))
-	if end > 0 && l.toks.Kind(end) == pg.Token_WITHIN && l.toks.Kind(end+1) == pg.Token_GROUP_P {
-		end = l.brackets(end + 2)
-	}
-	if end > 0 && l.toks.Kind(end) == pg.Token_FILTER && l.toks.Kind(end+1) == lex.OpenParen {
-		end = l.brackets(end + 1)
-	}
-	if end < 0 {
-		return Span{}, false
-	}
-	return l.between(i, end), true
+	return l.between(from, end), true
 }
 
 // brackets returns the index after the bracketed list at i, or -1.
-func (l *locator) brackets(i int) int {
-	if l.toks.Kind(i) != lex.OpenParen {
-		return -1
-	}
-	end := l.toks.Closing(i)
-	if end < 0 {
-		return -1
-	}
-	return end + 1
-}
+func (l *locator) brackets(i int) int { return l.toks.Brackets(i) }
 
-// expression finds the span of any expression by trial: beginning with the
-// tokens from its smallest to its largest location, it takes in opening brackets on
-// the left and tokens on the right until SELECT with that text has the same tree.
+// expression finds the span of any expression by trial.
 func (l *locator) expression(n *pg.Node) (Span, bool) {
-	_, first, last := pgtree.Canonical(n)
-	want, _, _ := pgtree.Canonical(&pg.RawStmt{Stmt: selecting(n)})
-	from, to := l.toks.IndexAt(first-l.base), l.toks.IndexAt(last-l.base)
-	if first < 0 || from < 0 || to < 0 {
-		return Span{}, false
-	}
-	for ; from >= 0; from-- {
-		if found, ok := l.propose(string(want), from, to); ok {
-			return found, true
-		}
-		if l.toks.Kind(from-1) != lex.OpenParen {
-			break
-		}
-	}
-	return Span{}, false
+	s, ok := l.finder().Expression(n)
+	return Span(s), ok
 }
 
-// propose tries the texts that begin with token from and hold token to.
-func (l *locator) propose(want string, from, to int) (Span, bool) {
-	depth := l.toks[from].Depth
-	for _, t := range l.toks[from : to+1] {
-		if t.Depth < depth {
-			return Span{}, false // closes a bracket that was opened before
-		}
-	}
-	for end := to; end < len(l.toks) && l.toks[end].Depth >= depth; end++ {
-		if l.toks[end].Depth > depth || opens(l.toks[end].Kind) {
-			continue
-		}
-		s := l.between(from, end+1)
-		if l.proposed += s.End - s.Start; l.proposed > maxProposed {
-			return Span{}, false
-		}
-		if got, ok := pgtree.CanonicalText("SELECT " + l.text[s.Start:s.End]); ok && string(got) == want {
-			return s, true
-		}
-		if l.stops(end+1, depth) {
-			break
-		}
-	}
-	return Span{}, false
-}
-
-func opens(k pg.Token) bool { return k == lex.OpenParen || k == lex.OpenBracket }
-
-// selecting is the tree of SELECT n.
-func selecting(n *pg.Node) *pg.Node {
-	target := &pg.Node{Node: &pg.Node_ResTarget{ResTarget: &pg.ResTarget{Val: n}}}
-	return emptySelect([]*pg.Node{target})
-}
-
-// stops reports whether the token ends every expression that began at the depth.
-func (l *locator) stops(i, depth int) bool {
-	if i >= len(l.toks) {
-		return true
-	}
-	t := l.toks[i]
-	if t.Depth != depth || l.toks.Label(i) {
-		return t.Depth < depth
-	}
-	switch t.Kind {
-	case lex.Comma, lex.Semicolon, pg.Token_INTO, pg.Token_WHERE, pg.Token_HAVING, pg.Token_ORDER, pg.Token_LIMIT:
-		return true
-	case pg.Token_FROM:
-		return l.toks.Kind(i-1) != pg.Token_DISTINCT
-	}
-	return false
+func (l *locator) finder() pgtree.Finder {
+	return pgtree.Finder{Text: l.text, Base: l.base, Toks: l.toks, Tried: &l.proposed, Most: maxProposed}
 }

@@ -196,6 +196,46 @@ func (ts Tokens) Closing(i int) int {
 	return -1
 }
 
+// Brackets returns the index after the bracketed list at i, or -1.
+func (ts Tokens) Brackets(i int) int {
+	if ts.Kind(i) != OpenParen {
+		return -1
+	}
+	end := ts.Closing(i)
+	if end < 0 {
+		return -1
+	}
+	return end + 1
+}
+
+// EndOfSelect returns the index after the last token of the SELECT that holds
+// token i.
+func (ts Tokens) EndOfSelect(i, depth int) int {
+	for ; i < len(ts); i++ {
+		if ts[i].Depth < depth {
+			return i
+		}
+		if ts[i].Depth > depth || ts.Label(i) {
+			continue
+		}
+		switch ts[i].Kind {
+		case Semicolon, pg.Token_UNION, pg.Token_INTERSECT, pg.Token_EXCEPT, pg.Token_RETURNING:
+			return i
+		case pg.Token_ON:
+			after := ts.Kind(i + 2)
+			if ts.Kind(i+1) == pg.Token_CONFLICT && (after == OpenParen || after == pg.Token_DO || after == pg.Token_ON) {
+				return i
+			}
+		case pg.Token_WITH:
+			switch ts.Kind(i + 1) {
+			case pg.Token_DATA_P, pg.Token_NO, pg.Token_CHECK, pg.Token_LOCAL, pg.Token_CASCADED:
+				return i
+			}
+		}
+	}
+	return len(ts)
+}
+
 // Name returns the index after the (possibly Unicode-escaped) name at i.
 func (ts Tokens) Name(i int) int {
 	if ts.Kind(i) == pg.Token_UIDENT && ts.Kind(i+1) == pg.Token_UESCAPE {
