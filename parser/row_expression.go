@@ -14,7 +14,8 @@ import (
 // A Question is an expression over one row, as dp.survey is given it.
 type Question struct {
 	Expr ast.Expr
-	// Normal is the text as Postgres's deparser writes it: equal texts are the same question.
+	// Normal is the text as Postgres's deparser writes it: equal texts are the same question. Answers are kept under it for good, so that
+	// another way to write it would ask the objects again, at their loss.
 	Normal string
 }
 

@@ -45,8 +45,8 @@ type trial struct {
 // instead returns statements for a refused one, "" if there are none. Where they lack bounds again, of another column, others for
 // them follow.
 func (t trial) instead(text string, refused *pgerr.Error, most int) string {
-	const longest = 1000
-	for _, sql := range repair.Instead(text, refused.Position-1, t.cat) {
+	const longest = 2000
+	for _, sql := range repair.Instead(text, refused.Position-1, repair.SchemaOf(t.cat)) {
 		if len(sql) > longest {
 			continue
 		}
@@ -66,8 +66,9 @@ func (t trial) instead(text string, refused *pgerr.Error, most int) string {
 		if !lacks || again.Code != pgerr.NoBounds || refused.Code != pgerr.NoBounds || last == 0 || most == 1 {
 			continue
 		}
-		if rest := t.instead(script.Statements[last].Text, again, most-1); rest != "" {
-			return sql[:strings.LastIndex(sql, ";")+1] + " " + rest
+		own := script.Statements[last]
+		if rest := t.instead(own.Text, again, most-1); rest != "" {
+			return strings.TrimSpace(sql[:own.Offset]) + " " + rest
 		}
 	}
 	return ""

@@ -6,235 +6,264 @@ import (
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
-	"dpproxy/parser/ast"
 	"dpproxy/parser/pgtree"
 )
 
-// A beside writes other joins of the tables in FROM.
-type beside struct{ *instead }
-
-// public joins the rows of a public table with the protected rows that a sub-select counts, or looks for, for each of them. It counts the
-// rows that EXISTS looks for: if there are none, the count is near zero.
-func (i beside) public(sel *pg.SelectStmt) {
-	table, alias := tableOf(sel.FromClause)
-	if table == nil || i.protected(table) || pgtree.IsAggregated(sel) || len(sel.DistinctClause) > 0 {
+// valueToGroups joins the rows of a public table with the protected rows that a sub-select aggregates for each of them:
+//
+//	SELECT p.name, (SELECT count(*) FROM t WHERE t.p = p.id) FROM p
+//
+// becomes SELECT p.name, count(t.id) FROM p LEFT JOIN t ON t.p = p.id GROUP BY p.id, p.name.
+func valueToGroups(r *refused) {
+	links := find(isSubLink, r.TargetList...)
+	if !r.isPublic() || len(links) != 1 || links[0].GetSubLink().SubLinkType != pg.SubLinkType_EXPR_SUBLINK {
 		return
 	}
-	out := clone(sel)
-	query := i.aggregated(out)
-	if query == nil {
-		query = i.lookedFor(out)
-	}
-	if query == nil || hasSubLink(out) {
+	query := r.rowsBeside(links[0].GetSubLink().Subselect.GetSelectStmt())
+	if query == nil || len(query.TargetList) != 1 || !pgtree.IsAggregate(valueOf(query.TargetList[0])) {
 		return
 	}
-	if r, known := i.cat.Relation(table.Schemaname, table.Relname); known && len(r.Unique) > 0 {
-		out.GroupClause = append(out.GroupClause, parsed(ast.QuoteIdent(alias)+"."+ast.QuoteIdent(r.Unique[0])))
+	d, call := r.draft(), valueOf(query.TargetList[0])
+	if call.GetFuncCall().GetAggStar() {
+		d.replace(links[0], r.edited(r.place(call), edit{r.star(call), r.valued(query)}))
+	} else {
+		d.replace(links[0], r.text(call))
 	}
-	for _, t := range out.TargetList {
-		val := t.GetResTarget().GetVal()
-		grouped := slices.ContainsFunc(out.GroupClause, func(n *pg.Node) bool { return exprOfColumn(n) == exprOfColumn(val) })
-		if !pgtree.Holds(pgtree.IsAggregate, val) && !grouped {
-			out.GroupClause = append(out.GroupClause, val)
-		}
-	}
-	out.FromClause = []*pg.Node{{Node: &pg.Node_JoinExpr{JoinExpr: &pg.JoinExpr{
-		Jointype: pg.JoinType_JOIN_LEFT, Larg: sel.FromClause[0], Rarg: query.FromClause[0], Quals: query.WhereClause,
-	}}}}
-	i.add("%s", selectSQL(out))
+	r.besides(d, query, links[0])
 }
 
-// aggregated puts the aggregate of a sub-select in its place in a SELECT list, and returns its query. It returns nil unless there is
-// exactly one.
-func (i beside) aggregated(out *pg.SelectStmt) (query *pg.SelectStmt) {
-	var links []*pg.Node
-	for _, t := range out.TargetList {
-		pgtree.Every(t, func(n *pg.Node) {
-			if n.GetSubLink() != nil {
-				links = append(links, n)
-			}
-		})
+// existsToCounts counts the protected rows that EXISTS looks for, for each row of a public table. The count of no rows is near zero:
+//
+//	SELECT p.name FROM p WHERE NOT EXISTS (SELECT ... FROM t WHERE t.p = p.id)
+//
+// becomes SELECT p.name, count(t.id) FROM p LEFT JOIN t ON t.p = p.id GROUP BY p.id, p.name.
+func existsToCounts(r *refused) {
+	if !r.isPublic() {
+		return
 	}
-	if len(links) != 1 || links[0].GetSubLink().SubLinkType != pg.SubLinkType_EXPR_SUBLINK {
-		return nil
+	for _, c := range pgtree.Conjuncts(r.WhereClause) {
+		looked := existing(c)
+		if looked == nil {
+			looked = notExisting(c)
+		}
+		if query := r.rowsBeside(looked); query != nil {
+			d := r.draft()
+			d.without(c)
+			d.append(targets, ", count("+r.valued(query)+")")
+			r.besides(d, query, nil)
+			return
+		}
 	}
-	query = links[0].GetSubLink().Subselect.GetSelectStmt()
-	if !i.rowsBeside(query) || len(query.TargetList) != 1 || !pgtree.IsAggregate(query.TargetList[0].GetResTarget().GetVal()) {
-		return nil
-	}
-	call := query.TargetList[0].GetResTarget().GetVal()
-	if f := call.GetFuncCall(); f.GetAggStar() {
-		f.AggStar, f.Args = false, []*pg.Node{i.valued(query)}
-	}
-	links[0].Node = call.Node
-	return query
 }
 
-// lookedFor takes EXISTS out of WHERE, counts its rows in the SELECT list, and returns its query; nil if there is no EXISTS.
-func (i beside) lookedFor(out *pg.SelectStmt) *pg.SelectStmt {
-	var rest []*pg.Node
-	var query *pg.SelectStmt
-	for _, c := range pgtree.Conjuncts(out.WhereClause) {
-		found := notExisting(c)
-		if s := c.GetSubLink(); s.GetSubLinkType() == pg.SubLinkType_EXISTS_SUBLINK {
-			found = s.Subselect.GetSelectStmt()
-		}
-		if found == nil || query != nil {
-			rest = append(rest, c)
-			continue
-		}
-		query = found
-	}
-	if !i.rowsBeside(query) {
-		return nil
-	}
-	out.WhereClause = pgtree.AllOf(rest...)
-	out.TargetList = append(out.TargetList, target(parsed("count("+exprSQL(i.valued(query))+")")))
-	return query
+// isPublic reports whether a query shows rows of one public table, in which there is one sub-select.
+func (r *refused) isPublic() bool {
+	table, _ := tableOf(r.FromClause)
+	star := func(t *pg.Node) bool { return pgtree.IsStar(valueOf(t)) }
+	return table != nil && !r.protected(table) && !pgtree.IsAggregated(r.SelectStmt) && len(r.DistinctClause) == 0 &&
+		subLinks(r.SelectStmt) == 1 && !slices.ContainsFunc(r.TargetList, star)
 }
 
-// rowsBeside reports whether a query has rows of one protected table, under conditions alone.
-func (i beside) rowsBeside(query *pg.SelectStmt) bool {
-	if query == nil {
-		return false
+// rowsBeside returns a query that has rows of one protected table, under conditions alone; nil if it is another one.
+func (r *refused) rowsBeside(sel *pg.SelectStmt) *query {
+	table, _ := tableOf(sel.GetFromClause())
+	if !r.protected(table) || sel.WhereClause == nil || len(sel.GroupClause) > 0 || sel.HavingClause != nil || sel.LimitCount != nil ||
+		sel.LimitOffset != nil || len(sel.DistinctClause) > 0 {
+		return nil
 	}
-	table, _ := tableOf(query.FromClause)
-	return i.protected(table) && query.WhereClause != nil && len(query.GroupClause) == 0 && query.HavingClause == nil &&
-		query.LimitCount == nil && query.LimitOffset == nil && len(query.DistinctClause) == 0
+	return r.statement.query(sel)
 }
 
 // valued returns a column that has a value in every row of the table of a query.
-func (i beside) valued(query *pg.SelectStmt) *pg.Node {
-	table, alias := tableOf(query.FromClause)
-	r, _ := i.cat.Relation(table.Schemaname, table.Relname)
-	return parsed(ast.QuoteIdent(alias) + "." + ast.QuoteIdent(valuedOf(r)))
+func (r *refused) valued(q *query) string {
+	v, alias := tableOf(q.FromClause)
+	t, _ := r.of(v)
+	return ident(alias) + "." + ident(t.valued())
 }
 
-// valuedOf returns a column of a table that has a value in every row, if analysts can name such a column: the unit, or a key. Otherwise it
-// returns any column.
-func valuedOf(r ast.Relation) string {
-	unit := nonEmpty(r.Unit)
-	if r.Nobody {
-		unit = nil
+// besides joins the rows of a query, and groups by the key of the public table and by what is shown of it, but for the counted link.
+func (r *refused) besides(d *draft, q *query, link *pg.Node) {
+	v, alias := tableOf(r.FromClause)
+	t, _ := r.of(v)
+	var keys []string
+	if len(t.Keys) > 0 {
+		keys = append(keys, ident(alias)+"."+ident(t.Keys[0]))
 	}
-	return slices.Concat(unit, r.Unique, r.Columns)[0]
-}
-
-func nonEmpty(name string) []string {
-	if name == "" {
-		return nil
+	for _, target := range r.TargetList {
+		counted := link != nil && slices.Contains(find(isSubLink, target), link)
+		if key := r.text(valueOf(target)); !counted && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
 	}
-	return []string{name}
+	d.append(from, " LEFT JOIN "+q.clause(from)+" ON "+q.clause(where))
+	d.set(groups, strings.Join(keys, ", "))
+	r.edit(d)
 }
 
-// ranked numbers the rows of a unit if a sub-select counts the rows before each row: the count is the rank less one.
-func (i beside) ranked(sel *pg.SelectStmt) {
-	table, alias := tableOf(sel.FromClause)
-	if !i.protected(table) {
+// countToRank numbers the rows of a unit if a sub-select counts the rows before each row: the count is the rank less one.
+//
+//	SELECT ... FROM t WHERE (SELECT count(*) FROM t u WHERE u.unit = t.unit AND u.day < t.day) >= 5
+//
+// becomes SELECT ... FROM (SELECT *, rank() OVER (PARTITION BY unit ORDER BY day) - 1 AS before FROM t) AS t WHERE before >= 5.
+func countToRank(r *refused) {
+	table, alias := tableOf(r.FromClause)
+	links := find(isSubLink, &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: r.SelectStmt}})
+	if !r.protected(table) || len(links) != 1 || links[0].GetSubLink().SubLinkType != pg.SubLinkType_EXPR_SUBLINK {
 		return
 	}
-	out := clone(sel)
-	units := i.unitOf(sel.FromClause)
-	window, found := "", 0
-	everyNodeOf(out, func(n *pg.Node) {
-		s := n.GetSubLink()
-		if s == nil {
-			return
-		}
-		found++
-		query := s.Subselect.GetSelectStmt()
-		other, own := tableOf(query.GetFromClause())
-		if s.SubLinkType != pg.SubLinkType_EXPR_SUBLINK || other == nil || other.Relname != table.Relname ||
-			other.Schemaname != table.Schemaname || len(query.TargetList) != 1 {
-			return
-		}
-		call := query.TargetList[0].GetResTarget().GetVal()
-		if window = rankOf(query, own, alias, units); window != "" && nameOf(call) == "count" && call.GetFuncCall().AggStar {
-			n.Node = columnNamed("before").Node
-		}
-	})
-	if window == "" || found != 1 || hasSubLink(out) {
+	query := links[0].GetSubLink().Subselect.GetSelectStmt()
+	other, own := tableOf(query.GetFromClause())
+	if other == nil || !sameTable(other, table) || len(query.TargetList) != 1 || !isCountOfRows(valueOf(query.TargetList[0])) {
 		return
 	}
-	inner, err := pg.Parse("SELECT *, rank() OVER (" + window + ") - 1 AS before FROM " + tableAs(table, alias))
-	if err != nil {
+	window := r.rank(query, own, alias)
+	if window == "" {
 		return
 	}
-	out.FromClause = []*pg.Node{{Node: &pg.Node_RangeSubselect{RangeSubselect: &pg.RangeSubselect{
-		Subquery: inner.Stmts[0].Stmt, Alias: &pg.Alias{Aliasname: alias},
-	}}}}
-	i.add("%s", selectSQL(out))
+	d := r.draft()
+	d.replace(links[0], "before")
+	d.set(from, "(SELECT *, rank() OVER ("+window+") - 1 AS before FROM "+r.clause(from)+") AS "+ident(alias))
+	r.edit(d)
 }
 
-// rankOf returns the window whose rank counts the rows of a unit before each row, "" if a query asks for other rows.
-func rankOf(query *pg.SelectStmt, own, alias string, units map[string]bool) string {
-	list := pgtree.Conjuncts(query.WhereClause)
-	if len(list) != 2 || own == alias {
-		return ""
-	}
+// rank returns the window whose rank counts the rows of a unit before each row, "" if a query asks for other rows.
+func (r *refused) rank(query *pg.SelectStmt, own, alias string) string {
+	units := r.unitOf(r.FromClause)
 	partition, order := "", ""
+	list := pgtree.Conjuncts(query.WhereClause)
 	for _, c := range list {
 		e := c.GetAExpr()
 		name := columnOf(e.GetLexpr())
-		if name == "" || name != columnOf(e.GetRexpr()) || of(own, e.Lexpr) == of(own, e.Rexpr) ||
-			of(alias, e.Lexpr) == of(alias, e.Rexpr) {
+		if name == "" || name != columnOf(e.GetRexpr()) || ofTable(own, e.Lexpr) == ofTable(own, e.Rexpr) ||
+			ofTable(alias, e.Lexpr) == ofTable(alias, e.Rexpr) {
 			return ""
 		}
 		switch operator := pgtree.OperatorName(e); {
 		case operator == "=" && units[name]:
-			partition = ast.QuoteIdent(name)
-		case operator == "<" && of(own, e.Lexpr), operator == ">" && of(own, e.Rexpr):
-			order = ast.QuoteIdent(name)
+			partition = r.name(e.Lexpr)
+		case operator == "<" && ofTable(own, e.Lexpr), operator == ">" && ofTable(own, e.Rexpr):
+			order = r.name(e.Lexpr)
 		case operator == ">" || operator == "<":
-			order = ast.QuoteIdent(name) + " DESC"
+			order = r.name(e.Lexpr) + " DESC"
 		}
 	}
-	if partition == "" || order == "" {
+	if len(list) != 2 || own == alias || partition == "" || order == "" {
 		return ""
 	}
 	return "PARTITION BY " + partition + " ORDER BY " + order
 }
 
-// parent joins a public table if each value of a column without bounds is a key of this table: the bounds of the key are public.
-func (i beside) parent(sel *pg.SelectStmt, own *ownColumn) {
-	table, alias := tableOf(sel.FromClause)
-	if table == nil || table.Relname != own.table.Relname || table.Schemaname != own.table.Schemaname {
+// countBeside counts a column of the protected rows that are joined with a calendar, or another list. A count of all rows would count days
+// without a row: count(*) becomes count(t.day).
+func countBeside(r *refused) {
+	_, ours, _, ok := r.joined()
+	if !ok {
 		return
 	}
-	r, _ := i.cat.Relation(table.Schemaname, table.Relname)
-	place := strings.Split(r.Parents[own.column], ".")
-	if len(place) != 3 || place[1] == alias {
+	d := r.draft()
+	for _, n := range find(isCountOfRows, r.TargetList...) {
+		d.put(r.star(n), r.text(ours))
+	}
+	r.edit(d)
+}
+
+// joinAbove joins a calendar, or another list, with the released groups of protected rows:
+//
+//	SELECT d, count(t.id) FROM days d LEFT JOIN t ON t.day = d GROUP BY d
+//
+// becomes SELECT d, coalesce(sum(released.value), 0) FROM days d LEFT JOIN (SELECT t.day AS key, count(t.id) AS value FROM t GROUP BY 1) AS
+// released ON released.key = d GROUP BY d.
+func joinAbove(r *refused) {
+	j, ours, theirs, ok := r.joined()
+	if !ok {
 		return
 	}
-	to, known := i.cat.Relation(place[0], place[1])
-	if !known || to.Protected || to.View != "" || !slices.Contains(to.Unique, place[2]) {
+	calls := find(func(n *pg.Node) bool {
+		return (nameOf(n) == "count" || nameOf(n) == "sum") && !n.GetFuncCall().AggDistinct
+	}, r.TargetList...)
+	if len(calls) != 1 {
 		return
 	}
-	key := ast.QuoteIdent(place[1]) + "." + ast.QuoteIdent(place[2])
-	out := clone(sel)
-	var refs []*pg.Node
-	everyNodeOf(out, func(n *pg.Node) {
-		if path := columnPath(n); len(path) > 0 && slices.Contains(r.Columns, path[len(path)-1]) {
-			refs = append(refs, n)
+	total := "coalesce(sum(released.value), 0)"
+	if j.Jointype == pg.JoinType_JOIN_INNER {
+		total = "sum(released.value)"
+	}
+	d, table := r.draft(), r.item(j.Rarg)
+	d.replace(calls[0], total)
+	d.put(table, "(SELECT "+r.text(ours)+" AS key, "+r.text(calls[0])+" AS value FROM "+r.edited(table)+" GROUP BY 1) AS released")
+	d.replace(j.Quals, "released.key = "+r.operand(theirs))
+	r.edit(d)
+}
+
+// joined returns the join of a list with protected rows that FROM is, and the sides of its equality: that of the rows and that of the list.
+func (r *refused) joined() (j *pg.JoinExpr, ours, theirs *pg.Node, ok bool) {
+	if len(r.FromClause) != 1 || r.WhereClause != nil {
+		return nil, nil, nil, false
+	}
+	j = r.FromClause[0].GetJoinExpr()
+	table := j.GetRarg().GetRangeVar()
+	theirs, ours, ok = equality(j.GetQuals())
+	if !ok || !r.protected(table) {
+		return nil, nil, nil, false
+	}
+	alias := aliasOf(table)
+	if ofTable(alias, theirs) {
+		ours, theirs = theirs, ours
+	}
+	return j, ours, theirs, ofTable(alias, ours) && !ofTable(alias, theirs)
+}
+
+// valuesToCase writes a join with VALUES as CASE:
+//
+//	SELECT l.name, count(*) FROM t JOIN (VALUES (1, 'a')) l(n, name) ON l.n = t.n GROUP BY l.name
+//
+// becomes SELECT CASE WHEN 1 = t.n THEN 'a' END AS name, count(*) FROM t GROUP BY name.
+func valuesToCase(r *refused) {
+	if len(r.FromClause) != 1 || len(r.GroupClause) != 1 {
+		return
+	}
+	j := r.FromClause[0].GetJoinExpr()
+	for _, sides := range [][2]*pg.Node{{j.GetLarg(), j.GetRarg()}, {j.GetRarg(), j.GetLarg()}} {
+		list := sides[0].GetRangeSubselect()
+		rows := list.GetSubquery().GetSelectStmt().GetValuesLists()
+		if len(rows) == 0 || !r.protected(sides[1].GetRangeVar()) || j.Quals == nil {
+			continue
 		}
-	})
-	if hasSubLink(out) {
+		names, _ := pgtree.Strings(list.Alias.GetColnames())
+		label := slices.Index(names, columnOf(r.GroupClause[0]))
+		if label < 0 {
+			return
+		}
+		var choice strings.Builder
+		choice.WriteString("CASE")
+		for _, row := range rows {
+			items := row.GetList().GetItems()
+			if label >= len(items) {
+				return
+			}
+			choice.WriteString(" WHEN " + r.chosen(j.Quals, list.Alias.Aliasname, names, items) + " THEN " + r.text(items[label]))
+		}
+		d := r.with(where)
+		spans := r.items(targets, len(r.TargetList))
+		for i, t := range r.TargetList {
+			if columnOf(valueOf(t)) == names[label] {
+				d.put(spans[i], choice.String()+" END AS "+ident(names[label]))
+			}
+		}
+		d.set(from, r.edited(r.item(sides[1])))
+		d.set(groups, ident(names[label]))
+		r.ask(d.String())
 		return
 	}
-	for _, n := range refs {
-		if name := columnOf(n); name == own.column {
-			replaceBy(n, key)
-		} else {
-			replaceBy(n, ast.QuoteIdent(alias)+"."+ast.QuoteIdent(name))
+}
+
+// chosen writes the condition of a join with a row of a list.
+func (r *refused) chosen(condition *pg.Node, alias string, names []string, row []*pg.Node) string {
+	var edits []edit
+	for _, ref := range find(isColumn, condition) {
+		if k := slices.Index(names, columnOf(ref)); ofTable(alias, ref) && k >= 0 && k < len(row) {
+			edits = append(edits, edit{r.place(ref), r.operand(row[k])})
 		}
 	}
-	joined := &pg.RangeVar{Relname: place[1], Inh: true, Relpersistence: "p"}
-	if table.Schemaname != "" {
-		joined.Schemaname = place[0]
-	}
-	out.FromClause = []*pg.Node{{Node: &pg.Node_JoinExpr{JoinExpr: &pg.JoinExpr{
-		Jointype: pg.JoinType_JOIN_INNER, Larg: out.FromClause[0], Rarg: &pg.Node{Node: &pg.Node_RangeVar{RangeVar: joined}},
-		Quals: parsed(key + " = " + ast.QuoteIdent(alias) + "." + ast.QuoteIdent(own.column)),
-	}}}}
-	i.add("%s", selectSQL(out))
+	return r.edited(r.place(condition), edits...)
 }

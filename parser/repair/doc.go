@@ -1,11 +1,15 @@
-// Package repair finds statements that can be asked instead of a refused one. [Instead] rewrites the client's own text. Each of its rules
-// is a heuristic, and the caller must find out whether a statement that it writes is answered.
+// Package repair finds statements that can be asked instead of a refused one.
 //
-// The files, from the ground up: SQL that is written and read (text.go), the statements that are found (found.go);
+// A [rule] of the list in rules.go writes statements in the place of a refused one, and each is a heuristic: the caller of [Instead] must
+// find out whether a statement is answered. Statements are edits of the client's own text. A rule replaces the texts of nodes of the tree,
+// and moves texts of others, so that all that it does not touch stays as it is: layout, comments, quotes, and how values are written.
 //
-//   - of the whole query: without its error columns (errors.go), sub-selects and quantiles as separate aggregates (query.go);
-//   - of values and groups of the privacy unit: unit.go, bounds.go (if the policy has none);
-//   - of joins: LATERAL (lateral.go), earlier rows and released values (join.go), results and public rows apart (beside.go);
-//   - rows that are counted, or listed as groups: form.go;
-//   - all rules in turn, the nearest first: instead.go.
+// The files, from the ground up:
+//
+//   - the tree: what it is made of (tree.go), where the refused thing is (spot.go), whose columns these are (schema.go, owncolumn.go);
+//   - the text: where an expression is (statement.go), the clauses of a SELECT (clauses.go), texts of parts (write.go), texts with edits
+//     (edits.go), a SELECT that is edited (draft.go);
+//   - rules: other statements (utility.go), no error columns (errors.go), aggregates (mode.go), bounds (bounds.go), groups (groups.go),
+//     EXISTS (exists.go), public rows and lists beside protected rows (beside.go), LATERAL (lateral.go), parts of the question (alone.go);
+//   - the list of the rules, and what is written by all of them: rules.go.
 package repair

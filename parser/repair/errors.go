@@ -9,26 +9,36 @@ import (
 	"dpproxy/parser/pgtree"
 )
 
-// withoutErrors removes the columns that dp.columns = errors has added to a statement, and to the tables that it reads. The statement that
-// is found gets its own error columns.
-func withoutErrors(sel *pg.SelectStmt) {
-	everyNodeOf(sel, func(n *pg.Node) {
-		if s := n.GetSelectStmt(); s != nil {
-			s.TargetList = slices.DeleteFunc(s.TargetList, func(target *pg.Node) bool { return isErrorColumn(target.GetResTarget()) })
+// withoutErrors removes the columns that dp.columns = errors has added to a statement, and to the tables that it reads: a statement that
+// is found gets its own error columns. It returns where the refused thing then is.
+func withoutErrors(t *statement, at int) (rest string, newAt int, shorter bool) {
+	var edits []edit
+	pgtree.Every(t.stmt, func(n *pg.Node) {
+		q := t.query(n.GetSelectStmt())
+		if q == nil || !slices.ContainsFunc(q.TargetList, isErrorColumn) {
+			return
+		}
+		for i, s := range q.items(targets, len(q.TargetList)) {
+			if isErrorColumn(q.TargetList[i]) && i > 0 {
+				from, _ := t.tokens(s)
+				edits = append(edits, edit{pgtree.Span{Start: t.toks[from-1].Start, End: s.End}, ""}) // with the comma
+			}
 		}
 	})
+	for _, e := range edits {
+		if e.End <= at {
+			newAt -= e.End - e.Start
+		}
+	}
+	return t.edited(t.all(), edits...), at + newAt, len(edits) > 0 && !t.lost
 }
 
 // isErrorColumn reports whether an item of a SELECT list is the error of a column, or passes such an error on.
-func isErrorColumn(r *pg.ResTarget) bool {
-	if !strings.Contains(r.GetName(), pgtree.ErrorSuffix) {
+func isErrorColumn(target *pg.Node) bool {
+	if !strings.Contains(target.GetResTarget().GetName(), pgtree.ErrorSuffix) {
 		return false
 	}
-	found := false
-	pgtree.Every(r.Val, func(n *pg.Node) {
-		fields := n.GetColumnRef().GetFields()
-		found = found || nameOf(n) == "error" ||
-			len(fields) > 0 && strings.Contains(fields[len(fields)-1].GetString_().GetSval(), pgtree.ErrorSuffix)
-	})
-	return found
+	return len(find(func(n *pg.Node) bool {
+		return nameOf(n) == "error" || strings.Contains(columnOf(n), pgtree.ErrorSuffix)
+	}, valueOf(target))) > 0
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,35 +15,73 @@ import (
 	"dpproxy/parser"
 	"dpproxy/parser/parsertest"
 	"dpproxy/parser/repair"
-	"dpproxy/pgerr"
 )
 
-// TestInstead shows the statements that are found. The last line of a case may say at which byte a statement is refused.
-func TestInstead(t *testing.T) {
-	datadriven.RunTest(t, "testdata/instead", func(t *testing.T, d *datadriven.TestData) string {
-		at := -1
-		if d.HasArg("at") {
-			d.ScanArgs(t, "at", &at)
+// TestRules shows what each rule writes, in a file of its name, among what others write. Without the rule the statements are other ones:
+// but for the cases that it leaves alone. A case may say at which word a statement is refused.
+func TestRules(t *testing.T) {
+	files, err := os.ReadDir("testdata/rules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown []string
+	for _, f := range files {
+		shown = append(shown, f.Name())
+		fired := 0
+		datadriven.RunTest(t, "testdata/rules/"+f.Name(), func(t *testing.T, d *datadriven.TestData) string {
+			at := -1
+			if d.HasArg("at") {
+				var word string
+				d.ScanArgs(t, "at", &word)
+				at = strings.Index(d.Input, word)
+			}
+			ruled := func() string {
+				all := repair.Ruled(d.Input, at, clinic())
+				if len(all) == 0 {
+					return "nothing\n"
+				}
+				return strings.Join(all, "\n") + "\n"
+			}
+			with, without := ruled(), ""
+			repair.Without(f.Name(), func() { without = ruled() })
+			switch left := d.HasArg("left"); {
+			case left != (with == without):
+				t.Errorf("%s: the rule is the reason: %t\n%s", d.Pos, left, with)
+			case !left:
+				fired++
+			}
+			return with
+		})
+		if fired == 0 {
+			t.Errorf("%s: the rule writes nothing", f.Name())
 		}
-		all := repair.Instead(d.Input, at, suggesting{parsertest.Clinic})
-		if len(all) == 0 {
-			return "nothing\n"
-		}
-		return strings.Join(all, "\n") + "\n"
-	})
+	}
+	rules := repair.RuleNames()
+	slices.Sort(rules)
+	if !slices.Equal(rules, shown) {
+		t.Errorf("%q have a file, of the rules %q", shown, rules)
+	}
 }
 
-// A suggesting schema can suggest bounds of all columns but texts.
-type suggesting struct{ parsertest.Schema }
+// A suggesting schema can suggest bounds of some columns. Each visit is in a hospital.
+type suggesting struct{ repair.Schema }
 
-func (suggesting) SuggestBounds(_, table, column string) (string, *pgerr.Error) {
-	return "SELECT max(" + column + ") AS lower FROM public." + table, nil
+func clinic() suggesting { return suggesting{repair.SchemaOf(parsertest.Clinic)} }
+
+// Table implements repair.Schema.
+func (s suggesting) Table(schema, name string) (repair.Table, bool) {
+	t, known := s.Schema.Table(schema, name)
+	if name == "visits" {
+		t.Parents["hospital_id"] = repair.Key{Schema: "public", Table: "hospitals", Column: "id"}
+	}
+	return t, known
 }
 
-func (suggesting) SuggestedType(_, table, column string) (typ string, unknown bool) {
+// Suggested implements repair.Schema.
+func (suggesting) Suggested(_, table, column string) (typ string, unknown bool) {
 	typ = map[string]string{
 		"visits.cost": "numeric(12,2)", "visits.qty": "integer", "visits.day": "date", "visits.patient_id": "integer",
-		"patients.birth_year": "integer",
+		"visits.hospital_id": "integer", "patients.birth_year": "integer",
 	}[table+"."+column]
 	return typ, typ != "" && column != "day"
 }
@@ -64,7 +103,7 @@ func TestInsteadOfNested(t *testing.T) {
 			" FROM (" + sql + ") t"
 	}
 	sql, start := "SELECT stddev(factorial(length(a))) FROM ("+sql+") t", time.Now()
-	all := repair.Instead(sql, strings.Index(sql, "factorial"), suggesting{parsertest.Clinic})
+	all := repair.Instead(sql, strings.Index(sql, "factorial"), clinic())
 	if len(all) != 1 || time.Since(start) > 10*time.Second {
 		t.Errorf("%v: %q", time.Since(start), all)
 	}
@@ -97,7 +136,7 @@ func TestInsteadOfAny(t *testing.T) {
 	}
 	made := 0
 	for _, sql := range all {
-		for _, instead := range repair.Instead(sql, strings.IndexByte(sql, '('), parsertest.Shop) {
+		for _, instead := range repair.Instead(sql, strings.IndexByte(sql, '('), repair.SchemaOf(parsertest.Shop)) {
 			script, err := parser.Parse(instead, parsertest.Shop)
 			if err != nil || len(script.Statements) != 1 {
 				t.Errorf("%s\nmakes %s: %v", sql, instead, err)

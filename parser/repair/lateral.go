@@ -2,154 +2,186 @@ package repair
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"dpproxy/parser/lex"
 	"dpproxy/parser/pgtree"
 )
 
-// flattened writes the queries that LATERAL runs for each row as sub-selects over all rows, and joins them. It writes the first rows of
-// each by their numbers, and aggregates as groups.
-func (i tables) flattened(sel *pg.SelectStmt) (out *pg.SelectStmt, changed bool) {
+// lateralToJoin writes the queries that LATERAL runs for each row as sub-selects over all rows, and joins them by the equality that ties
+// them to the row:
+//
+//	FROM p, LATERAL (SELECT x FROM t WHERE t.p = p.id) q    FROM p JOIN (SELECT t.p, x FROM t) q ON q.p = p.id
+//
+// The first rows of each are numbered, and aggregates are groups, with zero for counts of no rows.
+func lateralToJoin(r *refused) {
 	const most = 3
-	out = clone(sel)
+	flat, now := "", r
 	for range most {
-		if !i.unlateral(out) {
+		d := now.flatter()
+		if d == nil || now.lost {
 			break
 		}
-		changed = true
+		flat = now.edited(now.all(), edit{now.Span, d.String()})
+		t, ok := read(flat)
+		if !ok {
+			return
+		}
+		if now = newRefused(t, -1, r.Schema); now.query == nil {
+			return
+		}
 	}
-	return out, changed
+	if flat != "" {
+		r.add(flat)
+	}
 }
 
-// unlateral writes one such query.
-func (i tables) unlateral(sel *pg.SelectStmt) bool {
-	for k, n := range sel.FromClause {
-		if j := n.GetJoinExpr(); j != nil {
-			if i.unlateralJoin(sel, j) {
-				return true
+// flatter writes one of these queries as a sub-select, nil if there is none that can be.
+func (r *refused) flatter() *draft {
+	for k, n := range r.FromClause {
+		for j := n.GetJoinExpr(); j != nil; j = j.Larg.GetJoinExpr() {
+			if j.Rarg.GetRangeSubselect().GetLateral() && (j.Jointype == pg.JoinType_JOIN_INNER || j.Jointype == pg.JoinType_JOIN_LEFT) {
+				return r.joinedLateral(j)
 			}
-			continue
 		}
-		s := n.GetRangeSubselect()
-		if !s.GetLateral() || k == 0 {
-			continue
-		}
-		j := &pg.JoinExpr{Jointype: pg.JoinType_JOIN_INNER, Larg: sel.FromClause[k-1], Rarg: n}
-		if i.unlateralJoin(sel, j) {
-			sel.FromClause[k-1] = &pg.Node{Node: &pg.Node_JoinExpr{JoinExpr: j}}
-			sel.FromClause = slices.Delete(sel.FromClause, k, k+1)
-			return true
+		if n.GetRangeSubselect().GetLateral() && k > 0 {
+			return r.joinedLateral(&pg.JoinExpr{Jointype: pg.JoinType_JOIN_INNER, Rarg: n})
 		}
 	}
-	return false
+	return nil
 }
 
-func (i tables) unlateralJoin(sel *pg.SelectStmt, j *pg.JoinExpr) bool {
+// joinedLateral writes the query on the right of a join.
+func (r *refused) joinedLateral(j *pg.JoinExpr) *draft {
 	s := j.Rarg.GetRangeSubselect()
-	if !s.GetLateral() || j.Jointype != pg.JoinType_JOIN_INNER && j.Jointype != pg.JoinType_JOIN_LEFT {
-		return j.Larg.GetJoinExpr() != nil && i.unlateralJoin(sel, j.Larg.GetJoinExpr())
+	sub, alias := r.statement.query(s.Subquery.GetSelectStmt()), s.GetAlias().GetAliasname()
+	if sub == nil || alias == "" || len(sub.GroupClause) > 0 {
+		return nil
 	}
-	alias := s.GetAlias().GetAliasname()
-	query := clone(s.Subquery.GetSelectStmt())
-	own, outer, ok := i.tie(query)
-	if !ok || alias == "" || len(query.GroupClause) > 0 {
-		return false
+	tied, own, outer := r.tie(sub)
+	if tied == nil {
+		return nil
 	}
-	on := alias + "." + exprSQL(columnNamed(columnOf(own))) + " = " + exprSQL(outer)
-	if n, limited := pgtree.Position(query.LimitCount); limited {
-		on += numbered(query, own, alias, n)
-	} else if query.LimitCount != nil || query.LimitOffset != nil || pgtree.IsDistinctOn(query) {
-		return false
+	q := sub.draft()
+	q.without(tied)
+	on, key, first := ident(alias)+"."+r.name(own)+" = "+r.text(outer), r.text(own), sub.items(targets, len(sub.TargetList))
+	isKey := func(t *pg.Node) bool { return columnOf(valueOf(t)) == columnOf(own) }
+	if !slices.ContainsFunc(sub.TargetList, isKey) {
+		q.before(first[0], key+", ")
 	}
-	if pgtree.IsAggregated(query) { // LATERAL has a row for each outer row
-		if j.Jointype == pg.JoinType_JOIN_INNER && !pgtree.IsTrue(j.Quals) {
-			sel.WhereClause, j.Quals = pgtree.AllOf(sel.WhereClause, j.Quals), nil
+	if n, limited := pgtree.Position(sub.LimitCount); limited && sub.LimitOffset == nil {
+		on += numbered(q, key, ident(alias), n)
+	} else if sub.LimitCount != nil || sub.LimitOffset != nil || pgtree.IsDistinctOn(sub.SelectStmt) {
+		return nil
+	}
+	d, left, quals := r.draft(), j.Jointype == pg.JoinType_JOIN_LEFT, j.Quals
+	if pgtree.IsTrue(quals) {
+		quals = nil
+	}
+	if pgtree.IsAggregated(sub.SelectStmt) { // LATERAL has a row for each outer row
+		if !left && quals != nil {
+			d.require(r.bracketed(quals, r.zeros(sub, alias, quals)...))
+			quals = nil
 		}
-		j.Jointype = pg.JoinType_JOIN_LEFT
-		query.GroupClause = []*pg.Node{own}
-		zeroed(sel, query, alias)
+		left = true
+		q.set(groups, key)
+		list := slices.Concat(r.TargetList, []*pg.Node{r.WhereClause, r.HavingClause}, r.GroupClause, r.SortClause)
+		d.edits = append(d.edits, r.zeros(sub, alias, list...)...)
 	}
-	if !slices.ContainsFunc(query.TargetList, func(t *pg.Node) bool { return columnOf(t.GetResTarget().GetVal()) == columnOf(own) }) {
-		query.TargetList = slices.Insert(query.TargetList, 0, target(own))
+	if quals != nil {
+		on += " AND " + r.bracketed(quals)
 	}
-	s.Lateral = false
-	s.Subquery = &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: query}}
-	if quals := j.Quals; quals != nil && !pgtree.IsTrue(quals) {
-		on += " AND (" + exprSQL(quals) + ")"
-	}
-	j.Quals = parsed(on)
-	return true
+	r.rejoin(d, j, q, left, on)
+	return d
 }
 
-// tie removes from a query the equality that ties it to the query around it. It returns the query's own column and the other column.
-func (i tables) tie(query *pg.SelectStmt) (own, outer *pg.Node, ok bool) {
-	var rest []*pg.Node
-	for _, c := range pgtree.Conjuncts(query.GetWhereClause()) {
-		e := c.GetAExpr()
-		if e != nil && pgtree.OperatorName(e) == "=" && columnOf(e.Lexpr) != "" && columnOf(e.Rexpr) != "" && own == nil {
-			left, right := i.itemOf(query, e.Lexpr) != nil, i.itemOf(query, e.Rexpr) != nil
-			if left != right {
-				if own, outer = e.Lexpr, e.Rexpr; right {
-					own, outer = outer, own
-				}
-				continue
-			}
-		}
-		rest = append(rest, c)
+// rejoin puts a query in the place of that of a join, with other words around it.
+func (r *refused) rejoin(d *draft, j *pg.JoinExpr, q *draft, left bool, on string) {
+	word := "JOIN"
+	if left {
+		word = "LEFT JOIN"
 	}
-	query.WhereClause = pgtree.AllOf(rest...)
-	return own, outer, own != nil
+	item := r.item(j.Rarg)
+	from, to := r.tokens(item)
+	begin := from - 1
+	if r.toks.Kind(begin) == pg.Token_JOIN {
+		for slices.Contains([]pg.Token{pg.Token_CROSS, pg.Token_LEFT, pg.Token_INNER_P, pg.Token_OUTER_P}, r.toks.Kind(begin-1)) {
+			begin--
+		}
+	} else {
+		word = " " + word
+	}
+	d.put(r.between(begin, from+1), word) // with LATERAL
+	body := pgtree.Span{Start: r.toks[from+1].Start, End: item.End}
+	d.put(body, r.edited(body, edit{q.Span, q.String()}))
+	switch {
+	case r.toks.Kind(to) != pg.Token_ON:
+		d.after(item, " ON "+on)
+	case j.Quals != nil:
+		d.put(r.outer(r.place(j.Quals)), on)
+	}
 }
 
-// numbered removes LIMIT from a query. It writes the first row of each key with DISTINCT ON, and numbers the rows if more are asked for. It
-// returns the condition that the join then needs.
-func numbered(query *pg.SelectStmt, own *pg.Node, alias string, n int) string {
-	sorts := query.SortClause
-	query.LimitCount, query.LimitOption, query.SortClause = nil, pg.LimitOption_LIMIT_OPTION_DEFAULT, nil
+// outer is an expression with the brackets around it.
+func (t *statement) outer(s pgtree.Span) pgtree.Span {
+	from, to := t.tokens(s)
+	for from > 0 && t.toks.Kind(from-1) == lex.OpenParen && t.toks.Kind(to) == lex.CloseParen {
+		from, to = from-1, to+1
+	}
+	return t.between(from, to)
+}
+
+// tie returns the equality that ties a query to the query around it, with the query's own column and the other one.
+func (r *refused) tie(q *query) (tied, own, outer *pg.Node) {
+	for _, c := range pgtree.Conjuncts(q.WhereClause) {
+		left, right, ok := equality(c)
+		if !ok || columnOf(left) == "" || columnOf(right) == "" {
+			continue
+		}
+		switch of, other := r.itemOf(q.SelectStmt, left) != nil, r.itemOf(q.SelectStmt, right) != nil; {
+		case of && !other:
+			return c, left, right
+		case other && !of:
+			return c, right, left
+		}
+	}
+	return nil, nil, nil
+}
+
+// numbered takes LIMIT out of a query. It writes the first row of each key with DISTINCT ON, and numbers the rows if more are asked for.
+// It returns the condition that the join then needs.
+func numbered(q *draft, key, alias string, n int) string {
+	sorts := q.clause(order)
+	q.set(limit, "")
 	if n == 1 {
-		query.DistinctClause = []*pg.Node{own}
-		query.SortClause = slices.Insert(slices.Clone(sorts), 0, &pg.Node{Node: &pg.Node_SortBy{SortBy: &pg.SortBy{
-			Node: own, SortbyDir: pg.SortByDir_SORTBY_DEFAULT, SortbyNulls: pg.SortByNulls_SORTBY_NULLS_DEFAULT,
-		}}})
+		q.set(distinct, "DISTINCT ON ("+key+")")
+		q.set(order, strings.TrimSuffix(key+", "+sorts, ", "))
 		return ""
 	}
-	var order []string
-	sorted := clauseless()
-	sorted.SortClause = sorts
-	if _, by, ok := strings.Cut(selectSQL(sorted), "ORDER BY "); ok {
-		order = append(order, "ORDER BY "+by)
+	q.set(order, "")
+	if sorts != "" {
+		sorts = " ORDER BY " + sorts
 	}
-	number := target(parsed("row_number() OVER (PARTITION BY " + exprSQL(own) + " " + strings.Join(order, "") + ")"))
-	number.GetResTarget().Name = "place"
-	query.TargetList = append(query.TargetList, number)
-	return " AND " + alias + ".place <= " + exprSQL(pg.MakeAConstIntNode(int64(n), -1))
+	q.append(targets, ", row_number() OVER (PARTITION BY "+key+sorts+") AS place")
+	return " AND " + alias + ".place <= " + strconv.Itoa(n)
 }
 
-// zeroed puts zero in the place of counts of no rows, which an outer join makes NULL.
-func zeroed(sel, query *pg.SelectStmt, alias string) {
-	for _, t := range query.TargetList {
-		name, known := pgtree.OutputName(t.GetResTarget())
-		if !known || nameOf(t.GetResTarget().GetVal()) != "count" {
-			continue
-		}
-		var refs []*pg.Node
-		for _, list := range [][]*pg.Node{sel.TargetList, {sel.WhereClause}, sel.GroupClause, {sel.HavingClause}, sel.SortClause} {
-			for _, n := range list {
-				pgtree.Every(n, func(m *pg.Node) {
-					if path := columnPath(m); len(path) > 0 && path[len(path)-1] == name && (len(path) == 1 || path[len(path)-2] == alias) {
-						refs = append(refs, m)
-					}
-				})
-			}
-		}
-		for _, n := range refs {
-			replaceBy(n, "coalesce("+exprSQL(n)+", 0)")
+// zeros are the edits that put zero in the place of counts of no rows, which an outer join makes NULL.
+func (r *refused) zeros(q *query, alias string, list ...*pg.Node) (edits []edit) {
+	counts := map[string]bool{}
+	for _, t := range q.TargetList {
+		if name, known := pgtree.OutputName(t.GetResTarget()); known && nameOf(valueOf(t)) == "count" {
+			counts[name] = true
 		}
 	}
-}
-
-func target(val *pg.Node) *pg.Node {
-	return &pg.Node{Node: &pg.Node_ResTarget{ResTarget: &pg.ResTarget{Val: val}}}
+	for _, ref := range find(isColumn, list...) {
+		path := columnPath(ref)
+		if n := len(path); n > 0 && counts[path[n-1]] && (n == 1 || path[n-2] == alias) {
+			edits = append(edits, r.instead(ref, "coalesce("+r.text(ref)+", 0)"))
+		}
+	}
+	return edits
 }

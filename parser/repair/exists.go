@@ -1,0 +1,126 @@
+package repair
+
+import (
+	"slices"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/pgtree"
+)
+
+// existsToAggregate asks by an aggregate whether there is a row, in the place of EXISTS in a SELECT list:
+//
+//	EXISTS (SELECT 1 FROM t WHERE c)    (SELECT bool_or(c) FROM t)
+//
+// It is count(*) > 0 if there is no condition. A list of nothing else becomes that of the aggregate.
+func existsToAggregate(r *refused) {
+	d := r.draft()
+	for _, link := range find(func(n *pg.Node) bool { return existing(n) != nil }, r.TargetList...) {
+		query := r.statement.query(existing(link))
+		if query == nil || len(query.FromClause) == 0 || len(query.GroupClause) > 0 {
+			return
+		}
+		value := "count(*) > 0"
+		if query.WhereClause != nil {
+			value = "bool_or(" + query.clause(where) + ")"
+		}
+		if len(r.FromClause) == 0 && len(r.TargetList) == 1 && existing(valueOf(r.TargetList[0])) != nil {
+			d.replace(link, value)
+			d.set(from, query.clause(from))
+			break
+		}
+		one := query.with(from)
+		one.set(targets, value)
+		d.replace(link, "("+one.String()+")")
+	}
+	r.edit(d)
+}
+
+// existsToJoin joins the rows that EXISTS looks for, and counts rows of the query around it by a key:
+//
+//	SELECT count(*) FROM t WHERE EXISTS (SELECT ... FROM u WHERE c)    SELECT count(DISTINCT t.id) FROM t JOIN u ON c
+//
+// Other aggregates see a row once for each row that is found.
+func existsToJoin(r *refused) {
+	v, alias := tableOf(r.FromClause)
+	table, _ := r.of(v)
+	key := table.key()
+	for _, c := range pgtree.Conjuncts(r.WhereClause) {
+		query := r.statement.query(existing(c))
+		if query == nil || query.WhereClause == nil || len(query.FromClause) != 1 || key == "" {
+			continue
+		}
+		d := r.with(from, where, groups)
+		for _, n := range find(isCountOfRows, slices.Concat(r.TargetList, r.GroupClause)...) {
+			d.put(r.head(n), "count(DISTINCT "+ident(alias)+"."+ident(key)+")")
+		}
+		d.append(from, " JOIN "+query.clause(from)+" ON "+query.clause(where))
+		d.without(c)
+		r.ask(d.String())
+	}
+}
+
+// key returns a column that has another value in each row, or one that is called so.
+func (t Table) key() string {
+	switch {
+	case len(t.Keys) > 0:
+		return t.Keys[0]
+	case slices.Contains(t.Columns, "id"):
+		return "id"
+	}
+	return ""
+}
+
+// isCountOfRows reports count(*).
+func isCountOfRows(n *pg.Node) bool { return n.GetFuncCall().GetAggStar() && nameOf(n) == "count" }
+
+// divisionToCount counts the units that have all of a public list. The client's query asks for units that lack none:
+//
+//	... WHERE NOT EXISTS (SELECT ... FROM list WHERE NOT EXISTS (SELECT ... FROM t WHERE t.unit = ... AND t.item = list.item))
+//
+// becomes SELECT count(*) FROM the units whose count(DISTINCT t.item) of the list is that of the list. Columns of the units are lost.
+func divisionToCount(r *refused) {
+	list := r.statement.query(notExisting(r.WhereClause))
+	if list == nil {
+		return
+	}
+	var rows *query
+	public := list.with(from, where)
+	for _, c := range pgtree.Conjuncts(list.WhereClause) {
+		if inner := notExisting(c); inner != nil {
+			rows = r.statement.query(inner)
+			public.without(c)
+		}
+	}
+	if rows == nil {
+		return
+	}
+	_, of := tableOf(list.FromClause)
+	_, alias := tableOf(rows.FromClause)
+	keys, item := map[bool]string{}, ""
+	for _, c := range pgtree.Conjuncts(rows.WhereClause) {
+		ours, theirs, ok := equality(c)
+		if !ok {
+			return
+		}
+		if ofTable(alias, theirs) {
+			ours, theirs = theirs, ours
+		}
+		keys[ofTable(of, theirs)] = r.text(ours)
+		if ofTable(of, theirs) {
+			item = r.text(theirs)
+		}
+	}
+	if len(keys) != 2 {
+		return
+	}
+	public.set(targets, item)
+	items := public.String()
+	public.set(targets, "count(*)")
+	units := rows.with(from)
+	units.set(targets, keys[false])
+	units.set(where, keys[true]+" IN ("+items+")")
+	units.set(groups, keys[false])
+	units.set(having, "count(DISTINCT "+keys[true]+") = ("+public.String()+")")
+	r.ask("SELECT count(*) FROM (" + units.String() + ") AS complete")
+}

@@ -1,0 +1,146 @@
+package repair
+
+import (
+	"slices"
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/pgtree"
+)
+
+// ordered returns the call WITHIN GROUP whose values are refused, and the expression that orders them.
+func (r *refused) ordered(name string) (call, value *pg.Node) {
+	everyOf(r.SelectStmt, func(n *pg.Node) {
+		if f := n.GetFuncCall(); nameOf(n) == name && len(f.AggOrder) == 1 && r.at.isIn(f.AggOrder[0]) {
+			call, value = n, f.AggOrder[0].GetSortBy().GetNode()
+		}
+	})
+	return call, value
+}
+
+// modeToGroups shows the most frequent value as a group, if no list of values is known to choose from:
+//
+//	SELECT mode() WITHIN GROUP (ORDER BY x) FROM t    SELECT x, count(*) FROM t GROUP BY x ORDER BY count(*) DESC LIMIT 1
+//
+// Groups have their own most frequent value with DISTINCT ON. Other columns, HAVING and the client's order are lost.
+func modeToGroups(r *refused) {
+	call, value := r.ordered("mode")
+	if call == nil || !slices.ContainsFunc(r.TargetList, r.at.isIn) {
+		return
+	}
+	d, x := r.with(from, where), r.text(value)
+	if filter := call.GetFuncCall().AggFilter; filter != nil {
+		d.require(r.bracketed(filter))
+	}
+	keys := r.keys(r.SelectStmt)
+	switch list := r.list(keys...); {
+	case len(r.GroupClause) == 0:
+		d.set(targets, x+", count(*)")
+		d.set(groups, x)
+		d.set(order, "count(*) DESC")
+		d.set(limit, "LIMIT 1")
+	case len(keys) == len(r.GroupClause):
+		d.set(distinct, "DISTINCT ON ("+list+")")
+		d.set(targets, list+", "+x+", count(*)")
+		d.set(groups, list+", "+x)
+		d.set(order, list+", count(*) DESC")
+	default:
+		return
+	}
+	r.ask(d.String())
+}
+
+// modeToMedian takes the middle value for the most frequent one: percentile_cont(0.5) for mode(). It is another question about the same
+// values.
+func modeToMedian(r *refused) {
+	call, _ := r.ordered("mode")
+	if call == nil || !slices.ContainsFunc(r.TargetList, r.at.isIn) {
+		return
+	}
+	d := r.draft()
+	d.put(r.head(call), "percentile_cont(0.5)")
+	r.edit(d)
+}
+
+// called lists the calls at the place of the refusal.
+func (r *refused) called(names ...string) []*pg.Node {
+	is := func(n *pg.Node) bool {
+		return n.GetFuncCall() != nil && r.at.is(n) && slices.Contains(names, nameOf(n))
+	}
+	return find(is, &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: r.SelectStmt}})
+}
+
+// contToDisc takes percentile_disc for percentile_cont, whose middle between two values cannot be taken: of dates, say.
+func contToDisc(r *refused) {
+	d := r.draft()
+	for _, n := range r.called("percentile_cont") {
+		d.put(r.callee(n), "percentile_disc")
+	}
+	r.edit(d)
+}
+
+// discToMode takes the most frequent value for percentile_disc, if values have no order, as percentiles need.
+func discToMode(r *refused) {
+	d := r.draft()
+	for _, n := range r.called("percentile_disc") {
+		d.put(r.head(n), "mode()")
+	}
+	r.edit(d)
+}
+
+// intervalToSeconds computes with the seconds of intervals, and makes an interval of the result:
+//
+//	avg(x)    make_interval(secs => avg(extract(epoch FROM x)))
+func intervalToSeconds(r *refused) {
+	d := r.draft()
+	for _, n := range r.called("avg", "sum") {
+		if args := n.GetFuncCall().Args; len(args) == 1 {
+			d.before(r.place(n), "make_interval(secs => ")
+			d.before(r.place(args[0]), "extract(epoch FROM ")
+			d.after(r.place(args[0]), ")")
+			d.after(r.place(n), ")")
+		}
+	}
+	r.edit(d)
+}
+
+// rowsToColumn counts a column in the place of rows: one that has a value in every row. count(v.*), or count(v), is count(v.id).
+func rowsToColumn(r *refused) {
+	d := r.draft()
+	everyOf(r.SelectStmt, func(n *pg.Node) {
+		f := n.GetFuncCall()
+		if nameOf(n) != "count" || len(f.Args) != 1 || f.AggDistinct {
+			return
+		}
+		fields := f.Args[0].GetColumnRef().GetFields()
+		if len(fields) == 0 {
+			return
+		}
+		alias := fields[0].GetString_().GetSval()
+		star := len(fields) == 2 && pgtree.IsStar(f.Args[0])
+		t, known := r.of(aliased(r.FromClause, alias))
+		if column := t.valued(); known && column != "" && (star || len(fields) == 1 && !slices.Contains(t.Columns, alias)) {
+			d.replace(f.Args[0], ident(alias)+"."+ident(column))
+		}
+	})
+	r.edit(d)
+}
+
+// tuplesToText counts the different rows of several columns by one text of them: count(DISTINCT (a, b)) is that of a text of a and b, in
+// quotes, which is never NULL.
+func tuplesToText(r *refused) {
+	d := r.draft()
+	everyOf(r.SelectStmt, func(n *pg.Node) {
+		f := n.GetFuncCall()
+		if nameOf(n) != "count" || !f.AggDistinct || len(f.Args) != 1 || f.Args[0].GetRowExpr() == nil {
+			return
+		}
+		var parts []string
+		for _, x := range f.Args[0].GetRowExpr().Args {
+			parts = append(parts, "coalesce(replace(CAST("+r.text(x)+" AS text), '|', '||'), ' | ')")
+		}
+		d.replace(f.Args[0], strings.Join(parts, " || ' |, ' || "))
+	})
+	r.edit(d)
+}

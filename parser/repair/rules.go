@@ -1,0 +1,175 @@
+package repair
+
+import (
+	"slices"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/ast"
+	"dpproxy/parser/lex"
+)
+
+const (
+	// maxInstead is the length of the longest statement that is rewritten.
+	maxInstead = 4000
+	// mostFound bounds how many statements are found in its place, of which the caller plans each.
+	mostFound = 32
+)
+
+// A rule writes statements in the place of a refused one: none if its condition does not hold.
+type rule struct {
+	name  string
+	write func(*refused)
+}
+
+// rules are the rules for a SELECT, the nearest first: what is left of the question becomes less from one to the next.
+var rules = []rule{
+	// The same question, in a form that is answered.
+	{"ModeToGroups", modeToGroups},
+	{"ModeToMedian", modeToMedian},
+	{"ParentBounds", parentBounds},
+	{"SuggestBounds", suggestBounds},
+	{"Magnitudes", magnitudes},
+	{"IntervalToSeconds", intervalToSeconds},
+	{"ContToDisc", contToDisc},
+	{"DiscToMode", discToMode},
+	{"RowsToColumn", rowsToColumn},
+	{"TuplesToText", tuplesToText},
+	{"ExistsToAggregate", existsToAggregate},
+	{"ValueToGroups", valueToGroups},
+	{"ExistsToCounts", existsToCounts},
+	{"CountToRank", countToRank},
+	{"CollectGroups", collectGroups},
+	{"ExtremesOfGroups", extremesOfGroups},
+	// Fewer rows: one for all units, or for a group of them.
+	{"UnitsToAverage", unitsToAverage},
+	{"WindowToGroups", windowToGroups},
+	// Rows beside others, joined.
+	{"LateralToJoin", lateralToJoin},
+	{"TilesToQuantiles", tilesToQuantiles},
+	{"GroupsBelow", groupsBelow},
+	{"CountBeside", countBeside},
+	{"JoinAbove", joinAbove},
+	{"ValuesToCase", valuesToCase},
+	{"ExistsToJoin", existsToJoin},
+	{"DivisionToCount", divisionToCount},
+	{"LimitToMedian", limitToMedian},
+	// A part of the question.
+	{"WithAlone", withAlone},
+	{"ValueAlone", valueAlone},
+	{"ListToGroups", listToGroups},
+	{"CountRows", countRows},
+}
+
+// utilityRules are the rules for the other statements.
+var utilityRules = []rule{
+	{"ExplainPlain", explainPlain},
+	{"ViewToTable", viewToTable},
+}
+
+// Instead returns texts that ask for much of what a refused statement asks for, the nearest first. Each text is one statement, or several
+// with semicolons between them. They are made of the client's own text, and of the names of tables and columns. The caller must find out
+// whether they are answered. at is the place of the refused thing in the text, -1 if it is not known.
+func Instead(sql string, at int, schema Schema) (all []string) {
+	for _, f := range instead(sql, at, schema) {
+		all = append(all, f.sql)
+	}
+	return all
+}
+
+// A candidate is a statement and the rule that has written it.
+type candidate struct{ rule, sql string }
+
+func instead(sql string, at int, schema Schema) []candidate {
+	t, ok := read(sql)
+	if !ok {
+		return nil
+	}
+	if rest, n, shorter := withoutErrors(t, at); shorter {
+		if t, ok = read(rest); !ok {
+			return nil
+		}
+		at = n
+	}
+	r := newRefused(t, spot(at), schema)
+	r.apply(utilityRules...)
+	if r.query != nil && r.Op == pg.SetOperation_SETOP_NONE {
+		r.apply(rules...)
+	}
+	return r.found
+}
+
+// A refused is a statement for which rules write others.
+type refused struct {
+	*statement
+	*query // the SELECT, nil if it is something else
+	tables
+	at    spot
+	rule  string // that is at work
+	found []candidate
+}
+
+func newRefused(t *statement, at spot, schema Schema) *refused {
+	sel := t.stmt.GetSelectStmt()
+	return &refused{
+		statement: t, query: t.query(sel), at: at,
+		tables: tables{Schema: schema, ctes: sel.GetWithClause(), boundless: map[lookup]bool{}},
+	}
+}
+
+// apply lets rules write, each in turn.
+func (r *refused) apply(list ...rule) {
+	for _, rule := range list {
+		r.rule, r.lost = rule.name, false
+		rule.write(r)
+	}
+}
+
+// add adds a statement, unless it is there already. One with a part that was not found is none.
+func (r *refused) add(sql string) {
+	known := func(c candidate) bool { return c.sql == sql }
+	if !r.lost && len(r.found) < mostFound && !slices.ContainsFunc(r.found, known) {
+		r.found = append(r.found, candidate{r.rule, sql})
+	}
+}
+
+// edit adds the statement with a draft in the place of its SELECT, unless nothing is changed.
+func (r *refused) edit(d *draft) {
+	if d.changes() {
+		r.add(r.edited(r.all(), edit{r.Span, d.String()}))
+	}
+}
+
+// ask adds a query in the place of the SELECT. The WITH queries stay if it names one of them.
+func (r *refused) ask(sql string) {
+	if r.names(sql) {
+		r.add(r.edited(r.all(), edit{r.Span, sql}))
+	} else {
+		r.add(r.edited(r.all(), edit{r.whole, sql}))
+	}
+}
+
+// names reports whether a text has the name of a WITH query in it.
+func (r *refused) names(sql string) bool {
+	toks, _, err := lex.Scan(sql)
+	return err == nil && slices.ContainsFunc(toks, func(t lex.Token) bool {
+		return slices.ContainsFunc(r.ctes.GetCtes(), func(c *pg.Node) bool {
+			name, word := c.GetCommonTableExpr().GetCtename(), sql[t.Start:t.End]
+			return lex.Lower(word) == name || word == ast.QuoteIdent(name)
+		})
+	})
+}
+
+// again lets a rule write about another SELECT in the place of this one.
+func (r *refused) again(sql string, write func(*refused)) {
+	t, ok := read(r.edited(r.all(), edit{r.Span, sql}))
+	if r.lost || !ok {
+		return
+	}
+	other := newRefused(t, -1, r.Schema)
+	if other.query != nil {
+		other.rule, other.found = r.rule, r.found
+		write(other)
+		r.found = other.found
+	}
+}

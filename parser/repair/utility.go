@@ -1,0 +1,52 @@
+package repair
+
+import (
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/lex"
+	"dpproxy/parser/pgtree"
+)
+
+// explainPlain explains without executing: EXPLAIN (ANALYZE, BUFFERS) SELECT ... becomes EXPLAIN SELECT ...; other options are lost.
+func explainPlain(r *refused) {
+	x := r.stmt.GetExplainStmt()
+	if x == nil || !pgtree.Executes(x) {
+		return
+	}
+	from := r.toks.Keyword(pg.Token_EXPLAIN, 0, len(r.toks), 0)
+	to := from + 1
+	if next := r.toks.Kind(to + 1); r.toks.Kind(to) == lex.OpenParen && next != pg.Token_SELECT && next != pg.Token_WITH &&
+		next != lex.OpenParen && next != pg.Token_VALUES {
+		to = r.toks.Brackets(to)
+	}
+	for k := r.toks.Kind(to); k == pg.Token_ANALYZE || k == pg.Token_ANALYSE || k == pg.Token_VERBOSE; k = r.toks.Kind(to) {
+		to++
+	}
+	if to > from+1 {
+		r.add(r.edited(r.all(), edit{pgtree.Span{Start: r.toks[from].End, End: r.toks[to-1].End}, ""}))
+	}
+}
+
+// viewToTable keeps results in a temporary table, since no view of protected rows can be made. The options of the view are lost.
+func viewToTable(r *refused) {
+	x := r.stmt.GetViewStmt()
+	sel := x.GetQuery().GetSelectStmt()
+	q := r.statement.query(sel)
+	if q == nil {
+		return
+	}
+	name := r.toks.IndexAt(int(x.View.Location))
+	end := r.toks.Dotted(name)
+	if columns := r.toks.Brackets(end); columns > 0 {
+		end = columns
+	}
+	from, _ := r.tokens(q.whole)
+	begin, as := r.toks.Keyword(pg.Token_CREATE, 0, len(r.toks), 0), r.toks.Keyword(pg.Token_AS, end, from, 0)
+	if r.toks.Keyword(pg.Token_RECURSIVE, begin, name, 0) >= 0 || as < 0 {
+		return
+	}
+	r.add(r.edited(pgtree.Span{Start: 0, End: q.End},
+		edit{pgtree.Span{Start: r.toks[begin].Start, End: r.toks[r.toks.Dotted(name)-1].Start}, "CREATE TEMP TABLE "},
+		edit{pgtree.Span{Start: r.toks[end-1].End, End: r.toks[as].Start}, " "},
+	))
+}
