@@ -100,12 +100,15 @@ func (v *conversion) fail(e *pgerr.Error) {
 	}
 }
 
-// failAt is fail, but for a message that would tell of the query of a view that no client may see.
-func (v *conversion) failAt(location int32, e *pgerr.Error) {
+// failAt is fail with a position.
+func (v *conversion) failAt(location int32, e *pgerr.Error) { v.fail(v.refusal(location, e)) }
+
+// refusal is an error with a position. In the query of a view that no client may see, its message would tell of that.
+func (v *conversion) refusal(location int32, e *pgerr.Error) *pgerr.Error {
 	if view := v.a.l.concealed(v.a.offsetOf(location)); view != "" {
 		e = ConcealedRefusal(view)
 	}
-	v.fail(e.At(v.a.pos(location)))
+	return e.At(v.a.pos(location))
 }
 
 // ConcealedRefusal refuses a view because of something in a query that no client may see.
@@ -116,12 +119,19 @@ func ConcealedRefusal(view string) *pgerr.Error {
 
 // notAllowed refuses a construct by its name.
 func (v *conversion) notAllowed(location int32, what string) ast.Expr {
-	v.forbid(location, what, "Write the query without it, or apply it to the result of the aggregate.")
+	v.forbid(location, what, withoutIt)
 	return nil
 }
 
+const withoutIt = "Write the query without it, or apply it to the result of the aggregate."
+
 func (v *conversion) forbid(location int32, what, hint string) {
-	v.failAt(location, pgerr.New(pgerr.NotAllowed, "%s cannot be used on protected rows", what).WithHint("%s", hint))
+	v.failAt(location, forbidden(what, hint))
+}
+
+// forbidden refuses a construct.
+func forbidden(what, hint string) *pgerr.Error {
+	return pgerr.New(pgerr.NotAllowed, "%s cannot be used on protected rows", what).WithHint("%s", hint)
 }
 
 // notYet refuses a construct that could be supported but is not.

@@ -14,11 +14,16 @@ import (
 
 // valueQuery converts such a sub-select of one value; nil if it is none, or has syntax that no rule knows.
 func (e *each) valueQuery(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt) ast.Expr {
-	if v.grouped || !e.open || len(sel.GetTargetList()) != 1 || pgtree.IsStar(sel.TargetList[0].GetResTarget().GetVal()) ||
-		!v.a.levels.perRow(sel, e.scope) {
+	if !e.isPerRow(v, sel) {
 		return nil
 	}
 	return &ast.ValueQuery{Query: e.perRow(v, sel, s.Location), Refusal: v.noValue(s, v.a.levels[sel]), At: v.a.pos(s.Location)}
+}
+
+// isPerRow reports whether a sub-select has one column and is evaluated for each row of the level.
+func (e *each) isPerRow(v exprConverter, sel *pg.SelectStmt) bool {
+	return !v.grouped && e.open && len(sel.GetTargetList()) == 1 && !pgtree.IsStar(sel.TargetList[0].GetResTarget().GetVal()) &&
+		v.a.levels.perRow(sel, e.scope)
 }
 
 // perRow converts such a query.

@@ -89,6 +89,8 @@ func (p *printer) expr(x ast.Expr) {
 		p.seq("EXISTS (", x.Query, ")")
 	case *ast.ValueQuery:
 		p.seq("(", x.Query, ")")
+	case *ast.Quantified:
+		p.seq("(", x.X, " OPERATOR(pg_catalog.", x.Op, ") ", quantifier(x.All), " (", x.Query, "))")
 	case *ast.Subquery:
 		p.put(x.Text)
 	case *ast.Aggregate:

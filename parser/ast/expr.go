@@ -143,6 +143,16 @@ type (
 		Refusal *pgerr.Error
 		At      int
 	}
+	// A Quantified is X Op ALL (query), or X Op ANY (query), of a query of one column that is evaluated for each row around it.
+	Quantified struct {
+		X     Expr
+		Op    string
+		All   bool
+		Query *Select
+		// Refusal is the error if no join stands for it.
+		Refusal *pgerr.Error
+		At      int
+	}
 	// A Subquery is a scalar sub-select that names no protected relation and no
 	// column of the query around it. Text is the client's own, in
 	// parentheses: the mirror evaluates it.
@@ -258,6 +268,11 @@ func (*Exists) expr() {}
 func (x *ValueQuery) Pos() int { return x.At }
 
 func (*ValueQuery) expr() {}
+
+// Pos implements Expr.
+func (x *Quantified) Pos() int { return x.At }
+
+func (*Quantified) expr() {}
 
 // Pos implements Expr.
 func (x *Subquery) Pos() int { return x.At }

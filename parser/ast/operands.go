@@ -51,6 +51,8 @@ func operands(x Expr) []*Expr {
 		return []*Expr{&x.Left, &x.Array}
 	case *InQuery:
 		return []*Expr{&x.X}
+	case *Quantified:
+		return []*Expr{&x.X}
 	case *Aggregate:
 		return append([]*Expr{&x.Within, &x.Filter}, places(x.Args)...)
 	case *Window:
@@ -165,7 +167,7 @@ func alike(x, y reflect.Value) bool {
 // occurs in it, no aggregate, and no query but a Subquery.
 func ColumnFree(x Expr) bool {
 	switch x.(type) {
-	case *Column, *InQuery, *Exists, *ValueQuery, *Aggregate, *Window:
+	case *Column, *InQuery, *Exists, *ValueQuery, *Quantified, *Aggregate, *Window:
 		return false
 	case *Const, *Param, *ValueFunc, *Subquery, *Cast, *Op, *Bool, *In, *Between, *IsNull, *BoolTest, *Distinct,
 		*Searched, *Func, *Case, *Array, *AnyOf:

@@ -134,6 +134,8 @@ func (r *resolution) meaning(e ast.Expr) (Expr, error) {
 		return r.query(e)
 	case *ast.ValueQuery:
 		return nil, e.Refusal
+	case *ast.Quantified:
+		return nil, e.Refusal
 	case *ast.Aggregate:
 		return r.aggregate(e)
 	case *ast.Window:

@@ -127,7 +127,7 @@ func (a *applied) sides(l *lookup, e ast.Expr) (s sides) {
 			return around
 		}
 		return elsewhere
-	case *ast.Exists, *ast.InQuery, *ast.ValueQuery, *ast.Subquery, *ast.Aggregate, *ast.Window:
+	case *ast.Exists, *ast.InQuery, *ast.ValueQuery, *ast.Quantified, *ast.Subquery, *ast.Aggregate, *ast.Window:
 		return elsewhere
 	}
 	for _, o := range ast.Operands(e) {

@@ -63,7 +63,7 @@ func (q *perRow) ofGroup(level frame, e ast.Expr) bool {
 		return q.sides(level, e)&around == 0
 	case *ast.Column:
 		return q.sides(level, e) == around
-	case *ast.Exists, *ast.InQuery, *ast.ValueQuery, *ast.Window:
+	case *ast.Exists, *ast.InQuery, *ast.ValueQuery, *ast.Quantified, *ast.Window:
 		return false
 	}
 	return !slices.ContainsFunc(operands, func(o ast.Expr) bool { return !q.ofGroup(level, o) })

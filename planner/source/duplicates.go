@@ -93,7 +93,7 @@ func (u *usedColumns) expression(e ast.Expr) bool {
 	case *ast.Column:
 		n := u.note(e.Qualifier, e.Name)
 		return n == 1 || n > 1 && e.Qualifier == "" && slices.Contains(u.merged, e.Name)
-	case *ast.Exists, *ast.InQuery, *ast.ValueQuery:
+	case *ast.Exists, *ast.InQuery, *ast.ValueQuery, *ast.Quantified:
 		return false
 	}
 	return !slices.ContainsFunc(ast.Operands(e), func(o ast.Expr) bool { return !u.expression(o) })

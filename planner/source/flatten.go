@@ -48,7 +48,7 @@ func computes(t ast.Target) bool { return t.X != nil && !isColumn(t.X) }
 // ofOneRow reports whether an expression needs nothing but the row that it is computed for.
 func ofOneRow(e ast.Expr) bool {
 	switch e.(type) { //nolint:gochecksumtype // the others are computed of their operands
-	case *ast.InQuery, *ast.Exists, *ast.ValueQuery, *ast.Aggregate, *ast.Window:
+	case *ast.InQuery, *ast.Exists, *ast.ValueQuery, *ast.Quantified, *ast.Aggregate, *ast.Window:
 		return false
 	}
 	return !slices.ContainsFunc(ast.Operands(e), func(o ast.Expr) bool { return !ofOneRow(o) })

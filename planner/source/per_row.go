@@ -115,7 +115,7 @@ func (q *perRow) sides(level frame, e ast.Expr) (s sides) {
 			return around
 		}
 		return elsewhere
-	case *ast.Exists, *ast.InQuery, *ast.ValueQuery, *ast.Subquery, *ast.Aggregate, *ast.Window:
+	case *ast.Exists, *ast.InQuery, *ast.ValueQuery, *ast.Quantified, *ast.Subquery, *ast.Aggregate, *ast.Window:
 		s = elsewhere
 	}
 	for _, o := range ast.Operands(e) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"dpproxy/parser/ast"
+	"dpproxy/pgerr"
 )
 
 // A query in an expression that has a value for each row of its level is an Apply: of every row, the query is evaluated anew. The rules
@@ -33,6 +34,8 @@ var applyRules = []applyRule{
 	{"ApplyFirst", applyFirst},
 	// Apply(R, outer, Map(S)) = Map(Join(R, left, S)), if a row of R has one match at most: identity (2), of rows of any query.
 	{"ApplyOne", applyOne},
+	// Filter(R, x > ALL S) = Filter(Join(R, left, Group(S, ties, max)), x > max): a value is greater than all if it is than the greatest.
+	{"CompareToExtreme", compareToExtreme},
 }
 
 // A joinRule says that a join that a rule has made can be another one.
@@ -85,8 +88,8 @@ func (a *applied) normal(e ast.Expr) ast.Expr {
 				return stand
 			}
 		}
-		if q, ok := x.(*ast.ValueQuery); ok && a.err == nil {
-			a.err = q.Refusal
+		if refusal := refusalOf(x); refusal != nil && a.err == nil {
+			a.err = refusal
 		}
 		return nil
 	})
@@ -151,10 +154,18 @@ func ownBlock(b *ast.Block) (*ast.Block, []*ast.Expr) {
 	return &out, list
 }
 
-// holdsValue reports whether there is a query of a value in an expression.
+// holdsValue reports whether there is a query in an expression that is evaluated for each row.
 func holdsValue(e ast.Expr) bool {
-	if _, ok := e.(*ast.ValueQuery); ok {
-		return true
+	return refusalOf(e) != nil || slices.ContainsFunc(ast.Operands(e), holdsValue)
+}
+
+// refusalOf is the error of such a query that no rule takes; nil of any other expression.
+func refusalOf(e ast.Expr) *pgerr.Error {
+	switch e := e.(type) { //nolint:gochecksumtype // the others are evaluated once, or looked for
+	case *ast.ValueQuery:
+		return e.Refusal
+	case *ast.Quantified:
+		return e.Refusal
 	}
-	return slices.ContainsFunc(ast.Operands(e), holdsValue)
+	return nil
 }
