@@ -35,7 +35,7 @@ func (c *call) length() (seconds scalar.Expr, ok bool, err error) {
 		return nil, false, nil
 	}
 	if x, err := c.resolver.Expr(c.Args[0]); err != nil || x.Type().OID != pgtype.Interval || !scalar.Lasting(x) {
-		return nil, false, nil // the call is resolved in the usual way, which refuses the argument
+		return nil, false, nil //nolint:nilerr // the call is resolved in the usual way, which refuses the argument
 	}
 	at := c.Args[0].Pos()
 	epoch := &ast.Const{Kind: ast.String, Text: "epoch", At: at}

@@ -121,7 +121,7 @@ func (g rankChooser) choose() error {
 // compare takes the choices if they have the smaller error.
 func (g rankChooser) compare(p *rankPlan) error {
 	st := g.statistics[p.statistic]
-	tree := st.statisticForm.(histogram) // only histograms have ranks
+	tree := st.statisticForm.(histogram) //nolint:forcetypeassert // only histograms have ranks
 	shape, err := bucketsOf(tree.term, g.size)
 	if err != nil {
 		return err

@@ -103,7 +103,7 @@ func (s *readWriter) publicKey(n int, of string, t pgtype.Type, q *sqltext.Selec
 // privateKey writes a private key itself, or its canonical bytes and the text that is shown.
 func privateKey(n int, of string, t pgtype.Type) (key fold.Key, cols []sqltext.Column, err error) {
 	cols, key = []sqltext.Column{{SQL: of, As: sqltext.Key(n)}}, fold.Key{Column: columnOf(t)}
-	switch t.Family() { // the database writes the others as text
+	switch t.Family() { //nolint:exhaustive // the database writes the others as text
 	case pgtype.IntFamily:
 		key.Shown = fold.Decimal
 	case pgtype.TextFamily, pgtype.EnumFamily:

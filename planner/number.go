@@ -66,7 +66,7 @@ func clampInt64(n *big.Int) *big.Int {
 // must returns a value whose error was excluded when the statement was planned.
 func must[T any](v T, err error) T {
 	if err != nil {
-		panic(err) // such a failure is found before the charge
+		panic(err) //nolint:forbidigo // such a failure is found before the charge
 	}
 	return v
 }

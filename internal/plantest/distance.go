@@ -9,10 +9,10 @@ import (
 	"dpproxy/dp"
 )
 
-// A Change is the distance of two vectors of integers, in ℓ₁ norm, and in ℓ₂ norm, squared.
+// A Change is the distance of two vectors of integers: in the ℓ₁ norm, and in the ℓ₂ norm, squared.
 type Change struct{ L1, L2 *big.Int }
 
-// Distance is of vectors whose missing coordinates are zero.
+// Distance returns the distance of two vectors. Missing coordinates are zero.
 func Distance[K comparable](a, b map[K]*big.Int) Change {
 	of := func(v map[K]*big.Int, k K) *big.Int {
 		if n, ok := v[k]; ok {
@@ -47,7 +47,7 @@ func keysOf[K comparable, V any](a, b map[K]V) []K {
 	return slices.Collect(maps.Keys(all))
 }
 
-// Norm compares the norm that the noise is for with a sensitivity.
+// Norm compares the change in the norm of the noise, ℓ₁ for Laplace noise and ℓ₂ for Gaussian noise, with a sensitivity.
 func (c Change) Norm(s dp.Sensitivity, laplace bool) error {
 	if laplace && c.L1.Cmp(s.L1()) > 0 {
 		return fmt.Errorf("ℓ₁ changes by %v, more than %v", c.L1, s.L1())

@@ -11,22 +11,21 @@ import (
 	"dpproxy/planner"
 )
 
-// Exact has the rows of the reads of a grouping set, those of the same integer, partition and levels
-// added up.
+// Exact has the exact sums of the rows of a grouping set's reads, by integer, partition and levels.
 type Exact struct {
 	set  *planner.GroupingSet
 	sums map[place]*sum
 	keys map[string][][]byte // of each partition
-	// integers are the sums of each integer and vector by partition, units those of each measure, and
-	// totals those of integers without a measure.
+	// integers are the sums of each integer and vector by partition, units the numbers of units of each measure and vector, and totals the
+	// sums of integers without a measure.
 	integers, units map[[2]int]map[string]*contribution.Cells
 	totals          map[int]map[string]*big.Int
-	// finest has the rows of the set that this one adds up; nil where it is read by itself.
+	// finest has the rows of the set whose partitions this set adds up; nil if the set is read itself.
 	finest *Exact
 }
 
-// A place is an integer of a partition, or the units of a measure in all partitions, or the weights of
-// a partition. It is of one vector of the measure, and of units of certain levels.
+// A place is an integer in a partition, the units of a measure in all partitions, or the weights of a partition. vector is a vector of the
+// measure, and levels are the levels of the units.
 type place struct {
 	of         quantity
 	at, vector int
@@ -47,12 +46,12 @@ type sum struct {
 	sum, directions *big.Int
 }
 
-// NewExact returns the sums of no rows.
+// NewExact returns sums without rows.
 func NewExact(set *planner.GroupingSet) *Exact {
 	return &Exact{set: set, sums: map[place]*sum{}, keys: map[string][][]byte{}}
 }
 
-// NewExacts returns those of the grouping sets of a block.
+// NewExacts returns sums without rows for the grouping sets of a block.
 func NewExacts(b *planner.BlockPlan) []*Exact {
 	out := make([]*Exact, len(b.Sets))
 	for i, set := range b.Sets {
@@ -93,7 +92,7 @@ func (e *Exact) take(r planner.Row) error {
 	return err
 }
 
-// partitionOf joins the keys of a row, and tells NULL from a text.
+// partitionOf joins the keys of a row. NULL differs from every text.
 func partitionOf(keys [][]byte) string {
 	out := make([][]byte, len(keys))
 	for i, k := range keys {
@@ -129,7 +128,7 @@ func (e *Exact) add(p place, levels []int, texts ...[]byte) error {
 	return nil
 }
 
-// Differ tells where two readings differ, or returns "". A missing sum is a zero.
+// Differ says where two readings differ, or returns "". A missing sum is zero.
 func (e *Exact) Differ(o *Exact) string {
 	zero := &sum{nil, new(big.Int), new(big.Int)}
 	of := func(s *sum) *sum {
@@ -147,7 +146,7 @@ func (e *Exact) Differ(o *Exact) string {
 	return ""
 }
 
-// cells gives the sums to [contribution.Cells].
+// cells adds the sums to [contribution.Cells].
 func (e *Exact) cells() {
 	if e.integers != nil {
 		return
@@ -179,7 +178,7 @@ func (e *Exact) cells() {
 	}
 }
 
-// choose makes the best choices in each row, the first of several.
+// choose makes in each row the best choices, the first of several equals.
 func (e *Exact) choose(c planner.Choices, clips []planner.Clip, rows map[string][]*big.Int) {
 	weights := make([]map[string]*big.Int, c.Nodes)
 	for i := range weights {
@@ -200,7 +199,7 @@ func (e *Exact) choose(c planner.Choices, clips []planner.Clip, rows map[string]
 	}
 }
 
-// best is the choice without chance.
+// best returns the choice that is made without chance: the quantile, or the node with the largest weight.
 func best(c planner.Chooser, weights []*big.Int, total *big.Int) int {
 	q, ok := c.(mechanisms.Quantile)
 	at, most, below := 0, new(big.Int), new(big.Int)
@@ -217,8 +216,8 @@ func best(c planner.Chooser, weights []*big.Int, total *big.Int) int {
 	return at
 }
 
-// Integer returns one integer of each partition, with units cut at limits, on the lattice of its
-// noise. Clips are nil in a set without measures.
+// Integer returns an integer of each partition, with units cut at limits, as a multiple of the unit of its noise. Clips are nil in a set
+// without measures.
 func (e *Exact) Integer(at int, clips []planner.Clip) map[string]*big.Int {
 	if of, ok := e.set.Totals().Part(at); ok {
 		return e.addedUp(of, clips)
@@ -235,7 +234,7 @@ func (e *Exact) Integer(at int, clips []planner.Clip) map[string]*big.Int {
 	return out
 }
 
-// addedUp returns the sums of an integer of the finest set.
+// addedUp returns the sums of an integer of the finest set over the partitions of this set.
 func (e *Exact) addedUp(of int, clips []planner.Clip) map[string]*big.Int {
 	out := map[string]*big.Int{}
 	for partition, n := range e.finest.Integer(of, clips) {
@@ -252,11 +251,10 @@ func (e *Exact) addedUp(of int, clips []planner.Clip) map[string]*big.Int {
 	return out
 }
 
-// partOf names a partition of a set that adds up others.
+// partOf names a partition of a set that adds up the partitions of another.
 func partOf(n int) string { return fmt.Sprint("#", n) }
 
-// Uncut returns, of each measure, the least limits that no unit is above, or the largest ones, and the numbers
-// of units of its tail.
+// Uncut returns, for each measure, the smallest limits that no unit exceeds, or the largest limits, and the numbers of units of its tail.
 func (e *Exact) Uncut() []planner.Clip {
 	var clips []planner.Clip
 	for _, m := range e.set.Measures {
@@ -280,7 +278,7 @@ func (e *Exact) Uncut() []planner.Clip {
 	return clips
 }
 
-// Limits lists the levels that the limit of a norm can have.
+// Limits lists the possible levels of the limit of a norm.
 func Limits(n planner.Norm) []int {
 	if n.Choice == nil {
 		return []int{n.Fixed}
@@ -292,7 +290,7 @@ func Limits(n planner.Norm) []int {
 	return out
 }
 
-// Released returns the released relation without noise, of private keys with all partitions.
+// Released returns the released relation without noise. If keys are private it has all partitions with rows.
 func (e *Exact) Released(clips []planner.Clip) *planner.Released {
 	out := &planner.Released{Clips: clips}
 	rows := map[string][]*big.Int{}
@@ -352,7 +350,7 @@ func texts(keys [][]byte) []*string {
 	return out
 }
 
-// Weights returns the weights of partitions, by which they are selected.
+// Weights returns the weights by which partitions are selected.
 func (e *Exact) Weights() map[string]*big.Int {
 	out := map[string]*big.Int{}
 	for p, s := range e.sums {
@@ -363,7 +361,7 @@ func (e *Exact) Weights() map[string]*big.Int {
 	return out
 }
 
-// Units returns the numbers of units of one vector of a measure.
+// Units returns the numbers of units of a vector of a measure.
 func (e *Exact) Units(m *planner.Measure, vector int) Units {
 	if m.Shared() {
 		if e.finest == nil {
@@ -387,7 +385,7 @@ func (u Units) Tail(m *planner.Measure, levels []int) []*big.Int {
 	return opened(tail[:])
 }
 
-// Beyond returns the number of units above any of several limits.
+// Beyond returns the number of units that exceed at least one of several limits.
 func (u Units) Beyond(levels []int) *big.Int { return open(u.cells.Beyond(levels)) }
 
 func opened(values []mechanisms.Private) []*big.Int {

@@ -16,16 +16,17 @@ import (
 type Neighbours struct {
 	Set           *planner.GroupingSet
 	With, Without *Exact
-	// Sampled is how many pairs of limits of a measure with two norms are looked at, about; 0 is all.
+	// Sampled is the approximate number of combinations of limits of a measure with several norms that are compared. 0 is all for two
+	// norms, and ofSeveral for more.
 	Sampled int
-	// Declared is the part of the declared sensitivity that must do; 0 is all.
+	// Declared, in (0, 1], is the share of the declared sensitivity that changes must not exceed; 0 is 1.
 	Declared float64
-	// Reached has, by kind of statistic, the largest change as a share of the declared one.
+	// Reached records, by kind of statistic, the largest change as a share of the declared sensitivity.
 	Reached map[string]float64
 }
 
-// Check compares each statistic under each limit that units can be cut at, the numbers of units
-// that a limit is chosen by, and the weights of partitions, with their declarations.
+// Check compares with their declarations each statistic under each limit at which units can be cut, the numbers of units by which a limit
+// is chosen, and the weights of partitions.
 func (n Neighbours) Check() error {
 	for _, s := range n.Set.Statistics() {
 		m := n.Set.MeasureOf(s.Place)
@@ -51,7 +52,7 @@ func (n Neighbours) Check() error {
 	return d.Norm(sens, false)
 }
 
-// clips lists the limits that a measure can have, or nothing for a set without measures.
+// clips lists the possible limits of a measure. Without a measure it lists nil alone.
 func (n Neighbours) clips(m *planner.Measure) [][]planner.Clip {
 	if m == nil {
 		return [][]planner.Clip{nil}
@@ -67,10 +68,10 @@ func (n Neighbours) clips(m *planner.Measure) [][]planner.Clip {
 	return out
 }
 
-// ofSeveral is how many limits of three norms or more are looked at, about.
+// ofSeveral is the approximate number of combinations of limits of three or more norms that are compared.
 const ofSeveral = 200
 
-// levels lists the limits of several norms: all of one norm, all or some of two.
+// levels lists combinations of the limits of norms: all limits of a single norm, and about Sampled of several norms.
 func (n Neighbours) levels(norms []planner.Norm) [][]int {
 	out := [][]int{nil}
 	for _, norm := range norms {
@@ -94,7 +95,7 @@ func (n Neighbours) levels(norms []planner.Norm) [][]int {
 	return out
 }
 
-// statistic compares one statistic, of a histogram each level of its tree.
+// statistic compares a statistic; of a histogram, each level of its tree.
 func (n Neighbours) statistic(s planner.Statistic, m *planner.Measure, clips []planner.Clip) error {
 	first, place := s.First, s.Place
 	for _, nodes := range s.Levels {
@@ -137,8 +138,8 @@ type node struct {
 	partition string
 }
 
-// weightChange is the distance of the weights that choices are among: in each partition the sum of the changes of all
-// its integers, which a score changes by at most.
+// weightChange returns the distance of the weights of the nodes from which one is chosen. In each partition it is the sum of the changes
+// of all nodes, which bounds the change of any score.
 func weightChange(with, without map[node]*big.Int) Change {
 	sums := map[string]*big.Int{}
 	for _, k := range keysOf(with, without) {
@@ -157,7 +158,7 @@ func weightChange(with, without map[node]*big.Int) Change {
 	return Distance(sums, map[string]*big.Int(nil))
 }
 
-// furthest is the distance in the k partitions that change most: whichever are chosen, no more changes.
+// furthest returns the distance in the k partitions that change most. It bounds the distance in any k partitions.
 func furthest(with, without map[node]*big.Int, k int) Change {
 	changes := changesOf(with, without)
 	slices.SortFunc(changes, func(a, b *big.Int) int { return b.CmpAbs(a) })
@@ -165,7 +166,7 @@ func furthest(with, without map[node]*big.Int, k int) Change {
 	return distance(changes, slices.Repeat([]*big.Int{new(big.Int)}, len(changes)))
 }
 
-// raised wants scores that a unit raises, each by no more than the sensitivity.
+// raised reports an error unless a unit raises each score, by at most limit.
 func raised(with, without map[node]*big.Int, limit int64) error {
 	for _, d := range changesOf(with, without) {
 		if d.Sign() < 0 || d.Cmp(big.NewInt(limit)) > 0 {
@@ -175,7 +176,7 @@ func raised(with, without map[node]*big.Int, limit int64) error {
 	return nil
 }
 
-// changesOf lists how much integers are larger with a unit.
+// changesOf lists by how much integers are larger with a unit.
 func changesOf(with, without map[node]*big.Int) []*big.Int {
 	var out []*big.Int
 	for _, k := range keysOf(with, without) {
@@ -191,7 +192,7 @@ func changesOf(with, without map[node]*big.Int) []*big.Int {
 	return out
 }
 
-// noise is that of a released integer of a statistic: of one of which integers are chosen, of their number.
+// noise returns the noise of a released integer of a statistic, or, if integers are chosen, the noise of their number.
 func (n Neighbours) noise(s planner.Statistic, at int, clips []planner.Clip) contribution.Noise {
 	if s.Choices == 0 {
 		return n.Set.Noise(at, clips)
@@ -208,7 +209,7 @@ func (n Neighbours) noise(s planner.Statistic, at int, clips []planner.Clip) con
 	return n.Set.Choices(all)[at].Count
 }
 
-// kindOf names a statistic for the shares of sensitivities that were reached.
+// kindOf names a kind of statistic in Reached.
 func kindOf(s planner.Statistic, m *planner.Measure) string {
 	kind, _, _ := strings.Cut(s.Name, " ")
 	if strings.HasPrefix(s.Name, "count of different") {
@@ -235,8 +236,7 @@ func (n Neighbours) reach(kind string, d Change, s dp.Sensitivity, laplace bool)
 	n.Reached[kind] = max(n.Reached[kind], share)
 }
 
-// units compares the numbers of units of one vector of a measure: one unit changes each by 0 or 1, all
-// in the same direction.
+// units compares the numbers of units of a vector of a measure: a unit raises each by 0 or 1.
 func (n Neighbours) units(m *planner.Measure, vector int) error {
 	with, without := n.With.Units(m, vector), n.Without.Units(m, vector)
 	for at, norm := range m.Norms {
@@ -261,7 +261,7 @@ func (n Neighbours) units(m *planner.Measure, vector int) error {
 	return nil
 }
 
-// oneLess wants of numbers without a unit that they are the same, or less by one.
+// oneLess reports an error unless each number without a unit is equal, or smaller by 1.
 func oneLess(with, without []*big.Int) error {
 	for i := range with {
 		if d := new(big.Int).Sub(with[i], without[i]); d.Sign() < 0 || d.Cmp(big.NewInt(1)) > 0 {
@@ -271,8 +271,7 @@ func oneLess(with, without []*big.Int) error {
 	return nil
 }
 
-// sensitivityOf returns the sensitivity that noise is declared for, and whether it is Laplace
-// noise.
+// sensitivityOf returns the sensitivity for which noise is declared, and whether it is Laplace noise.
 func sensitivityOf(e dp.Event) (s dp.Sensitivity, laplace bool) {
 	switch e := e.(type) { //nolint:gochecksumtype // plans without a target have these
 	case dp.ApproximateEvent:

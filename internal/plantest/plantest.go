@@ -1,4 +1,4 @@
-// Package plantest plans statements over two small tables, for tests of the steps that take a plan.
+// Package plantest plans statements over two small tables, for tests of the packages that execute a plan.
 package plantest
 
 import (
@@ -11,14 +11,13 @@ import (
 	"dpproxy/planner/policy"
 )
 
-// GroupingSet plans a statement over people, or over their visits, that has one block of one grouping set.
+// GroupingSet plans a statement over people or visits that has one block with one grouping set.
 func GroupingSet(t testing.TB, sql string, s planner.Settings) *planner.GroupingSet {
 	t.Helper()
 	return Block(t, sql, s).Sets[0]
 }
 
-// SmallGroupingSet plans a statement as GroupingSet does, over people of whom the policy says that there are
-// about as many as units.
+// SmallGroupingSet is GroupingSet with a policy that declares the approximate number of people.
 func SmallGroupingSet(t testing.TB, units int64, sql string, s planner.Settings) *planner.GroupingSet {
 	t.Helper()
 	return block(t, clinic(t, units), sql, s).Sets[0]
@@ -47,14 +46,13 @@ func block(t testing.TB, cat *policy.Model, sql string, s planner.Settings) *pla
 	return plan.Blocks[0]
 }
 
-// People returns the catalogue of a table of people, with two public values of sex, and of their
-// visits, in two wards.
+// People returns the catalogue of a table of people, with two public values of sex, and a table of their visits, in two wards.
 func People(t testing.TB) *policy.Model {
 	t.Helper()
 	return clinic(t, 0)
 }
 
-// clinic returns the catalogue of People, with about as many people as units; 0 where that is unsaid.
+// clinic is People with an approximate number of people; 0 is undeclared.
 func clinic(t testing.TB, units int64) *policy.Model {
 	t.Helper()
 	people, visits := catalog.Name{Schema: "public", Name: "people"}, catalog.Name{Schema: "public", Name: "visits"}

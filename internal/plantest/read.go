@@ -11,7 +11,7 @@ import (
 // Secret is the key of random choices in tests.
 var Secret = []byte("a secret of tests, which is no secret")
 
-// Pads are the inner and the outer block of HMAC-SHA-256 with the secret.
+// Pads are the inner and the outer block of HMAC-SHA-256 with Secret: its bytes XOR 0x36 and XOR 0x5c.
 func Pads() (inner, outer []byte) {
 	inner, outer = make([]byte, sha256.BlockSize), make([]byte, sha256.BlockSize)
 	copy(inner, Secret)
@@ -23,7 +23,7 @@ func Pads() (inner, outer []byte) {
 	return inner, outer
 }
 
-// formats are those in which a read returns its columns.
+// formats returns the formats of the columns of a read: text, or binary for a fold.
 func formats(read *planner.Read) []int16 {
 	if read.Fold == nil {
 		return nil
@@ -31,10 +31,10 @@ func formats(read *planner.Read) []int16 {
 	return []int16{1}
 }
 
-// ample is more memory than rows of tests take.
+// ample, in bytes, is more memory than the rows of tests take.
 const ample = 1 << 30
 
-// AddAll adds all rows of a read of the grouping set. Ask executes a statement, whose columns come in such formats.
+// AddAll adds all rows of a read of the grouping set. ask executes a statement and returns its columns in the given formats.
 func (e *Exact) AddAll(read *planner.Read, ask func(st planner.Statement, formats []int16) ([][][]byte, error)) error {
 	rows, err := ask(read.Statement, formats(read))
 	if err != nil {

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// A Node is one of an executed plan, with the rows that it had to do with.
+// A Node is a node of an executed plan, with the number of rows that it handled.
 type Node struct {
-	// Name says what the node does, and by its indent below which others. It ends with the name of the sub-plan of a
-	// condition that the node is a part of.
+	// Name says what the node does. Its indent is its depth. It ends with the name of the sub-plan to which the node belongs, if any.
 	Name string
-	// Work counts, over all loops, the loop itself, the rows that the node returned and those that it
-	// left out. It is 0 of a node that was never executed. How many groups parallel workers have follows from which of them
-	// takes which rows: these do not count. The inner side of a join that each process reads for itself counts once: who of them was
-	// launched, and in time for a row, differs from run to run.
+	// Work is the number of loops, plus the numbers of rows that the node returned and removed, over all loops. It is 0 if the node was
+	// never executed. The number of groups of a parallel worker depends on which rows it takes, so groups of workers do not count. The
+	// inner side of a join that each process reads entirely counts once, because the number of processes that take part differs from run to
+	// run.
 	Work float64
-	// Off is by how much the work may be more or less: of several loops EXPLAIN tells the mean number of rows, rounded.
+	// Off is the error of Work. For several loops EXPLAIN prints mean numbers of rows, rounded. Off allows half a row in a loop for the
+	// rows returned, and half a row for a single kind of removed rows.
 	Off float64
 }
 
-// explained is a node as EXPLAIN writes it.
+// explained is a node in the output of EXPLAIN.
 type explained struct {
 	Type     string  `json:"Node Type"`
 	Join     string  `json:"Join Type"`
@@ -42,7 +42,7 @@ type explained struct {
 	Plans []explained `json:"Plans"`
 }
 
-// Nodes reads what EXPLAIN (ANALYZE, FORMAT JSON) says of a statement, from above.
+// Nodes returns the nodes of a plan from the output of EXPLAIN (ANALYZE, FORMAT JSON), parents first.
 func Nodes(output []byte) ([]Node, error) {
 	var statements []struct{ Plan *explained }
 	if err := json.Unmarshal(output, &statements); err != nil {
@@ -58,17 +58,17 @@ func Nodes(output []byte) ([]Node, error) {
 	return all, nil
 }
 
-// A side is where a node stands among parallel processes.
+// A side is the place of a node among parallel processes.
 type side int
 
 const (
-	outside  side = iota // one process executes it
-	shared               // below Gather: each process has a part, and executes it once
-	repeated             // below Gather, once for each row of another node
+	outside  side = iota // executed by a single process
+	shared               // below Gather: each process has a part, and executes the node once
+	repeated             // below Gather: executed once for each row of another node
 	each                 // below Gather: each process has all of it, once
 )
 
-// sideOf returns where a node stands whose parent stands on a side.
+// sideOf returns the side of a node, given its parent and the side of its parent.
 func (e *explained) sideOf(parent *explained, above side) side {
 	switch {
 	case strings.HasPrefix(parent.Type, "Gather"):
@@ -83,7 +83,7 @@ func (e *explained) sideOf(parent *explained, above side) side {
 	return shared
 }
 
-// divided reports whether the node, or one below, has processes take different rows.
+// divided reports whether the processes take different rows in the node or in a node below it.
 func (e *explained) divided() bool {
 	return e.Aware || slices.ContainsFunc(e.Plans, func(p explained) bool { return p.divided() })
 }
@@ -96,7 +96,7 @@ func (e *explained) nodes(depth int, within string, at side) []Node {
 	return e.nodesOf(depth, within, at, processes)
 }
 
-// nodesOf has what several processes do alike count once.
+// nodesOf divides by the number of processes that do the same work.
 func (e *explained) nodesOf(depth int, within string, at side, processes float64) []Node {
 	if e.Role == "SubPlan" {
 		within = e.Subplan
@@ -109,7 +109,7 @@ func (e *explained) nodesOf(depth int, within string, at side, processes float64
 		Name: strings.Repeat("  ", depth) + strings.Join(strings.Fields(strings.Join(words, " ")), " "),
 		Work: e.Loops * (1 + e.Rows + e.Filtered + e.Joined + e.Recheck),
 	}
-	if e.Loops > 1 { // of the rows that it returned, and of those that it left out, half a row each
+	if e.Loops > 1 { // half a row each for the rows that it returned, and for the rows that it removed
 		n.Off = e.Loops
 	}
 	if e.spread() {
@@ -127,7 +127,7 @@ func (e *explained) nodesOf(depth int, within string, at side, processes float64
 	return all
 }
 
-// spread reports whether the node returns groups of parallel workers, each of which may have the same.
+// spread reports whether the node returns groups of parallel workers: several workers may return the same group.
 func (e *explained) spread() bool {
 	return e.Partial == "Partial" || e.Partial == "" && len(e.Plans) == 1 && e.Plans[0].spread()
 }

@@ -26,7 +26,7 @@ func TestFitIsUniformUnderTheLaw(t *testing.T) {
 			below++
 		}
 	}
-	// Binomial(400, 0.1): mean 40, standard deviation 6; five of them.
+	// Binomial(400, 0.1) has mean 40 and standard deviation 6; the limits are five standard deviations away.
 	if below < 10 || below > 70 {
 		t.Errorf("%d of %d p-values are below 0.1, want about 40", below, runs)
 	}
@@ -74,7 +74,7 @@ func TestFitCountsOutlandishSamples(t *testing.T) {
 	}
 }
 
-// TestFitMergesTheRest has a last value that expects too few samples of its own.
+// TestFitMergesTheRest has a last value that expects fewer samples than a bin needs.
 func TestFitMergesTheRest(t *testing.T) {
 	pmf := func(n int64) float64 { return map[int64]float64{0: 0.4, 1: 0.34, 2: 0.26}[n] }
 	var samples []int64
@@ -101,8 +101,7 @@ func TestMeanZ(t *testing.T) {
 	}
 }
 
-// TestLaws holds the laws to moments that were computed elsewhere, with fifty
-// digits: P(0), variance, and the mean of |n|.
+// TestLaws compares the laws with moments that were computed elsewhere, to fifty digits: P(0), the variance, and the mean of |n|.
 func TestLaws(t *testing.T) {
 	tests := []struct {
 		name                   string
@@ -139,8 +138,8 @@ func TestCellsIsALaw(t *testing.T) {
 
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-11*math.Abs(want) }
 
-// TestEvidence has a die and one whose six is twice as likely: each is told from the other, and samples of the wrong law
-// are no evidence for the right one.
+// TestEvidence distinguishes a fair die from a die whose six is twice as likely, in both directions. Samples of the wrong law are no
+// evidence for the right law.
 func TestEvidence(t *testing.T) {
 	r := seeded()
 	loaded := func(n int64) float64 {

@@ -20,8 +20,8 @@ func Gaussian(variance float64) func(int64) float64 {
 	return func(n int64) float64 { return weight(n) / norm }
 }
 
-// Staircase returns the exact law of discrete staircase noise for a number that changes by at most delta, with a step
-// from 1 to delta, as [Geng-Viswanath 2014] write it.
+// Staircase returns the exact law of discrete staircase noise for a number that changes by at most delta, with a step from 1 to delta
+// [Geng-Viswanath 2014].
 func Staircase(delta, step int64, epsilon float64) func(int64) float64 {
 	b := math.Exp(-epsilon)
 	a := (1 - b) / (2*float64(step) + 2*b*float64(delta-step) - (1 - b))
@@ -35,9 +35,8 @@ func Staircase(delta, step int64, epsilon float64) func(int64) float64 {
 	}
 }
 
-// Cells returns the law of ⌊x/width⌋ for a continuous x with the given
-// cumulative distribution function: the law of binned discrete noise
-// of a scale far above width.
+// Cells returns the law of ⌊x/width⌋ for a continuous x with the given cumulative distribution function. It is the law of noise that is
+// rounded down to multiples of width.
 func Cells(cdf func(float64) float64, width float64) func(int64) float64 {
 	return func(n int64) float64 { return cdf(float64(n+1)*width) - cdf(float64(n)*width) }
 }

@@ -12,8 +12,8 @@ import (
 // digits, as a failed test prints them.
 const SeedVariable = "DPPROXY_SEED"
 
-// Source returns a source of random words for one test. Its seed is fresh, unless
-// [SeedVariable] gives one, and is logged: go test prints it if the test fails.
+// Source returns a source of random words for a test. Its seed is new unless [SeedVariable] gives one. The seed is logged: go test prints
+// it if the test fails.
 func Source(t testing.TB) *rand.ChaCha8 {
 	t.Helper()
 	var seed [32]byte

@@ -12,22 +12,23 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// A Column is a column with the conditions that its type and constraints set for its values.
+// A Column is a column with the conditions that its type and constraints impose on its values.
 type Column struct {
 	typ    pgtype.Type
 	fam    pgtype.Family
-	padded bool     // blanks at the end mean nothing
+	padded bool     // blanks at the end are ignored: the type is char(n)
 	labels []string // of an enum
 	all    []condition
 }
 
-// A condition is one that each row fulfils, with the name that it calls the column by.
+// A condition holds for every row of the table, or is NULL. called is the name by which it calls the column.
 type condition struct {
 	called string
 	is     ast.Expr
 }
 
-// On returns the conditions for a column of a table, of an enum with those labels. It is nil where equal values can look different.
+// On returns the conditions for a column of a table; labels are the labels of its enum. It is nil for an array, and for a collation in
+// which equal values can differ in their bytes.
 func On(t *catalog.Table, of *catalog.Column, labels []string) *Column {
 	typ := pgtype.OfColumn(of.Type, of.Collation, of.Deterministic)
 	c := &Column{typ: typ, fam: typ.Family(), padded: typ.OID == pgtype.Bpchar, labels: labels}
@@ -49,13 +50,13 @@ func (c *Column) add(called, check string) {
 	}
 }
 
-// A value is one of a column: a number or a moment by its place in their order, anything else by its text.
+// A value is a value of the column: a number, or microseconds since 2000-01-01, by its place, and any other value by its text.
 type value struct {
 	text string
-	at   *big.Rat // nil of values that are not ordered here
+	at   *big.Rat // nil if the type has no order here
 }
 
-// compare returns the order of two values of a column; of texts only whether they are equal.
+// compare orders two values. If their places are nil, only a result of 0 has a meaning: they are equal.
 func (v value) compare(o value) int {
 	if v.at != nil && o.at != nil {
 		return v.at.Cmp(o.at)
@@ -91,7 +92,7 @@ func (c *Column) Same(v, w string) bool {
 	return ok && also && a.compare(b) == 0
 }
 
-// Admits reports whether nothing excludes a value.
+// Admits reports whether no condition excludes a value. A value that it cannot read is admitted.
 func (c *Column) Admits(text string) bool {
 	v, ok := c.value(text)
 	return !ok || c.admits(v) && (c.labels == nil || slices.Contains(c.labels, text))
@@ -103,7 +104,7 @@ func (c *Column) admits(v value) bool {
 
 func (c *Column) fails(x condition, v value) bool { return trial{c, x.called, v}.judge(x.is) == fails }
 
-// constants are those that conditions compare the column with.
+// constants are the constants with which conditions compare the column.
 func (c *Column) constants() (all []value) {
 	for _, x := range c.all {
 		all = append(all, c.constantsOf(x.is)...)
@@ -123,7 +124,7 @@ func (c *Column) constantsOf(x ast.Expr) (all []value) {
 	return all
 }
 
-// parts are the expressions in a condition that can be constants, or conditions.
+// parts are the subexpressions of a condition that can be constants or conditions.
 func parts(x ast.Expr) []ast.Expr {
 	switch x := x.(type) { //nolint:gochecksumtype // others are not understood
 	case *ast.Bool:

@@ -10,7 +10,7 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// checked is the one relation that conditions are read over.
+// checked is the only relation over which conditions are read.
 type checked struct{}
 
 // Relation implements parser.Names.
@@ -19,7 +19,7 @@ func (checked) Relation(_, name string) (ast.Relation, bool) {
 }
 
 // ConditionOn parses the expression of a CHECK that names a column, as Postgres prints it. It is nil if the expression does not name the
-// column, or is one that the parser has no tree for.
+// column, or if the parser has no tree for it.
 func ConditionOn(column, check string) ast.Expr {
 	if !strings.Contains(strings.ToLower(check), strings.ToLower(column)) {
 		return nil
@@ -35,10 +35,10 @@ func ConditionOn(column, check string) ast.Expr {
 	return b.Where
 }
 
-// Mirrored are comparisons with their sides exchanged.
+// Mirrored has for each comparison the comparison with its sides exchanged: a < b is b > a.
 var Mirrored = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
-// opposite are comparisons that hold where the others do not.
+// opposite has for each comparison its negation.
 var opposite = map[string]string{"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 // Number reads a number as Postgres prints it.
@@ -49,13 +49,14 @@ func Number(text string) (*big.Rat, bool) {
 	return new(big.Rat).SetString(text)
 }
 
-// Names reports whether an expression is a column, whatever it is cast to.
+// Names reports whether an expression is a column, cast or not.
 func Names(column string, x ast.Expr) bool {
 	c, ok := Uncast(x).(*ast.Column)
 	return ok && c.Qualifier == "" && c.Name == column
 }
 
-// Constant returns the text of a constant as it is written, whatever it is cast to; "" of anything else.
+// Constant returns the text of a constant as it is written, cast or not; "" for any other expression. NULL is none. Postgres prints a
+// negative number as a text, '-5'::integer, or as the negation of a positive number: the operand of a minus sign has no sign itself.
 func Constant(x ast.Expr) string {
 	x = Uncast(x)
 	if c, ok := x.(*ast.Const); ok && c.Kind != ast.Null {
@@ -80,7 +81,7 @@ func Uncast(x ast.Expr) ast.Expr {
 	}
 }
 
-// elements returns those of an array that a condition names. A cast of the array is one of each of them.
+// elements returns the elements of an array. A cast of the array is a cast of each element.
 func elements(x ast.Expr) (list []ast.Expr, ok bool) {
 	switch x := x.(type) { //nolint:gochecksumtype // others are not understood
 	case *ast.Array:
@@ -100,8 +101,8 @@ func elements(x ast.Expr) (list []ast.Expr, ok bool) {
 	return nil, false
 }
 
-// builtIn returns the names of the types that an expression is cast to; ok is false if one has modifiers, which can change a value, or is
-// an array, or made by a user.
+// builtIn returns the names of the types to which an expression is cast. ok is false if a type has modifiers, which can change a value, or
+// is an array or a type outside pg_catalog.
 func builtIn(x ast.Expr) (names []string, ok bool) {
 	for {
 		c, cast := x.(*ast.Cast)
@@ -117,7 +118,7 @@ func builtIn(x ast.Expr) (names []string, ok bool) {
 
 var whole = []string{"int2", "int4", "int8"}
 
-// keeps are the types to which a cast leaves the values of a column as they are, and their order.
+// keeps are the types to which a cast changes neither the values of the column nor their order.
 func (c *Column) keeps() []string {
 	switch c.fam { //nolint:exhaustive // others are compared as they are
 	case pgtype.IntFamily:
@@ -137,14 +138,14 @@ func (c *Column) keeps() []string {
 	return nil
 }
 
-// isColumn reports whether an expression is the column, called by a name, in casts that change no value.
+// isColumn reports whether an expression is the column, in casts that change no value. name is the name of the column in the condition.
 func (c *Column) isColumn(name string, x ast.Expr) bool {
 	casts, ok := builtIn(x)
 	return ok && Names(name, x) && !slices.ContainsFunc(casts, func(t string) bool { return !slices.Contains(c.keeps(), t) })
 }
 
-// constant reads a constant that the column is compared with. It is unknown where a cast or the comparison may change it, or where that
-// depends on the time zone of whoever asks.
+// constant reads a constant that is compared with the column. ok is false if a cast or the comparison may change the constant, or if its
+// value depends on the time zone of the session.
 func (c *Column) constant(x ast.Expr) (v value, ok bool) {
 	text := Constant(x)
 	casts, known := builtIn(x)
@@ -180,10 +181,10 @@ func (c *Column) constant(x ast.Expr) (v value, ok bool) {
 	return v, ok
 }
 
-// exactFloats is up to which number, 2⁵³, a whole one stays as it is in a column of floating-point numbers.
+// exactFloats is 2⁵³: up to it, float8 has every whole number.
 var exactFloats = new(big.Rat).SetInt64(1 << 53)
 
-// isWhole reports whether a constant stays as it is in a type of whole numbers, or of days.
+// isWhole reports whether a constant keeps its value in a type of whole numbers, or of days.
 func (c *Column) isWhole(text string) bool {
 	if c.fam == pgtype.DateFamily {
 		return len(text) == len("2006-01-02")

@@ -1,6 +1,7 @@
-// Package constraint judges which values of a column the database's own constraints admit: its type, its CHECK constraints and those of
-// its domain, each as far as it compares the column with constants. A condition that it does not understand excludes nothing.
+// Package constraint judges which values of a column its type, its CHECK constraints and the CHECK constraints of its domain admit. It
+// understands comparisons of the column with constants, combined by AND, OR and NOT; any other condition excludes nothing.
 //
-// That a column has no other values decides which remarks an answer has. It bounds no contribution and proves no key: a constraint of
-// a foreign table, or of a database that was restored in part, may be violated by rows that are there.
+// The result decides only which remarks an answer has, and which values are proposed for a policy. It bounds no contribution and proves no
+// key, because rows may violate a constraint: the constraints of foreign tables are not enforced, nor are those of a database that was
+// restored in part.
 package constraint

@@ -8,7 +8,7 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// Only reports whether no row has another value of the column than some, NULL aside.
+// Only reports whether the constraints exclude every value that is not listed, NULL aside.
 func (c *Column) Only(values []string) bool {
 	var ends []value
 	for _, text := range values {
@@ -21,8 +21,8 @@ func (c *Column) Only(values []string) bool {
 	return c.none(ends, func(v value) bool { return slices.ContainsFunc(ends, func(e value) bool { return e.compare(v) == 0 }) })
 }
 
-// Within reports whether no row has a value of the column beyond bounds, NULL aside: of numbers, and of microseconds since 2000-01-01 of
-// dates and points in time.
+// Within reports whether the constraints exclude every value outside [low, high], NULL aside. The unit of dates and times is a microsecond
+// since 2000-01-01. It is false for types without an order here.
 func (c *Column) Within(low, high *big.Rat) bool {
 	switch c.fam { //nolint:exhaustive // others are in no order
 	case pgtype.IntFamily, pgtype.NumericFamily, pgtype.FloatFamily, pgtype.DateFamily, pgtype.InstantFamily:
@@ -32,13 +32,14 @@ func (c *Column) Within(low, high *big.Rat) bool {
 	return c.none([]value{{at: low}, {at: high}}, func(v value) bool { return v.at.Cmp(low) >= 0 && v.at.Cmp(high) <= 0 })
 }
 
-// none reports whether the constraints exclude every value that is not inside. Between two neighbours among the given ends and the
-// constants that conditions compare with nothing changes, so that one value between each two is enough.
+// none reports whether the constraints exclude every value that is not inside. The truth of a condition changes only at the constants in
+// it, and inside changes only at the ends, so a sample between any two neighbours suffices.
 func (c *Column) none(ends []value, inside func(value) bool) bool {
 	return !slices.ContainsFunc(c.samples(append(c.constants(), ends...)), func(v value) bool { return !inside(v) && c.admits(v) })
 }
 
-// samples are the values of a column at some places, and one beyond and between each two of them.
+// samples returns values of the column at the given places, and, as far as there are any, below and above all of them and between each two
+// neighbours.
 func (c *Column) samples(at []value) (all []value) {
 	switch c.fam { //nolint:exhaustive // others are numbers and moments
 	case pgtype.BoolFamily:
@@ -53,7 +54,7 @@ func (c *Column) samples(at []value) (all []value) {
 		for _, v := range at {
 			texts = append(texts, v.text)
 		}
-		return append(at, value{text: strings.Join(texts, "") + "?"}) // longer than each
+		return append(at, value{text: strings.Join(texts, "") + "?"}) // a text longer than each of them
 	}
 	places := make([]*big.Rat, len(at))
 	for i, v := range at {
@@ -83,7 +84,7 @@ func (c *Column) samples(at []value) (all []value) {
 	return all
 }
 
-// unit is a number of which all values of the column are multiples, nil if there is none.
+// unit is a number of which every value of the column is a multiple; nil if there is none.
 func (c *Column) unit() *big.Rat {
 	switch {
 	case c.typ.OID == pgtype.Date:
@@ -98,7 +99,7 @@ func (c *Column) unit() *big.Rat {
 
 func isMultiple(r, unit *big.Rat) bool { return new(big.Rat).Quo(r, unit).IsInt() }
 
-// below is the greatest multiple of a unit that is less than a number, and above the least that is greater.
+// below is the largest multiple of a unit that is smaller than r.
 func below(r, unit *big.Rat) *big.Rat {
 	n := new(big.Rat).Quo(r, unit)
 	down := new(big.Int).Div(n.Num(), n.Denom()) // rounded down: the denominator is positive
@@ -108,15 +109,17 @@ func below(r, unit *big.Rat) *big.Rat {
 	return n.Mul(unit, new(big.Rat).SetInt(down))
 }
 
+// above is the smallest multiple of a unit that is larger than r.
 func above(r, unit *big.Rat) *big.Rat {
 	opposite := below(new(big.Rat).Neg(r), unit)
 	return opposite.Neg(opposite)
 }
 
-// longestRange is how many whole numbers are listed.
+// longestRange is the largest difference between the ends of a range of whole numbers that is listed.
 const longestRange = 1000
 
-// Listed returns the values that a column can have, NULL aside, if they are few and the constraints tell them; nil if not.
+// Listed returns the values that the constraints admit, NULL aside. It is nil if the constraints do not determine a finite list, or if the
+// list is a range longer than longestRange.
 func (c *Column) Listed() []string {
 	var texts []string
 	switch {
@@ -143,7 +146,7 @@ func (c *Column) Listed() []string {
 	return all
 }
 
-// between lists the whole numbers between the least and the greatest of some values; nil if there are too many.
+// between lists the whole numbers from the smallest value, rounded down, to the largest; nil if there are none or too many.
 func between(values []value) (all []string) {
 	if len(values) == 0 {
 		return nil

@@ -6,11 +6,11 @@ import (
 	"dpproxy/parser/ast"
 )
 
-// A verdict says whether a condition holds of a value.
+// A verdict says whether a condition holds for a value.
 type verdict int
 
 const (
-	unjudged verdict = iota // it depends on more than the value, or is not understood
+	unjudged verdict = iota // the condition depends on more than the value, or is not understood
 	holds
 	fails
 )
@@ -43,10 +43,10 @@ func both(a, b verdict) verdict {
 	return unjudged
 }
 
-// A trial judges conditions of one value of a column that is not NULL.
+// A trial judges conditions on a value of a column that is not NULL.
 type trial struct {
 	*Column
-	called string // as the condition calls the column
+	called string // the name of the column in the condition
 	value  value
 }
 
@@ -114,7 +114,7 @@ func (t trial) combine(x *ast.Bool) verdict {
 	return v
 }
 
-// any judges whether a comparison with one of several values holds.
+// any judges whether a comparison holds for at least one value of a list.
 func (t trial) any(op string, x ast.Expr, list []ast.Expr) verdict {
 	v := fails
 	for _, e := range list {
@@ -123,7 +123,7 @@ func (t trial) any(op string, x ast.Expr, list []ast.Expr) verdict {
 	return v
 }
 
-// compare judges a comparison of the column with a constant. Texts are in no order, since collations differ.
+// compare judges a comparison of the column with a constant. It does not order texts, because collations differ.
 func (t trial) compare(op string, x, y ast.Expr) verdict {
 	other, ok := t.constant(y)
 	if !ok || !t.is(x) {

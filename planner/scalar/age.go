@@ -74,7 +74,7 @@ func madeBy(e Expr, by *rule) bool {
 	all := func(list []Expr) bool {
 		return !slices.ContainsFunc(list, func(o Expr) bool { return !madeBy(o, by) })
 	}
-	switch e := e.(type) { // the others are no intervals of a rule
+	switch e := e.(type) { //nolint:gochecksumtype // the others are no intervals of a rule
 	case *call:
 		return e.fn.over == by
 	case *Ref:

@@ -29,7 +29,7 @@ func BoundedIn(e Expr) []*Bounded {
 	seen := map[*Column]bool{}
 	var visit func(Expr)
 	visit = func(e Expr) {
-		switch e := e.(type) { // the others consist of their operands
+		switch e := e.(type) { //nolint:gochecksumtype // the others consist of their operands
 		case *Ref:
 			if c := e.Column.Base(); !seen[c] {
 				seen[c] = true

@@ -72,7 +72,7 @@ func (r *resolution) boundedNumbers(args []Expr) ([]Expr, error) {
 
 // syntax resolves the conditions that have a syntax of their own.
 func (r *resolution) syntax(e ast.Expr) (Expr, error) {
-	switch e := e.(type) { // resolve passes only these
+	switch e := e.(type) { //nolint:gochecksumtype // resolve passes only these
 	case *ast.Bool:
 		return r.logic(e)
 	case *ast.In:

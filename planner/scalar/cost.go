@@ -64,7 +64,7 @@ func (env *Env) HashCost(c *Column) int64 {
 
 func (c *costing) expr(e Expr) int64 {
 	n, times := int64(1), int64(1)
-	switch e := e.(type) { // the others cost their operands
+	switch e := e.(type) { //nolint:gochecksumtype // the others cost their operands
 	case *Ref:
 		return added(c.column(e.Column), columnReadCost(e.Column))
 	case *Query:
@@ -141,7 +141,7 @@ func (c *costing) choice(e *choice) (n int64) {
 func (c *costing) operand(e, o Expr) int64 {
 	var compared []Expr
 	reads := readsAll
-	switch e := e.(type) { // the others read their operands
+	switch e := e.(type) { //nolint:gochecksumtype // the others read their operands
 	case *call:
 		if reads = e.fn.over.reads; reads == readsCompared {
 			compared = e.args

@@ -362,7 +362,7 @@ func (env *Env) physical(e Expr) pgtype.Type {
 
 // beyondInt8 reports whether a whole number is computed as a numeric, because it can exceed int8.
 func (env *Env) beyondInt8(e Expr) bool {
-	switch e := e.(type) { // the others fit into int8
+	switch e := e.(type) { //nolint:gochecksumtype // the others fit into int8
 	case *Ref:
 		for _, of := range e.Column.Of {
 			if of.Type().Whole() && env.beyondInt8(of) {

@@ -306,7 +306,7 @@ func columnsOf(e Expr) []*Column { return addColumns(nil, e) }
 // addColumns appends the columns of an expression that are not in all.
 func addColumns(all []*Column, e Expr) []*Column {
 	var own []*Column
-	switch e := e.(type) { // the others have columns only in operands
+	switch e := e.(type) { //nolint:gochecksumtype // the others have columns only in operands
 	case *Ref:
 		own = []*Column{e.Column}
 	case *Query:

@@ -120,7 +120,7 @@ func Queries(e Expr) (all []*Query) {
 
 // Asked returns the sub-selects of a condition that depends only on which of them have rows.
 func Asked(e Expr) (all []*Query, ok bool) {
-	switch e := e.(type) { // all other conditions depend on more
+	switch e := e.(type) { //nolint:gochecksumtype // all other conditions depend on more
 	case *Query:
 		return []*Query{e}, true
 	case *logic:
@@ -249,7 +249,7 @@ func matched(conditions []Expr, c *Column) bool {
 
 // excludesNull reports whether the condition is never true if x is NULL.
 func excludesNull(cond, x Expr) bool {
-	switch c := cond.(type) { // strictness decides for the others
+	switch c := cond.(type) { //nolint:gochecksumtype // strictness decides for the others
 	case *call:
 		if c.fn.over.excludesNull != nil && c.fn.over.excludesNull(c, x) {
 			return true

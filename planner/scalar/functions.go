@@ -144,7 +144,7 @@ func index(operator bool, groups ...group) map[string][]*function {
 func oid(name string) uint32 {
 	oid, ok := pgtype.ByName(name)
 	if !ok {
-		panic("no type " + name) // a signature here is misspelled: the program cannot start
+		panic("no type " + name) //nolint:forbidigo // a signature here is misspelled: the program cannot start
 	}
 	return oid
 }

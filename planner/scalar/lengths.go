@@ -30,7 +30,7 @@ func cut(f fragment) fragment {
 // textLength bounds the characters or octets of a text that is written clamped.
 func (env *Env) textLength(e Expr, u unit) int {
 	list := operands(e)
-	switch e := e.(type) { // the longest operand of the others
+	switch e := e.(type) { //nolint:gochecksumtype // the longest operand of the others
 	case *Ref:
 		if e.Column.Reach == Piece {
 			return pieceLength * int(u)

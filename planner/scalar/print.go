@@ -26,7 +26,7 @@ type printer struct {
 }
 
 func (p *printer) expr(e Expr) string {
-	switch e := e.(type) { // the others consist of their operands
+	switch e := e.(type) { //nolint:gochecksumtype // the others consist of their operands
 	case *Ref:
 		return p.column(e.Column)
 	case *term:
@@ -47,7 +47,7 @@ func (p *printer) expr(e Expr) string {
 
 // composed writes an expression with its operands as they are written.
 func composed(e Expr, parts []string) string {
-	switch e := e.(type) { // the others have no operands, or are for the protected database only
+	switch e := e.(type) { //nolint:gochecksumtype // the others have no operands, or are for the protected database only
 	case *call:
 		return e.fn.sql(parts...)
 	case *cast:

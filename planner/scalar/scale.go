@@ -8,14 +8,14 @@ import (
 
 // Scale returns the largest number of decimals of the values of a number; ok is false if it is unknown.
 func (env *Env) Scale(e Expr) (digits int, ok bool) {
-	switch e.Type().Family() { // only numbers have decimals
+	switch e.Type().Family() { //nolint:exhaustive // only numbers have decimals
 	case pgtype.IntFamily:
 		return 0, true
 	case pgtype.NumericFamily:
 	default:
 		return 0, false
 	}
-	switch e := e.(type) { // nothing is known of the others
+	switch e := e.(type) { //nolint:gochecksumtype // nothing is known of the others
 	case *Ref:
 		return env.columnScale(e.Column)
 	case *constant:

@@ -94,7 +94,7 @@ func (w *Writer) spelledIn(m mode, e Expr) (fragment, error) {
 	}
 	t := w.Env.physical(e)
 	sql, err := w.convertTo(f, t, e.Pos())
-	switch e.(type) { // only these have their modifier already
+	switch e.(type) { //nolint:gochecksumtype // only these have their modifier already
 	case *Ref, *cast:
 	default:
 		if sql = Modify(e.Type(), sql); t.Decimal() && e.Type().Whole() {

@@ -62,7 +62,7 @@ func fewSteps(in Interval, digits int) bool {
 }
 
 func (w *inSteps) steps(e Expr) (steps, bool) {
-	switch e := e.(type) { // the others are not arithmetic
+	switch e := e.(type) { //nolint:gochecksumtype // the others are not arithmetic
 	case *Ref:
 		digits, ok := OwnSteps(w.Env, e)
 		if !ok {

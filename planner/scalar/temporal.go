@@ -439,7 +439,7 @@ func Lasting(e Expr) bool {
 }
 
 func lasting(e Expr, constants func(*constant) bool) bool {
-	switch e := e.(type) { // the others must be differences
+	switch e := e.(type) { //nolint:gochecksumtype // the others must be differences
 	case *constant:
 		return constants(e)
 	case *choice:

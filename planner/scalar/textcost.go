@@ -112,7 +112,7 @@ func (c *costing) madeColumn(col *Column) (n int) {
 // madeLength bounds the octets of a text that do not come from a stored column.
 func (c *costing) madeLength(e Expr) (n int) {
 	list := operands(e)
-	switch e := e.(type) { // the longest operand of the others
+	switch e := e.(type) { //nolint:gochecksumtype // the longest operand of the others
 	case *Ref:
 		if e.Column.Type.OID == pgtype.Bpchar && len(e.Column.Of) == 0 { // padded with blanks
 			return c.env.textLength(e, octets)

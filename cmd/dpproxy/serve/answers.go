@@ -21,7 +21,7 @@ import (
 	"dpproxy/proxy"
 )
 
-// answers opens the store of remembered answers: beside the ledger, where that is. It goes on with one that is open.
+// answers opens the store of remembered answers: in the directory or the Redis of the ledger. If same is true it keeps the opened store.
 func (s *Host) answers(ctx context.Context, cat *policy.Model, opened answers.Store, same bool) (proxy.Answers, error) {
 	a := s.Policy.Answers
 	version, err := s.version(cat)
@@ -59,12 +59,12 @@ func (s *Host) answerStore(ctx context.Context, keep int) (answers.Store, error)
 	return store, nil
 }
 
-// questionFormat is part of what makes two questions the same: raising it forgets all answers. How a
-// remembered answer is encoded has a version of its own (answers.Release).
+// questionFormat is the version of the identity of questions: another version forgets all answers. The encoding of an answer has its own
+// version (answers.Release).
 const questionFormat = "2"
 
-// version is a digest of the policy of the tables, of their schema and of the
-// secret: when one of them changes, all answers are new.
+// version is a digest of the policy of the tables, their schema, the secret and questionFormat. If it changes, no remembered answer is
+// found any more.
 func (s *Host) version(cat *policy.Model) ([]byte, error) {
 	h := sha256.New()
 	h.Write([]byte(questionFormat))
@@ -79,7 +79,8 @@ func (s *Host) version(cat *policy.Model) ([]byte, error) {
 	return h.Sum(nil), nil
 }
 
-// forgotten says why the next generation remembers none of the answers of the one before, "" if it goes on with them.
+// forgotten says which change of the policy or of a schema makes the next generation forget the answers of the former; "" if there is none.
+// A new answers.epoch forgets them too, as the administrator intends, and is not reported.
 func (g *generation) forgotten(old *generation) (string, error) {
 	if old.outlook == nil || !old.Policy.Answers.Remember || !g.Policy.Answers.Remember {
 		return "", nil

@@ -9,7 +9,7 @@ import (
 	"dpproxy/planner/policy"
 )
 
-// turnOff refuses the relations that have changed.
+// turnOff refuses the relations whose schema has changed.
 func (g *generation) turnOff(o *drift.Outlook) {
 	for n, changes := range o.Off {
 		_, told := drift.Why(changes)
@@ -17,7 +17,7 @@ func (g *generation) turnOff(o *drift.Outlook) {
 	}
 }
 
-// logChanges says which relations are refused, and why, but for those that were for the same reason.
+// logChanges logs which relations are refused, and why, except relations that were refused before for the same reason.
 func (v *service) logChanges(o, before *drift.Outlook) {
 	for _, p := range o.Misfits {
 		if before == nil || !slices.ContainsFunc(before.Misfits, func(q policy.Problem) bool { return q.String() == p.String() }) {

@@ -7,12 +7,12 @@ import (
 	"dpproxy/accountant/history"
 )
 
-// decide makes a decision about the ledger durable, and has it count for statements at once.
+// decide makes a decision about the ledger durable, and applies it to running sessions.
 func (v *service) decide(ctx context.Context, decision history.Entry) error {
 	if err := v.ledger.Decide(ctx, decision); err != nil {
 		return err
 	}
-	switch e := decision.(type) { //nolint:gochecksumtype // the others change nothing that is kept in memory
+	switch e := decision.(type) { //nolint:gochecksumtype // no other decision changes memory
 	case history.ClearEntry:
 		v.front.Now().ClearIncidents(e.Analyst)
 	case history.RenameEntry, history.RetireEntry:

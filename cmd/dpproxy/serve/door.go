@@ -12,28 +12,28 @@ import (
 	"dpproxy/pgerr"
 )
 
-// The door is between analysts and the mirror. A session on the mirror sees all that the mirror shows, in cursors, functions and
-// views of its own too, so no session goes on and none begins while that is more than the policy permits.
+// The door is between analysts and the mirror. A session sees all that the mirror shows, also through its own cursors, functions and views.
+// So while the mirror shows more than the policy permits, no session continues and none begins.
 
 // closedDoor says why nobody is served.
 type closedDoor struct {
 	reason error
-	// recorded names the mirror that was last looked at since; empty as long as none was.
+	// recorded is the name of the mirror that was last examined since the door was closed; "" if none was.
 	recorded string
 }
 
-// A doorkeeper opens and shuts the door of a service.
+// A doorkeeper opens and closes the door of a service.
 type doorkeeper struct{ *service }
 
-// heed shuts the door if an error says that the mirror shows more than the policy permits. It is called in the turn of the look that
-// ended in the error.
+// heed shuts the door if an error says that the mirror shows more than the policy permits. The caller still has the turn in which the
+// mirror was examined.
 func (v doorkeeper) heed(err error) {
 	if isUnsafe(err) {
 		v.shut(err)
 	}
 }
 
-// shut ends all sessions, and lets none begin.
+// shut ends all sessions, and prevents new ones.
 func (v doorkeeper) shut(reason error) {
 	g, before, now := v.now.Load(), v.door.Load(), &closedDoor{reason: reason}
 	if before != nil {
@@ -51,15 +51,15 @@ func (v doorkeeper) shut(reason error) {
 	}
 }
 
-// open serves again, after a proof.
+// open serves again. The caller has proved that the mirror shows nothing that the policy does not permit.
 func (v doorkeeper) open() {
 	if v.door.Swap(nil) != nil {
 		v.log.Info("analysts are served again: the mirror shows nothing that the policy does not permit")
 	}
 }
 
-// another reports whether the mirror is another than the one that was last looked at since the door is shut, and notes which it is.
-// It is noted before the look: one that is made during the look is looked at again. The caller has the turn.
+// another reports whether the mirror is another than the mirror last examined since the door was closed, and records its name. It records
+// the name before the examination, so a mirror that is made meanwhile is examined again. The door is closed, and the caller has the turn.
 func (v doorkeeper) another(ctx context.Context) bool {
 	shut := v.door.Load()
 	recorded, err := v.now.Load().recordedAs(ctx)
@@ -70,13 +70,13 @@ func (v doorkeeper) another(ctx context.Context) bool {
 	return true
 }
 
-// isUnsafe reports whether an error is that of a mirror that shows too much.
+// isUnsafe reports whether an error says that the mirror shows too much.
 func isUnsafe(err error) bool {
 	_, unsafe := errors.AsType[*mirror.UnsafeError](err)
 	return unsafe
 }
 
-// recordedAs names the record of the mirror. It waits for a sync that is changing it.
+// recordedAs returns the name of the mirror's record. It waits for a sync that is changing the record.
 func (g *generation) recordedAs(ctx context.Context) (name string, err error) {
 	err = g.keeper.sessions.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
 		name, err = mirror.RecordedAs(ctx, conn.Conn())
@@ -85,8 +85,8 @@ func (g *generation) recordedAs(ctx context.Context) (name string, err error) {
 	return name, err
 }
 
-// admitted begins a session of an analyst, if the mirror is the one that the policy was held against. The session begins first: one
-// that began before a sync which shows more is ended by that sync, and one that began later waits here for it and sees its record.
+// admitted begins a session of an analyst, if the policy was compared with the current mirror. The session begins first. If it begins
+// before a sync that shows more, the sync ends it; if it begins later, admit waits for the sync and reads its record.
 func (v doorkeeper) admitted(ctx context.Context, begin func() (*pgconn.PgConn, error)) (*pgconn.PgConn, error) {
 	conn, err := begin()
 	if err != nil {
@@ -98,7 +98,7 @@ func (v doorkeeper) admitted(ctx context.Context, begin func() (*pgconn.PgConn, 
 	return conn, nil
 }
 
-// admit has a mirror that is another taken over before it refuses.
+// admit takes over another mirror, if there is one, and refuses after two attempts.
 func (v doorkeeper) admit(ctx context.Context) error {
 	for tries := 0; ; tries++ {
 		g := v.now.Load()

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// forbidDumps keeps the memory of the process, in which rows of people are while they are read, out of files: it leaves no core when
-// it crashes, and no other process of its user can look into it.
+// forbidDumps keeps the memory of the process, which holds rows of people while they are read, from leaving it: a crash leaves no core
+// file, and no other process of the same user can read the memory.
 func forbidDumps() error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
 		return fmt.Errorf("forbidding core dumps: %w", err)

@@ -21,21 +21,20 @@ import (
 	"dpproxy/proxy/reader"
 )
 
-// A generation is all that serves by one policy and one schema. The next one takes over its connections
-// where they are to the same places.
+// A generation serves by one policy and one schema. The next generation takes over the connections to the same places.
 type generation struct {
 	*Host
 
 	outlook *drift.Outlook
 	ruling  ledger.Ruling
 	data    *reader.Data
-	store   answers.Store    // nil: nothing is remembered
-	auth    *authquery.Query // nil: the policy has none
+	store   answers.Store    // nil if nothing is remembered
+	auth    *authquery.Query // nil if the policy has no auth_query
 	proxy   *proxy.Proxy
 	keys    connectionKeys
 }
 
-// connectionKeys tell where the connections of a generation are to, passwords included: they are never shown.
+// connectionKeys identify the places to which the connections of a generation lead, with passwords: they must not be logged.
 type connectionKeys struct{ data, mirror, store, auth string }
 
 func (s *Host) connectionKeys() (k connectionKeys, err error) {
@@ -62,8 +61,8 @@ func (s *Host) connectionKeys() (k connectionKeys, err error) {
 	return k, nil
 }
 
-// open builds the generation of the host's policy, to follow another or none, but for its Proxy. After an
-// error nothing is left open.
+// open builds the generation of the host's policy, without its Proxy. before is the former generation, or nil. After an error, nothing that
+// open has opened remains open.
 func (s *Host) open(ctx context.Context, before *generation) (_ *generation, err error) {
 	g := &generation{Host: s}
 	if g.keys, err = s.connectionKeys(); err != nil {
@@ -106,7 +105,7 @@ func (s *Host) open(ctx context.Context, before *generation) (_ *generation, err
 	return g, nil
 }
 
-// openProxy has the generation's Proxy follow the one before.
+// openProxy makes the Proxy of the generation from that of the former generation.
 func (g *generation) openProxy(ctx context.Context, ledger accountant.Ledger, old *generation, log *slog.Logger) error {
 	remembered, err := g.answers(ctx, g.outlook.Model, old.store, old.keys.store == g.keys.store)
 	if err != nil {
@@ -129,7 +128,7 @@ func (g *generation) openProxy(ctx context.Context, ledger accountant.Ledger, ol
 	return err
 }
 
-// closeBut closes the connections that another generation does not go on with.
+// closeBut closes the connections that another generation does not share.
 func (g *generation) closeBut(next *generation) error {
 	if g.data != nil && next.keys.data != g.keys.data {
 		g.data.Close()
@@ -173,5 +172,5 @@ func (g *generation) proxyConfig(ledger accountant.Ledger, remembered proxy.Answ
 	}
 }
 
-// ready reports whether all relations of the policy are served.
+// ready reports whether no relation of the policy is refused.
 func (g *generation) ready() bool { return len(g.data.Off()) == 0 }

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	healthTime = 2 * time.Second // for one check, and for one request
-	healthKept = time.Second     // how long the outcome of the checks holds
+	healthTime = 2 * time.Second // for all checks together, and for a request
+	healthKept = time.Second     // how long the outcome of the checks is reused
 )
 
-// healthPages say how dpproxy is, to whoever can reach the address: for load balancers and
-// monitors. They tell nothing of the data, and no reasons.
+// healthPages report the state of dpproxy to everybody who can reach the address, such as load balancers and monitors. They contain nothing
+// about the data, and no reasons.
 type healthPages struct {
 	service *service
 	ending  <-chan struct{}
-	server  *http.Server // nil: there are none
+	server  *http.Server // nil if there is no address
 
 	mu      sync.Mutex
 	checked time.Time
@@ -29,13 +29,13 @@ type healthPages struct {
 	ready   bool
 }
 
-// check is one of the things that answers depend on.
+// A check tests something on which answers depend.
 type check struct {
 	name string
 	ping func(ctx context.Context) error
 }
 
-// serveHealth serves the pages at an address, if it is one.
+// serveHealth serves the pages at an address, unless it is empty.
 func (v *service) serveHealth(ctx context.Context, address string) (*healthPages, error) {
 	h := &healthPages{service: v, ending: ctx.Done()}
 	if address == "" {
@@ -64,8 +64,8 @@ func (h *healthPages) stop() {
 	}
 }
 
-// checks are the ledger, the two databases, and the one that log-ins ask. They are asked over
-// connections of their own: that statements or log-ins have taken all others is no failure.
+// checks are the ledger, the two databases, and the database of auth_query. Connections of statements and log-ins are not used: it is no
+// failure that all of these are taken.
 func (v *service) checks() []check {
 	g := v.now.Load()
 	checks := []check{
@@ -87,7 +87,7 @@ func (v *service) checks() []check {
 	return checks
 }
 
-// closing reports whether a connection can be opened.
+// closing opens a connection, closes it, and reports an error of either.
 func closing[C interface {
 	Close(ctx context.Context) error
 }](ctx context.Context, connect func(context.Context) (C, error)) error {
@@ -109,7 +109,7 @@ func (h *healthPages) serveReady(w http.ResponseWriter, r *http.Request) {
 	answerHealth(w, ready, outcome)
 }
 
-// look makes the checks, unless somebody did a moment ago.
+// look makes the checks, unless they were made less than healthKept ago.
 func (h *healthPages) look(ctx context.Context) (ready bool, outcome string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -138,7 +138,7 @@ func (h *healthPages) look(ctx context.Context) (ready bool, outcome string) {
 		b.WriteString("rights degraded\n")
 	}
 	if !h.service.now.Load().ready() {
-		b.WriteString("schema degraded\n") // what is not refused is served
+		b.WriteString("schema degraded\n") // the other relations are served
 	}
 	h.checked, h.outcome = time.Now(), b.String()
 	return h.ready, h.outcome
@@ -150,5 +150,5 @@ func answerHealth(w http.ResponseWriter, ok bool, text string) {
 	if !ok {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	_, _ = fmt.Fprint(w, text) // who asked may be gone
+	_, _ = fmt.Fprint(w, text) // the client may be gone
 }

@@ -38,17 +38,17 @@ type Host struct {
 	*site.Site
 
 	books *ledger.Books
-	// hangUps are those since before the policy was read.
+	// hangUps has the signals received since before the policy was read.
 	hangUps chan os.Signal
-	wait    time.Duration // for the databases to be there, at a start
+	wait    time.Duration // for the databases at a start
 	desk    *survey.Desk  // nil without local tables
-	aside   *proxy.Aside  // these two are opened with a generation
+	aside   *proxy.Aside  // like keeper, opened with a generation
 	keeper  *keeper
-	// authorities sign certificates of clients; nil: none do.
+	// authorities sign the certificates of clients; nil if there are none.
 	authorities *x509.CertPool
 }
 
-// Open reads the policy and the secret. A SIGHUP from now on waits until the host serves, and has it read the policy again.
+// Open reads the policy and the secret. A SIGHUP after this is kept until the host serves, which then reloads the policy.
 func Open(path string) (*Host, error) {
 	hangUps := make(chan os.Signal, 1)
 	signal.Notify(hangUps, syscall.SIGHUP)
@@ -65,7 +65,7 @@ func newHost(s *site.Site) *Host {
 	return &Host{Site: s, books: &ledger.Books{Policy: s.Policy, Secret: s.Secret}}
 }
 
-// Serve runs until the context ends; ready is told the address.
+// Serve runs until the context ends. It calls ready with the address.
 func (s *Host) Serve(ctx context.Context, log *slog.Logger, ready func(addr string)) (err error) {
 	v := &service{log: log, rights: lookout{log: log}, flights: flights{wanted: make(chan *flight, 1)}}
 	if err := v.openLedger(ctx, s); err != nil {
@@ -101,7 +101,7 @@ func (s *Host) Serve(ctx context.Context, log *slog.Logger, ready func(addr stri
 		return err
 	}
 	defer hangUp()
-	if err := v.rule(ctx, g); err != nil { // nothing fails behind it: a policy that does not serve fixes no budget
+	if err := v.rule(ctx, g); err != nil { // the last step that can fail: a policy that does not serve fixes no budget
 		return err
 	}
 	v.logChanges(g.outlook, nil)
@@ -126,7 +126,7 @@ func (s *Host) defaults() proxy.Defaults {
 	}
 }
 
-// openAside returns sessions on the mirror for work that analysts may not see.
+// openAside returns sessions on the mirror for work that analysts must not see.
 func (s *Host) openAside() *proxy.Aside {
 	return proxy.OpenAside(func(analyst string) (*pgxpool.Config, error) {
 		cfg, err := pgxpool.ParseConfig(s.Policy.Mirror)
@@ -169,7 +169,7 @@ func (s *Host) mirrored(names []catalog.Name) func(ctx context.Context) (map[cat
 				pgx.Identifier{n.Schema, n.Name}.Sanitize()).Scan(&oid); err != nil {
 				return nil, err
 			}
-			if oid != nil { // a table that the mirror lacks is refused
+			if oid != nil { // statements about a table that the mirror lacks are refused
 				oids[n] = *oid
 			}
 		}
@@ -177,8 +177,8 @@ func (s *Host) mirrored(names []catalog.Name) func(ctx context.Context) (map[cat
 	}
 }
 
-// wireConfig says how analysts are served. It reads the certificates, and asks auth_query
-// for every analyst who needs it.
+// wireConfig returns the configuration of the server. It reads the certificates, and asks auth_query for the verifier of every analyst
+// who logs in by it.
 func (s *Host) wireConfig(ctx context.Context, v *service, query *authquery.Query) (wire.Config, error) {
 	log := v.log
 	logins := auth.Of(s.Site).Logins(query, log)
@@ -236,7 +236,7 @@ func (s *Host) dialMirror(ctx context.Context, login wire.Login) (*pgconn.PgConn
 	cfg.User, cfg.Password = login.User, s.Secret.MirrorPassword(login.User)
 	cfg.RuntimeParams = s.defaults().Shown()
 	for _, a := range s.Policy.Analysts {
-		if a.Name == login.User { // the role's own come after these
+		if a.Name == login.User { // parameters of a session would override the settings of its role
 			maps.DeleteFunc(cfg.RuntimeParams, func(name, _ string) bool { return a.Settings[name] != "" })
 		}
 	}

@@ -15,13 +15,12 @@ import (
 	"dpproxy/mirror"
 )
 
-// A keeper gives an analyst's role on the mirror the state of `dpproxy sync` again, at each
-// log-in: whoever has a session can change its password and its settings, and so lock others
-// out. That can take seconds while the role is being changed, so the keeper has sessions
-// of its own on the mirror, of which one analyst's log-ins have one at a time.
+// A keeper restores, at each log-in, the analyst's role on the mirror to its state after `dpproxy sync`. Every session of an analyst can
+// change the password and the settings of its role, and so lock out the others. While a session is changing the role, restoring it can take
+// seconds; so the keeper has its own sessions on the mirror, and serves the log-ins of an analyst one at a time.
 type keeper struct {
 	sessions *pgxpool.Pool
-	// follower has the one session that looks whether the mirror was made anew.
+	// follower has a single session, which asks whether the mirror was remade.
 	follower *pgxpool.Pool
 
 	mu    sync.Mutex
@@ -37,7 +36,7 @@ func (k *keeper) close() {
 	}
 }
 
-// turn waits until no other log-in of the analyst is kept; end lets the next one go on.
+// turn waits until no other log-in of the analyst is being kept; end admits the next.
 func (k *keeper) turn(ctx context.Context, user string) (end func(), err error) {
 	k.mu.Lock()
 	if k.turns == nil {
@@ -56,11 +55,11 @@ func (k *keeper) turn(ctx context.Context, user string) (end func(), err error) 
 	}
 }
 
-// open opens a session of an analyst, whose role is looked at meanwhile. The mirror takes longer to begin a session than to
-// show a role, which is mostly as it was. One that is put right needs another session, as the first may have begun with
-// what was wrong.
+// open opens a session of an analyst, and examines the role meanwhile: to begin a session takes longer, and the role is rarely changed. If
+// the role had to be restored, open opens another session, since the first may have begun with the changed settings.
 //
-// The session begins in the analyst's turn, so that no other log-in puts right what it began with.
+// The analyst's turn includes the start of the session. Otherwise the log-in of another session could restore the role between the start
+// and the examination, and the changed settings of the first would go unnoticed.
 func (k *keeper) open(
 	ctx context.Context, plan mirror.Plan, user string, log *slog.Logger, dial func(context.Context) (*pgconn.PgConn, error),
 ) (*pgconn.PgConn, error) {
@@ -87,12 +86,12 @@ func (k *keeper) open(
 	return first.wait()
 }
 
-// keep puts the role of an analyst right, and reports whether it was not.
+// keep restores the role of an analyst, and reports whether it was changed.
 func (k *keeper) keep(ctx context.Context, a mirror.Analyst) (changed bool, err error) {
 	err = k.sessions.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
 		changed, err = mirror.KeepLogin(ctx, conn.Conn(), a)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return nil // there was no sync since the policy has the analyst: the mirror says so
+			return nil // there was no sync since the analyst was added to the policy: the mirror refuses the log-in
 		}
 		return err
 	})
@@ -105,10 +104,10 @@ type opening struct {
 	ended  chan struct{}
 	conn   *pgconn.PgConn
 	err    error
-	defect any // of a panic, nil without one
+	defect any // the value of a panic, or nil
 }
 
-// begin begins to open a session. One of wait and drop must follow.
+// begin starts to open a session. The caller must call wait or drop.
 func begin(ctx context.Context, dial func(context.Context) (*pgconn.PgConn, error)) *opening {
 	ctx, stop := context.WithCancel(ctx)
 	o := &opening{stop: stop, ended: make(chan struct{})}
@@ -130,15 +129,15 @@ func (o *opening) wait() (*pgconn.PgConn, error) {
 	return o.conn, o.err
 }
 
-// drop ends the session, or the attempt.
+// drop ends the session, or the attempt to open it.
 func (o *opening) drop(ctx context.Context) {
 	o.stop()
 	if conn, err := o.wait(); err == nil {
-		_ = conn.Close(ctx) // it is of no use to anybody
+		_ = conn.Close(ctx) // nobody uses it
 	}
 }
 
-// openKeeper opens sessions of the mirror's superuser, for the roles of analysts and to follow dpproxy sync.
+// openKeeper opens sessions of the mirror's superuser, to restore the roles of analysts and to follow dpproxy sync.
 func openKeeper(ctx context.Context, s *site.Site) (_ *keeper, err error) {
 	k := &keeper{}
 	if k.sessions, err = s.Superuser(ctx, keeperSessions); err != nil {
@@ -151,5 +150,5 @@ func openKeeper(ctx context.Context, s *site.Site) (_ *keeper, err error) {
 	return k, site.Unpooled(site.MirrorPassword(s.Policy).Told(k.follower.Ping(ctx)))
 }
 
-// keeperSessions is how many log-ins are kept at a time.
+// keeperSessions is the number of log-ins that are kept at the same time.
 const keeperSessions = 4

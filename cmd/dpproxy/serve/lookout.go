@@ -14,14 +14,15 @@ import (
 	"dpproxy/mirror"
 )
 
-// lookout tells when the rights of dpproxy's role change while it serves.
+// A lookout logs changes of the rights of dpproxy's role while it serves.
 type lookout struct {
-	// seen are those that the role was seen to lack; nil: nobody has looked.
+	// seen are the rights that the role lacked when it was last examined; nil if it was never examined.
 	seen atomic.Pointer[[]string]
 	log  *slog.Logger
 }
 
-// look logs the rights that dpproxy's role lacks, and once it has them again, where that is new.
+// look logs the rights that dpproxy's role lacks, if they are others than before, and that it has them again. At the first call it also
+// logs rights that the role does not need.
 func (l *lookout) look(ctx context.Context, plan mirror.Plan, up *pgx.Conn) error {
 	rights, err := mirror.ReadRights(ctx, up, plan)
 	if err != nil {
@@ -44,7 +45,7 @@ func (l *lookout) look(ctx context.Context, plan mirror.Plan, up *pgx.Conn) erro
 	return nil
 }
 
-// connect connects to a site's protected database, and looks.
+// connect connects to the protected database of a site, and looks.
 func (l *lookout) connect(ctx context.Context, s *site.Site) error {
 	conn, err := s.ConnectData(ctx)
 	if err != nil {
@@ -53,7 +54,7 @@ func (l *lookout) connect(ctx context.Context, s *site.Site) error {
 	return errors.Join(l.look(ctx, s.MirrorPlan(), conn), conn.Close(ctx))
 }
 
-// well reports whether the role lacked no right when it was looked at last.
+// well reports whether the role lacked no right when it was last examined.
 func (l *lookout) well() bool {
 	seen := l.seen.Load()
 	return seen == nil || len(*seen) == 0

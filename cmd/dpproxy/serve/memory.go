@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// machinePart is the part of a machine's memory that rows of people may take, unless the policy says how much.
+	// 1/machinePart of a machine's memory is for rows of people, unless the policy sets an amount.
 	machinePart = 4
-	// leastFoldMemory is what they may take where nobody says how much memory there is, and on the smallest machines.
+	// leastFoldMemory, 256 MiB, is the memory for rows if the size of the machine's memory is unknown, and the minimum on small machines.
 	leastFoldMemory = 256 << 20
 )
 
-// foldMemory returns how many bytes rows of people may take, of all reads together: as the policy says, or a quarter of the memory of
-// the container or the machine.
+// foldMemory returns the memory in bytes that the rows of all reads together may take: the value of the policy, or a quarter of the memory
+// of the container or the machine.
 func foldMemory(l *config.Limits) int {
 	if l.FoldMemory > 0 {
 		return l.FoldMemory << 20

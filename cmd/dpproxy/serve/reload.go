@@ -16,9 +16,9 @@ import (
 	"dpproxy/mirror"
 )
 
-// reload reads the policy and the certificates anew. Either all of it holds from now on, or nothing of it. Where dpproxy listens, the
-// ledger, its secret and the unit cannot change while it runs. A policy that permits less than the mirror shows ends in an error of that,
-// whatever else is wrong with it.
+// reload reads the policy and the certificates again. If it fails, the old policy serves on, but the ledger may already have the new
+// budgets (see rule). The address, the ledger, its secret and the unit cannot change while dpproxy runs. If the policy permits less than
+// the mirror shows, the error says so, whatever else is wrong with the policy.
 func (v *service) reload(ctx context.Context) (err error) {
 	v.turn.Lock()
 	defer v.turn.Unlock()
@@ -29,7 +29,7 @@ func (v *service) reload(ctx context.Context) (err error) {
 		return err
 	}
 	v.wanted = read
-	doorkeeper{v}.heed(drift.Of(read).Permitted(ctx)) // also if the sync below mends it: sessions hold rows
+	doorkeeper{v}.heed(drift.Of(read).Permitted(ctx)) // also if the sync below repairs the mirror: sessions hold rows
 	if read.Policy.SyncItself && len(fixedKeys(g.Site, read)) == 0 {
 		if err := drift.Of(read).SyncItself(ctx, true, func(change string) { v.log.Info("mirror", "change", change) }); err != nil {
 			v.log.Error("dpproxy does not sync by itself: the administrator must look", "reason", err, "to do", confirmHint)
@@ -38,9 +38,9 @@ func (v *service) reload(ctx context.Context) (err error) {
 	return v.adopt(ctx)
 }
 
-// adopt has the wanted policy serve. It stays the wanted one until it is proved that the mirror shows no more than it permits, whatever
-// fails before: another policy could open the door to a mirror that was never made for the wanted one, and a policy that permits less
-// must not be forgotten since a server was away. The caller has the turn.
+// adopt makes the wanted policy serve. Until it is proved that the mirror shows no more than the wanted policy permits, it remains the
+// wanted one, even if a step fails. Otherwise another policy could open the door to a mirror that was never made for the wanted one, or a
+// stricter policy could be forgotten because a server was away. The caller has the turn.
 func (v *service) adopt(ctx context.Context) (err error) {
 	read, g := v.wanted, v.now.Load()
 	if err := drift.Of(read).Permitted(ctx); err != nil {
@@ -88,8 +88,8 @@ func (v *service) adopt(ctx context.Context) (err error) {
 	return nil
 }
 
-// untilRestart is the error of a policy that cannot serve before a restart. If the door is shut for it, the old one must not serve
-// either: it would show the same again.
+// untilRestart returns the error of a policy that cannot serve before a restart. If the door was closed because of this policy, it remains
+// closed: the old policy would show the same rows again.
 func (v *service) untilRestart(why string) error {
 	if v.door.Load() != nil {
 		return &mirror.UnsafeError{Reason: why}
@@ -97,7 +97,7 @@ func (v *service) untilRestart(why string) error {
 	return errors.New(why)
 }
 
-// build makes the generation of a policy that follows another, with its budgets, and lets log-ins begin by it.
+// build makes the generation of a policy that follows another, gives its budgets to the ledger, and configures the server for new log-ins.
 func (v *service) build(ctx context.Context, next *Host, before *generation) (_ *generation, err error) {
 	g, err := next.open(ctx, before)
 	if err != nil {
@@ -121,7 +121,7 @@ func (v *service) build(ctx context.Context, next *Host, before *generation) (_ 
 	return g, v.server.Reload(cfg)
 }
 
-// fixedKeys returns the keys whose values differ and cannot change, with both values.
+// fixedKeys returns the keys that cannot change while dpproxy runs and whose values differ, with both values if they can be shown.
 func fixedKeys(old, now *site.Site) []string {
 	var changed []string
 	was, is := old.Policy.Ledger, now.Policy.Ledger
@@ -150,7 +150,7 @@ func fixedKeys(old, now *site.Site) []string {
 	return changed
 }
 
-// address is a URL without its password.
+// address returns a URL without its password.
 func address(of string) string {
 	u, err := url.Parse(of)
 	if err != nil {
@@ -159,8 +159,8 @@ func address(of string) string {
 	return u.Redacted()
 }
 
-// changedLogins returns the analysts who are gone or prove who they are in another way. Certificates that other authorities have
-// signed do not prove what they did, whatever names they have.
+// changedLogins returns the analysts who are removed, or who must log in in another way. Certificates that were signed by other authorities
+// prove nothing about the former names.
 func changedLogins(old, policy *config.Policy, sameAuthorities bool) []string {
 	var names []string
 	for _, a := range old.Analysts {

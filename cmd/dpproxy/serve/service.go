@@ -18,32 +18,32 @@ import (
 	"dpproxy/wire"
 )
 
-// service is a dpproxy that serves.
+// A service is a running dpproxy.
 type service struct {
 	front  *proxy.Front
 	server *wire.Server
 	ledger *ledger.Marked
 	log    *slog.Logger
 	health *healthPages
-	// now is the generation that serves. The next one is made by one at a time, who holds turn.
+	// now is the current generation. Only the holder of turn may make the next.
 	now     atomic.Pointer[generation]
 	turn    sync.Mutex
 	flights flights
-	// caughtUp is when it was last looked whether the mirror or the schema is another.
+	// caughtUp is when a flight last looked for changes of the schema.
 	caughtUp time.Time
-	// rights are those of dpproxy's role in the protected database.
+	// rights are the rights of dpproxy's role in the protected database.
 	rights lookout
-	// unsynced is why dpproxy did not sync by itself, as it was last said.
+	// unsynced is the last logged reason why dpproxy did not sync by itself.
 	unsynced string
-	// door is closed, not nil, while the mirror shows more than the policy permits.
+	// door is not nil while the mirror shows more than the policy permits.
 	door atomic.Pointer[closedDoor]
-	// wanted is the policy of the last SIGHUP as long as the mirror may show more than it permits. Changing it takes the turn.
+	// wanted is the policy of the last SIGHUP as long as the mirror may show more than it permits. turn guards it.
 	wanted *site.Site
-	// closing ends with the generations before this one.
+	// closing is closed when all former generations have closed their connections.
 	closing chan struct{}
 }
 
-// listen takes the places where dpproxy serves: its port, that of the health pages, and the socket for decisions.
+// listen opens the port, the port of the health pages, and the socket for decisions.
 func (v *service) listen(ctx context.Context) (_ net.Listener, stop func(), err error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", v.now.Load().Policy.Listen)
 	if err != nil {
@@ -60,11 +60,11 @@ func (v *service) listen(ctx context.Context) (_ net.Listener, stop func(), err 
 	return listener, func() {
 		decisions()
 		v.health.stop()
-		_ = listener.Close() // it may be closed by now
+		_ = listener.Close() // it may be closed already
 	}, nil
 }
 
-// rule has the ledger take the budgets of a generation that is about to serve.
+// rule gives the budgets of a generation that is about to serve to the ledger.
 func (v *service) rule(ctx context.Context, g *generation) error {
 	if err := ledger.Rule(ctx, g.books, v.ledger, g.ruling, v.log); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (v *service) rule(ctx context.Context, g *generation) error {
 	return nil
 }
 
-// serve takes analysts until the context ends, and the policy anew at each SIGHUP.
+// serve serves analysts until the context ends, and reloads the policy at each SIGHUP.
 func (v *service) serve(ctx context.Context, listener net.Listener, hup <-chan os.Signal, ready func(addr string)) error {
 	ready(listener.Addr().String())
 	notify("READY=1")
@@ -93,7 +93,7 @@ func (v *service) serve(ctx context.Context, listener net.Listener, hup <-chan o
 	return err
 }
 
-// restTime is how long paid reads go on at the end whose clients have left them.
+// restTime is how long, after the end, paid reads continue whose clients have left.
 const restTime = 5 * time.Second
 
 func (v *service) reloadAt(ctx context.Context, hup <-chan os.Signal) {
@@ -117,15 +117,15 @@ func (v *service) reloadAt(ctx context.Context, hup <-chan os.Signal) {
 	}
 }
 
-// waits reports whether a policy waits until the mirror can be held against it.
+// waits reports whether a policy waits until the mirror can be compared with it.
 func (v *service) waits() bool {
 	v.turn.Lock()
 	defer v.turn.Unlock()
 	return v.wanted != nil
 }
 
-// replace has the next generation serve. The one before closes its connections when its statements have ended,
-// and those of the ones before it.
+// replace makes the next generation current. The former closes its connections when its statements have ended and all earlier generations
+// have closed theirs.
 func (v *service) replace(next *generation) {
 	before := v.now.Swap(next)
 	ended := v.front.Replace(next.proxy)
@@ -144,7 +144,7 @@ func (v *service) replace(next *generation) {
 	}()
 }
 
-// close ends the generation that serves, behind those before.
+// close closes the connections of the current generation after those of all former ones.
 func (v *service) close() error {
 	if v.closing != nil {
 		<-v.closing
@@ -152,7 +152,7 @@ func (v *service) close() error {
 	return v.now.Load().closeBut(&generation{})
 }
 
-// openLedger opens the ledger of a host to be charged. Its marks follow the generations that serve.
+// openLedger opens the ledger of a host, to be charged. Its marks follow the current generation.
 func (v *service) openLedger(ctx context.Context, s *Host) (err error) {
 	current := func() *site.Site {
 		if g := v.now.Load(); g != nil {

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// notify tells systemd of a change of state (sd_notify(3)). Where nobody listens, and
-// if it fails, nothing is lost but the news.
+// notify tells systemd about a change of state (sd_notify(3)), if systemd listens. Errors are ignored.
 func notify(state string) {
 	socket := os.Getenv("NOTIFY_SOCKET")
 	if socket == "" {

@@ -12,11 +12,12 @@ import (
 	"dpproxy/cmd/dpproxy/site"
 )
 
-// waitBetween is how long a start waits between two looks at a database that is not there.
+// waitBetween is the time between two attempts to connect.
 const waitBetween = 500 * time.Millisecond
 
-// await waits until the protected database and the mirror can be connected to: a machine that starts brings them up beside
-// dpproxy. It ends at once for what waiting does not mend, such as a wrong password, and after so long with the last error.
+// await waits until it can connect to the protected database and to the mirror, because a machine that boots starts them together with
+// dpproxy. It fails at once if waiting cannot help, for example after a wrong password, and fails with the last error when the time is
+// over.
 func await(ctx context.Context, s *site.Site, most time.Duration, log *slog.Logger) error {
 	limit, tick := time.Now().Add(most), time.NewTicker(waitBetween)
 	defer tick.Stop()
@@ -58,8 +59,8 @@ func await(ctx context.Context, s *site.Site, most time.Duration, log *slog.Logg
 	return nil
 }
 
-// passes reports whether an error of connecting is one that can pass by itself: nobody is there yet, or a server that starts,
-// stops or has no session free.
+// passes reports whether an error of connecting may disappear by itself: nobody listens, or the server is starting or stopping or has no
+// free session.
 func passes(err error) bool {
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		const starting, full = "57P03", "53300"

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// schemaInterval is how often the schema of the protected database is compared with the
-	// one that the policy was checked against. Each read compares it too.
+	// schemaInterval is the time between two comparisons of the protected database's schema with the schema of the last sync. Each read
+	// compares its own tables too.
 	schemaInterval = 15 * time.Second
-	// syncInterval is how often it is looked whether the mirror was made anew.
+	// syncInterval is the time between two checks whether the mirror was remade.
 	syncInterval = time.Second
-	// catchUpTime bounds one look, and a sync.
+	// catchUpTime bounds a look, including a sync.
 	catchUpTime = 30 * time.Second
-	// patience is how long a statement waits for one.
+	// patience is how long a statement waits for a look.
 	patience = 3 * time.Second
 )
 
@@ -33,7 +33,7 @@ func (v *service) watch(ctx context.Context) {
 	synced, changed := time.NewTicker(syncInterval), time.NewTicker(schemaInterval)
 	defer synced.Stop()
 	defer changed.Stop()
-	said := "" // of the last look
+	said := "" // the last logged error
 	for {
 		var err error
 		select {
@@ -58,8 +58,8 @@ func (v *service) watch(ctx context.Context) {
 	}
 }
 
-// look takes the turn for a look at the mirror and the real database. If the mirror shows more than the policy permits the door is shut
-// in the same turn: in the next one another policy may serve.
+// look holds the turn while it examines the mirror and the protected database. If the mirror shows more than the policy permits, it shuts
+// the door in the same turn, because another policy may serve in the next.
 func (v *service) look(ctx context.Context, at func(context.Context) (news bool, err error)) (news bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
@@ -70,8 +70,8 @@ func (v *service) look(ctx context.Context, at func(context.Context) (news bool,
 	return news, err
 }
 
-// takeOver makes the next generation if the mirror is another than the one that this one serves by, or than the one for which
-// nobody is served. The caller has the turn.
+// takeOver makes the next generation if the mirror is another than the mirror of this generation, or, if the door is closed, than the
+// mirror that was last examined. The caller has the turn.
 func (v *service) takeOver(ctx context.Context) (taken bool, err error) {
 	other := v.remade
 	if v.door.Load() != nil {
@@ -83,8 +83,8 @@ func (v *service) takeOver(ctx context.Context) (taken bool, err error) {
 	return true, v.renew(ctx)
 }
 
-// remade reports whether the mirror was made anew since this generation began to serve, or a policy waits for it. One that is away is
-// not: the pages of health see that, and statements do.
+// remade reports whether the mirror was remade since this generation began, or a policy waits for it. If the mirror cannot be reached, it
+// was not remade: the health pages and statements report that.
 func (v *service) remade(ctx context.Context) bool {
 	g := v.now.Load()
 	var name string
@@ -96,7 +96,7 @@ func (v *service) remade(ctx context.Context) bool {
 	return err == nil && (name != g.outlook.Confirmed || v.wanted != nil)
 }
 
-// renew has the policy served by the schema as it is by now: the wanted one, or else the one that serves. The caller has the turn.
+// renew serves by the current schema: with the wanted policy if there is one, or with the current policy. The caller has the turn.
 func (v *service) renew(ctx context.Context) error {
 	if v.wanted != nil {
 		err := v.adopt(ctx)
@@ -119,7 +119,8 @@ func (v *service) renew(ctx context.Context) error {
 	return nil
 }
 
-// recheckSchema turns tables off whose schema changes while dpproxy serves. The caller has the turn.
+// recheckSchema refuses tables whose schema has changed, and examines the rights of dpproxy's role. If the door is closed, it tries to open
+// it. The caller has the turn.
 func (v *service) recheckSchema(ctx context.Context) (news bool, err error) {
 	g := v.now.Load()
 	conn, err := g.ConnectData(ctx)
@@ -145,8 +146,8 @@ func (v *service) recheckSchema(ctx context.Context) (news bool, err error) {
 	return v.understand(ctx)
 }
 
-// mend opens the door again where it can: somebody may have mended the mirror, or the real database, by hand, and a sync that takes nothing
-// away is dpproxy's own affair where the policy says so. The caller has the turn.
+// mend opens the door again if possible. Somebody may have repaired the mirror or the protected database by hand; or dpproxy syncs by
+// itself, if the policy says so and the sync takes nothing away. The caller has the turn.
 func (v *service) mend(ctx context.Context) error {
 	if v.wanted == nil && v.now.Load().Policy.SyncItself {
 		if taken, err := v.syncItself(ctx); taken || err != nil {
@@ -156,8 +157,8 @@ func (v *service) mend(ctx context.Context) error {
 	return v.renew(ctx)
 }
 
-// turnOffDerived refuses relations whose rows may be those of relations that must not be on the mirror by now: a view that they read
-// was replaced, or a table inherits from one.
+// turnOffDerived refuses relations that may now contain rows of relations that must not be on the mirror: a view that they read was
+// replaced, or a table has become their child.
 func (g *generation) turnOffDerived(ctx context.Context, conn *pgx.Conn) error {
 	schema := &catalog.Schema{Tables: map[catalog.Name]*catalog.Table{}}
 	for _, n := range g.outlook.Model.Relations() {
@@ -172,13 +173,13 @@ func (g *generation) turnOffDerived(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// A flight looks for changes; all who want to know of them meanwhile wait for it.
+// A flight is a look for changes. All who ask during the flight wait for its result.
 type flight struct {
 	done chan struct{}
 	news bool
 }
 
-// flights has the one that is under way. It flies in the goroutine of watch.
+// flights has the current flight. The goroutine of watch executes it.
 type flights struct {
 	wanted chan *flight
 
@@ -186,18 +187,18 @@ type flights struct {
 	now *flight
 }
 
-// join returns the flight that is under way, or has one begin.
+// join returns the current flight, or starts one.
 func (f *flights) join() *flight {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.now == nil {
 		f.now = &flight{done: make(chan struct{})}
-		f.wanted <- f.now // has room for the only one
+		f.wanted <- f.now // the channel has room for the only flight
 	}
 	return f.now
 }
 
-// land ends it.
+// land ends the current flight.
 func (f *flights) land(news bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -206,8 +207,8 @@ func (f *flights) land(news bool) {
 	f.now = nil
 }
 
-// catchUp is asked when a statement is refused since a schema has changed. It does not wait long: the statement's own
-// transaction may be in the way of a sync.
+// catchUp is called when a statement is refused because a schema has changed. It does not wait for long, because the transaction of the
+// statement may block a sync.
 func (v *service) catchUp(ctx context.Context) proxy.News {
 	was := v.now.Load()
 	joined := v.flights.join()
@@ -226,7 +227,8 @@ func (v *service) catchUp(ctx context.Context) proxy.News {
 	return proxy.NoNews
 }
 
-// fly looks for changes, for a flight. Where all is known it looks only now and then. The caller has the turn.
+// fly looks for changes on behalf of a flight. If the reason of every refusal is known, it looks at most once in syncInterval. The caller
+// has the turn.
 func (v *service) fly(ctx context.Context) (news bool, err error) {
 	news, err = v.takeOver(ctx)
 	if !news && err == nil && (v.now.Load().unexplained() || time.Since(v.caughtUp) >= syncInterval) {
@@ -236,13 +238,13 @@ func (v *service) fly(ctx context.Context) (news bool, err error) {
 	return news, err
 }
 
-// unexplained reports whether a relation is refused of which no change is known.
+// unexplained reports whether a relation is refused without a known change.
 func (g *generation) unexplained() bool {
 	return slices.ContainsFunc(g.data.Off(), func(n catalog.Name) bool { return g.outlook.Off[n] == nil })
 }
 
-// understand finds out the changes of the relations that are refused, takes a sync over, or syncs where
-// the policy says so. It reports whether there is something new. The caller has the turn.
+// understand finds the changes of the refused relations, takes over a sync, or syncs if the policy says so. It reports whether anything is
+// new. The caller has the turn.
 func (v *service) understand(ctx context.Context) (news bool, err error) {
 	if taken, err := v.takeOver(ctx); taken || err != nil {
 		return taken, err
@@ -258,7 +260,7 @@ func (v *service) understand(ctx context.Context) (news bool, err error) {
 		return false, err
 	}
 	if slices.ContainsFunc(g.data.Off(), func(n catalog.Name) bool { return o.Off[n] == nil }) {
-		return true, v.renew(ctx) // as it was, again
+		return true, v.renew(ctx) // the schema is as before again
 	}
 	for n, changes := range o.Off {
 		text, told := drift.Why(changes)
@@ -271,7 +273,7 @@ func (v *service) understand(ctx context.Context) (news bool, err error) {
 	return news, nil
 }
 
-// syncItself makes the mirror anew and takes it over, if nothing is lost by that.
+// syncItself remakes the mirror and takes it over, if nothing is lost by that.
 func (v *service) syncItself(ctx context.Context) (bool, error) {
 	err := drift.Of(v.now.Load().Site).SyncItself(ctx, false, func(change string) { v.log.Info("mirror", "change", change) })
 	if err != nil {
