@@ -175,7 +175,7 @@ func (a *analysis) setOperation(sel *pg.SelectStmt, s *scope) result {
 		}
 	}
 	sorter{a}.noteOrder(sel, s, l.columns, l.known)
-	l.kind, l.blocks = max(l.kind, r.kind), slices.Concat(l.blocks, r.blocks)
+	l.kind, l.blocks = max(l.kind, r.kind), either(l.blocks, r.blocks)
 	l.chosen, l.sorted = l.chosen || r.chosen, false
 	if sel.Op != pg.SetOperation_SETOP_UNION {
 		l.chosen = l.chosen || slices.ContainsFunc(l.columns, column.measured)

@@ -44,14 +44,8 @@ func (t tallier) uncounted(sel *pg.SelectStmt) []*candidate {
 
 // with adds the blocks on whose rows an expression depends: by columns, and by sub-selects of several rows.
 func (t tallier) with(n *pg.Node) []*candidate {
-	out := slices.Clone(t.blocks)
-	add := func(list []*candidate) {
-		for _, c := range list {
-			if !slices.Contains(out, c) {
-				out = append(out, c)
-			}
-		}
-	}
+	out := t.blocks
+	add := func(list []*candidate) { out = either(out, list) }
 	pgtree.Holds(func(n *pg.Node) bool {
 		if ref := n.GetColumnRef(); ref != nil {
 			if i, _, ok := t.s.own(ref); ok {

@@ -30,7 +30,7 @@ func (a *analysis) joined(l, r result) result {
 			WithHint("Aggregate the protected rows in a sub-select of their own and join the two results."))
 	}
 	return result{
-		kind: l.kind, at: l.at, table: l.table, reference: l.reference, blocks: slices.Concat(l.blocks, r.blocks),
+		kind: l.kind, at: l.at, table: l.table, reference: l.reference, blocks: either(l.blocks, r.blocks),
 		chosen: l.chosen || r.chosen, sorted: l.sorted || r.sorted,
 	}
 }
@@ -44,7 +44,19 @@ func kept(t pg.JoinType, l, r []*candidate) []*candidate {
 	case pg.JoinType_JOIN_RIGHT:
 		return r
 	}
-	return slices.Concat(l, r)
+	return either(l, r)
+}
+
+// either are the blocks of two lists, each once: in a chain of WITH queries that each join the one before twice, there would be
+// more of them than fit into memory.
+func either(l, r []*candidate) []*candidate {
+	all := slices.Clip(l)
+	for _, c := range r {
+		if !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // maxItems bounds the items of all FROM clauses of a statement, and maxColumns
@@ -193,7 +205,7 @@ func (a *analysis) join(j *pg.JoinExpr, s *scope) result {
 			for _, c := range it.columns[:min(len(it.columns), max(maxColumns-len(whole.columns), 0))] {
 				whole.columns = append(whole.columns, c)
 			}
-			whole.known, whole.rows = whole.known && it.known, slices.Concat(whole.rows, it.rows)
+			whole.known, whole.rows = whole.known && it.known, either(whole.rows, it.rows)
 		}
 		s.collapse(first, rename(whole, j.Alias))
 	}

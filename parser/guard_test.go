@@ -174,3 +174,19 @@ func TestHostileSize(t *testing.T) {
 		}
 	}
 }
+
+// TestDoubledWith: each WITH query joins the one before it twice, so that ways to the first double. Unless each block is noted once,
+// the test process itself dies.
+func TestDoubledWith(t *testing.T) {
+	for _, join := range []string{"x%d a, x%[1]d b", "x%d a FULL JOIN x%[1]d b USING (n)", "(x%d a CROSS JOIN x%[1]d b) AS a (n, m)"} {
+		sql := "WITH x0 AS (SELECT count(*) AS n FROM visits)"
+		const chain = 60
+		for i := range chain {
+			sql += fmt.Sprintf(", x%d AS (SELECT a.n FROM %s)", i+1, fmt.Sprintf(join, i))
+		}
+		script, err := parser.Parse(sql+fmt.Sprintf(" SELECT count(*) FROM x%d", chain), parsertest.Clinic)
+		if err != nil || script.Statements[0].Class != parser.Release {
+			t.Errorf("%s: %v", join, err)
+		}
+	}
+}
