@@ -142,15 +142,18 @@ func (r *refused) edit(d *draft) {
 
 // ask adds a query in the place of the SELECT. The WITH queries stay if it names one of them.
 func (r *refused) ask(sql string) {
+	place := r.whole
 	if r.names(sql) {
-		r.add(r.edited(r.all(), edit{r.Span, sql}))
-	} else {
-		r.add(r.edited(r.all(), edit{r.whole, sql}))
+		place = r.Span
 	}
+	r.add(r.edited(r.all(), edit{place, sql}))
 }
 
 // names reports whether a text has the name of a WITH query in it.
 func (r *refused) names(sql string) bool {
+	if len(r.ctes.GetCtes()) == 0 {
+		return false
+	}
 	toks, _, err := lex.Scan(sql)
 	return err == nil && slices.ContainsFunc(toks, func(t lex.Token) bool {
 		return slices.ContainsFunc(r.ctes.GetCtes(), func(c *pg.Node) bool {
