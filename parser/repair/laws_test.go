@@ -2,7 +2,9 @@ package repair
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 	"dpproxy/internal/sqlgen"
 	"dpproxy/parser/ast"
 	"dpproxy/parser/lex"
+	"dpproxy/parser/parsertest"
 	"dpproxy/parser/pgtree"
 )
 
@@ -93,6 +96,18 @@ func TestRandom(t *testing.T) {
 			}
 		}
 	}
+	for _, sql := range []string{
+		`SELECT a IS DISTINCT FROM b AS "from", (t).where AS group, (a + b) * -c[1] FROM t WHERE (a IS NOT DISTINCT FROM b) OR NOT (c)`,
+		`SELECT DISTINCT ON (a, (b)) extract(year FROM day), ((SELECT 1)) FROM t, LATERAL (SELECT x.limit FROM x) y ORDER BY a FOR UPDATE`,
+		`SELECT FROM ONLY t AS u (a, b), v * GROUP BY a, ROLLUP (b) HAVING count(*) FILTER (WHERE a IN (1, 2)) > 1 OFFSET 1 ROWS FETCH FIRST ROW ONLY`,
+		`WITH t AS (SELECT 1 UNION SELECT 2 FROM u) SELECT day AT TIME ZONE 'UTC', (a, b) OVERLAPS (c, d), NOT EXISTS (SELECT FROM u) FROM t`,
+	} {
+		s, ok := read(sql)
+		if !ok {
+			t.Fatal(sql)
+		}
+		places += checkTexts(t, s)
+	}
 	t.Log(written, places)
 	if len(written) < 10 || places < 1000 {
 		t.Errorf("%v: %d places", written, places)
@@ -115,10 +130,10 @@ func checkTexts(t *testing.T, s *statement) (n int) {
 	pgtree.Every(s.stmt, func(m *pg.Node) {
 		switch m.GetNode().(type) {
 		case *pg.Node_ColumnRef, *pg.Node_FuncCall, *pg.Node_SubLink, *pg.Node_AExpr, *pg.Node_CaseExpr, *pg.Node_BoolExpr:
-			if text := s.text(m); !s.lost {
-				means("SELECT "+text, &pg.SelectStmt{TargetList: []*pg.Node{target(m)}})
+			if m.GetSubLink().GetSubLinkType() == pg.SubLinkType_ANY_SUBLINK {
+				return // NOT IN has no text for what it denies
 			}
-			s.lost = false
+			means("SELECT "+s.text(m), &pg.SelectStmt{TargetList: []*pg.Node{target(m)}})
 		case *pg.Node_SelectStmt:
 			q := s.query(m.GetSelectStmt())
 			if q == nil {
@@ -141,6 +156,9 @@ func checkTexts(t *testing.T, s *statement) (n int) {
 			if q.has(order) {
 				means("SELECT 1 ORDER BY "+q.clause(order), &pg.SelectStmt{TargetList: one, SortClause: q.SortClause})
 			}
+			if s.lost {
+				t.Errorf("%s has a part that is not found", s.sql)
+			}
 			kept := q.with(distinct, into, from, where, groups, having, windows, order, limit).String()
 			if want := s.sql[q.Start:q.End]; kept != want {
 				t.Errorf("%s\nis not %s", kept, want)
@@ -152,6 +170,48 @@ func checkTexts(t *testing.T, s *statement) (n int) {
 
 func target(val *pg.Node) *pg.Node {
 	return &pg.Node{Node: &pg.Node_ResTarget{ResTarget: &pg.ResTarget{Val: val}}}
+}
+
+// TestFew bounds what is parsed, and what is written. A part that is not found spoils what its rule writes, and no other rule's.
+func TestFew(t *testing.T) {
+	if all := instead("SELECT "+strings.Repeat("a+", maxInstead/2-20)+"a FROM t", -1, anything{}); all != nil {
+		t.Error(all)
+	}
+	var many strings.Builder
+	for range 2 * mostFound {
+		many.WriteString("(SELECT max(a" + strconv.Itoa(many.Len()) + ") FROM t), ")
+	}
+	if all := instead("SELECT "+many.String()+"1 FROM t", -1, anything{}); len(all) != mostFound {
+		t.Errorf("%d statements", len(all))
+	}
+	s, _ := read("SELECT a FROM t")
+	r := newRefused(s, -1, anything{})
+	r.apply(
+		rule{"lost", func(r *refused) { r.ask(r.text(pg.MakeColumnRefNode([]*pg.Node{pg.MakeStrNode("b")}, -1))) }},
+		rule{"found", func(r *refused) { r.ask(r.text(valueOf(r.TargetList[0]))) }},
+	)
+	if !slices.Equal(r.found, []candidate{{"found", "a"}}) {
+		t.Error(r.found)
+	}
+}
+
+// A column that identifies the unit in some rows alone is none that every row has a value of.
+func TestSchemaOf(t *testing.T) {
+	t1 := ast.Relation{Name: "t", Unit: "u", Columns: []string{"a"}, Protected: true, Parents: map[string]string{"a": "s.p.id"}}
+	t2 := t1
+	t2.Name, t2.Nobody, t2.View = "v", true, "SELECT 1"
+	s := SchemaOf(parsertest.Schema{t1, t2})
+	want := Table{Columns: []string{"a"}, Protected: true, Unit: "u", Parents: map[string]Key{"a": {"s", "p", "id"}}}
+	if got, known := s.Table("", "t"); !known || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
+	want.Unit, want.View = "", true
+	if got, _ := s.Table("", "v"); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
+	if typ, _ := s.Suggested("", "t", "a"); typ != "" {
+		t.Error(typ)
+	}
 }
 
 // A name is written as Postgres must read it.
