@@ -76,7 +76,7 @@ fmt: ## format the source
 	$(TOOL) golangci-lint fmt
 
 golden: setup-test ## rewrite the golden files; read the diff
-	$(GO) test ./parser ./planner ./planner/scalar ./planner/source ./planner/sqltext ./mirror -rewrite
+	$(GO) test ./parser ./parser/repair ./planner ./planner/scalar ./planner/source ./planner/sqltext ./mirror -rewrite
 	$(GO) test ./integration/attacks -run 'TestAttacks$$' -rewrite
 	$(GO) test ./integration/protocol -run 'TestConversations$$' -rewrite
 	$(GO) test ./wire -rewrite

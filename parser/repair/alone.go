@@ -6,7 +6,12 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v5"
 )
 
-// withAlone asks for what a WITH query has.
+// withAlone asks for a WITH query alone:
+//
+//	WITH q AS (SELECT count(*) FROM t) SELECT ... FROM q
+//	SELECT count(*) FROM t
+//
+// It applies unless WITH is RECURSIVE. All that is done with the query is lost.
 func withAlone(r *refused) {
 	for _, c := range r.ctes.GetCtes() {
 		if q := r.statement.query(c.GetCommonTableExpr().GetCtequery().GetSelectStmt()); q != nil && !r.ctes.Recursive {
@@ -15,8 +20,13 @@ func withAlone(r *refused) {
 	}
 }
 
-// valueAlone asks for the value of a sub-select, which the client can then write as a literal. If the sub-select refers to the row
-// around it, the rule asks for the value in each group that such a row can look up, and for the average of these values.
+// valueAlone asks for the value of a sub-select, which the client can then write as a literal:
+//
+//	SELECT ... FROM t WHERE x > (SELECT avg(x) FROM t)
+//	SELECT avg(x) FROM t
+//
+// If an equality ties the sub-select to the row around it, the rule also asks for the value in each group, and for the average of these
+// values. The query around the sub-select is lost.
 func valueAlone(r *refused) {
 	for _, n := range find(isSubLink, &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: r.SelectStmt}}) {
 		q := r.statement.query(n.GetSubLink().Subselect.GetSelectStmt())
@@ -49,7 +59,12 @@ func uncorrelated(r *refused, q *query) {
 	}
 }
 
-// listToGroups asks for the values among which IN looks, as groups: of x IN (SELECT y FROM t), SELECT y, count(*) FROM t GROUP BY y.
+// listToGroups asks for the values among which IN looks, as groups:
+//
+//	SELECT ... FROM u WHERE x IN (SELECT y FROM t)
+//	SELECT y, count(*) FROM t GROUP BY y
+//
+// The query around the sub-select is lost.
 func listToGroups(r *refused) {
 	for _, n := range find(isSubLink, &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: r.SelectStmt}}) {
 		q := r.statement.query(n.GetSubLink().Subselect.GetSelectStmt())

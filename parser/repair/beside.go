@@ -9,11 +9,12 @@ import (
 	"dpproxy/parser/pgtree"
 )
 
-// valueToGroups joins the rows of a public table with the protected rows that a sub-select aggregates for each of them:
+// valueToGroups joins public rows with the protected rows that a sub-select aggregates for each of them:
 //
 //	SELECT p.name, (SELECT count(*) FROM t WHERE t.p = p.id) FROM p
+//	SELECT p.name, count(t.id) FROM p LEFT JOIN t ON t.p = p.id GROUP BY p.id, p.name
 //
-// becomes SELECT p.name, count(t.id) FROM p LEFT JOIN t ON t.p = p.id GROUP BY p.id, p.name.
+// It applies if the sub-select is the only one, and asks for one table under conditions alone. Nothing is lost.
 func valueToGroups(r *refused) {
 	links := find(isSubLink, r.TargetList...)
 	if !r.isPublic() || len(links) != 1 || links[0].GetSubLink().SubLinkType != pg.SubLinkType_EXPR_SUBLINK {
@@ -32,11 +33,12 @@ func valueToGroups(r *refused) {
 	r.besides(d, query, links[0])
 }
 
-// existsToCounts counts the protected rows that EXISTS looks for, for each row of a public table. The count of no rows is near zero:
+// existsToCounts counts the protected rows that EXISTS looks for, for each public row:
 //
 //	SELECT p.name FROM p WHERE NOT EXISTS (SELECT ... FROM t WHERE t.p = p.id)
+//	SELECT p.name, count(t.id) FROM p LEFT JOIN t ON t.p = p.id GROUP BY p.id, p.name
 //
-// becomes SELECT p.name, count(t.id) FROM p LEFT JOIN t ON t.p = p.id GROUP BY p.id, p.name.
+// It applies as valueToGroups does. The client must choose the rows: a count of no rows is near zero.
 func existsToCounts(r *refused) {
 	if !r.isPublic() {
 		return
@@ -100,11 +102,12 @@ func (r *refused) besides(d *draft, q *query, link *pg.Node) {
 	r.edit(d)
 }
 
-// countToRank numbers the rows of a unit if a sub-select counts the rows before each row: the count is the rank less one.
+// countToRank numbers the rows of a unit, if a sub-select counts the rows before each row:
 //
 //	SELECT ... FROM t WHERE (SELECT count(*) FROM t u WHERE u.unit = t.unit AND u.day < t.day) >= 5
+//	SELECT ... FROM (SELECT *, rank() OVER (PARTITION BY unit ORDER BY day) - 1 AS before FROM t) AS t WHERE before >= 5
 //
-// becomes SELECT ... FROM (SELECT *, rank() OVER (PARTITION BY unit ORDER BY day) - 1 AS before FROM t) AS t WHERE before >= 5.
+// It applies if these two conditions are all. Nothing is lost.
 func countToRank(r *refused) {
 	table, alias := tableOf(r.FromClause)
 	links := find(isSubLink, &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: r.SelectStmt}})
@@ -153,8 +156,12 @@ func (r *refused) rank(query *pg.SelectStmt, own, alias string) string {
 	return "PARTITION BY " + partition + " ORDER BY " + order
 }
 
-// countBeside counts a column of the protected rows that are joined with a calendar, or another list. A count of all rows would count days
-// without a row: count(*) becomes count(t.day).
+// countBeside counts a column of the protected rows beside a calendar, or another list:
+//
+//	SELECT d, count(*) FROM days d LEFT JOIN t ON t.day = d GROUP BY d
+//	SELECT d, count(t.day) FROM days d LEFT JOIN t ON t.day = d GROUP BY d
+//
+// It applies if one equality joins them, without WHERE. Days without a row count as zero, not as one.
 func countBeside(r *refused) {
 	_, ours, _, ok := r.joined()
 	if !ok {
@@ -167,12 +174,13 @@ func countBeside(r *refused) {
 	r.edit(d)
 }
 
-// joinAbove joins a calendar, or another list, with the released groups of protected rows:
+// joinAbove joins a calendar, or another list, with released groups of the protected rows:
 //
 //	SELECT d, count(t.id) FROM days d LEFT JOIN t ON t.day = d GROUP BY d
+//	SELECT d, coalesce(sum(released.value), 0) FROM days d LEFT JOIN
+//	(SELECT t.day AS key, count(t.id) AS value FROM t GROUP BY 1) AS released ON released.key = d GROUP BY d
 //
-// becomes SELECT d, coalesce(sum(released.value), 0) FROM days d LEFT JOIN (SELECT t.day AS key, count(t.id) AS value FROM t GROUP BY 1) AS
-// released ON released.key = d GROUP BY d.
+// It applies as countBeside does, if there is one count or sum. Nothing is lost.
 func joinAbove(r *refused) {
 	j, ours, theirs, ok := r.joined()
 	if !ok {
@@ -216,8 +224,10 @@ func (r *refused) joined() (j *pg.JoinExpr, ours, theirs *pg.Node, ok bool) {
 // valuesToCase writes a join with VALUES as CASE:
 //
 //	SELECT l.name, count(*) FROM t JOIN (VALUES (1, 'a')) l(n, name) ON l.n = t.n GROUP BY l.name
+//	SELECT CASE WHEN 1 = t.n THEN 'a' END AS name, count(*) FROM t GROUP BY name
 //
-// becomes SELECT CASE WHEN 1 = t.n THEN 'a' END AS name, count(*) FROM t GROUP BY name.
+// It applies if a column of VALUES is the only group. A row that matches several rows of VALUES counts for the first, and the rows that
+// match none are a group. The client's order is lost.
 func valuesToCase(r *refused) {
 	if len(r.FromClause) != 1 || len(r.GroupClause) != 1 {
 		return
@@ -244,7 +254,7 @@ func valuesToCase(r *refused) {
 			choice.WriteString(" WHEN " + r.chosen(j.Quals, list.Alias.Aliasname, names, items) + " THEN " + r.text(items[label]))
 		}
 		d := r.with(where)
-		spans := r.items(targets, len(r.TargetList))
+		spans := r.items()
 		for i, t := range r.TargetList {
 			if columnOf(valueOf(t)) == names[label] {
 				d.put(spans[i], choice.String()+" END AS "+ident(names[label]))

@@ -37,9 +37,12 @@ func (r *refused) unbounded() (u unbounded, ok bool) {
 	return u, false
 }
 
-// parentBounds joins a public table if each value of a column without bounds is a key of this table: the bounds of the key are public.
+// parentBounds takes the values of a column from the public table that it refers to, whose bounds are public:
 //
-//	SELECT max(v.h) FROM v    SELECT max(h.id) FROM v JOIN h ON h.id = v.h
+//	SELECT max(h) FROM v
+//	SELECT max(hospitals.id) FROM v JOIN hospitals ON hospitals.id = v.h
+//
+// It applies to a query of one table, if each value of the column is a key of the public table. Nothing is lost.
 func parentBounds(r *refused) {
 	u, ok := r.unbounded()
 	table, alias := tableOf(r.FromClause)
@@ -71,11 +74,13 @@ func parentBounds(r *refused) {
 
 func sameTable(x, y *pg.RangeVar) bool { return x.Relname == y.Relname && x.Schemaname == y.Schemaname }
 
-// suggestBounds asks for bounds first, and uses them in a second statement. It looks the bounds of a public column up:
+// suggestBounds asks for the bounds of a column first, and uses them in the last statement:
 //
-//	SELECT max(x) FROM t    CREATE TEMP TABLE t_x_bounds AS SELECT ... FROM dp.suggest_bounds('t.x'); SELECT max(x within these) FROM t
+//	SELECT max(x) FROM t
+//	CREATE TEMP TABLE t_x_bounds AS SELECT ... FROM dp.suggest_bounds('t.x'); SELECT max(x within these bounds) FROM t
 //
-// It makes no bounds up: an answer with made-up bounds is about other values.
+// It applies if the policy has no bounds of a column with which the refused expression computes. Anybody can look up the bounds of a public
+// column. Values beyond the bounds are lost. The rule invents no bounds: an answer with invented bounds is about other values.
 func suggestBounds(r *refused) {
 	u, ok := r.unbounded()
 	if !ok || u.own == nil {
@@ -159,9 +164,12 @@ func (r *refused) computing(sel *pg.SelectStmt) []*pg.Node {
 	return list
 }
 
-// magnitudes counts the values of each order of magnitude. It is for computed values, for which no bounds can be suggested.
+// magnitudes counts the values of each order of magnitude:
 //
-//	SELECT max(n) FROM t    SELECT CASE WHEN n < 0 THEN 'below 0' ... END AS range, count(*) FROM t GROUP BY 1
+//	SELECT max(n) FROM t
+//	SELECT CASE WHEN n < 0 THEN 'below 0' ... END AS range, count(*) FROM t GROUP BY 1
+//
+// It applies to computed values without groups, since no bounds of these can be suggested. The value itself is lost.
 func magnitudes(r *refused) {
 	const most = 6 // digits
 	u, ok := r.unbounded()

@@ -40,12 +40,12 @@ type query struct {
 	parts [clauses]part
 }
 
-// A part is a clause in the text, with its words and without them. The words begin behind the part before; both are empty there if
-// there is no such clause.
+// A part is where a clause is: all of it, from the end of the clause before, and its content without its words. Of an absent clause both
+// are empty, and lie where it would begin.
 type part struct{ all, content pgtree.Span }
 
-// query returns a SELECT; nil if its clauses are not found, as of VALUES or UNION. Its list tells where it is or, if that is empty, what it
-// reads first.
+// query returns a SELECT; nil if its clauses are not found, as in VALUES or UNION. The search begins at the first item of its list or, if
+// the list is empty, of FROM.
 func (t *statement) query(sel *pg.SelectStmt) *query {
 	first := -1
 	if len(sel.GetTargetList()) > 0 {
@@ -112,7 +112,7 @@ func (q *query) divide() {
 	ends(end)
 }
 
-// none is a clause that there is not, behind a token.
+// none is the place of an absent clause, after a token.
 func (q *query) none(token int) part {
 	at := pgtree.Span{Start: q.toks[token].End, End: q.toks[token].End}
 	return part{at, at}
@@ -156,10 +156,10 @@ func (q *query) clause(c clause) string {
 	return q.sql[q.parts[c].content.Start:q.parts[c].content.End]
 }
 
-// items are the items of a clause that is a list.
-func (q *query) items(c clause, many int) []pgtree.Span {
+// items are the places of the items of the SELECT list, with their names.
+func (q *query) items() []pgtree.Span {
 	var out []pgtree.Span
-	from, to := q.tokens(q.parts[c].content)
+	from, to := q.tokens(q.parts[targets].content)
 	begin := from
 	for i := from; i < to; i++ {
 		if q.toks[i].Kind == lex.Comma && q.toks[i].Depth == q.toks[from].Depth {
@@ -167,9 +167,9 @@ func (q *query) items(c clause, many int) []pgtree.Span {
 			begin = i + 1
 		}
 	}
-	if out = append(out, q.between(begin, to)); len(out) != many {
+	if out = append(out, q.between(begin, to)); len(out) != len(q.TargetList) {
 		q.nowhere()
-		return make([]pgtree.Span, many)
+		return make([]pgtree.Span, len(q.TargetList))
 	}
 	return out
 }

@@ -70,7 +70,7 @@ func (d *draft) after(s pgtree.Span, by string) { d.put(pgtree.Span{Start: s.End
 // replace puts text in the place of an expression.
 func (d *draft) replace(n *pg.Node, by string) { d.edits = append(d.edits, d.instead(n, by)) }
 
-// append puts text at the end of a clause that there is.
+// append puts text at the end of a clause that is present.
 func (d *draft) append(c clause, by string) { d.after(d.parts[c].content, by) }
 
 // require adds a condition to WHERE.
@@ -87,7 +87,7 @@ func (d *draft) require(condition string) {
 	}
 }
 
-// without takes a condition out of WHERE, which AND connects.
+// without removes a condition from WHERE, with the AND beside it.
 func (d *draft) without(n *pg.Node) {
 	all := d.parts[where].content
 	from, to := d.tokens(d.place(n))

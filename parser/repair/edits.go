@@ -17,8 +17,8 @@ type edit struct {
 
 func (e edit) inserts() bool { return e.Start == e.End }
 
-// edited returns a part of the text with the edits within it. Of edits that overlap the outer one is made. New text gets a space
-// where it would run into its neighbour.
+// edited returns a part of the text with the edits within it. If edits overlap, the outer one is made. New text gets a space if it would
+// run into the text before it.
 func (t *statement) edited(part pgtree.Span, edits ...edit) string {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(x, y edit) int {

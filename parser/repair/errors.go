@@ -18,7 +18,7 @@ func withoutErrors(t *statement, at int) (rest string, newAt int, shorter bool) 
 		if q == nil || !slices.ContainsFunc(q.TargetList, isErrorColumn) {
 			return
 		}
-		for i, s := range q.items(targets, len(q.TargetList)) {
+		for i, s := range q.items() {
 			if isErrorColumn(q.TargetList[i]) && i > 0 {
 				from, _ := t.tokens(s)
 				edits = append(edits, edit{pgtree.Span{Start: t.toks[from-1].Start, End: s.End}, ""}) // with the comma

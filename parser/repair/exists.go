@@ -8,11 +8,13 @@ import (
 	"dpproxy/parser/pgtree"
 )
 
-// existsToAggregate asks by an aggregate whether there is a row, in the place of EXISTS in a SELECT list:
+// existsToAggregate asks by an aggregate whether there is a row:
 //
-//	EXISTS (SELECT 1 FROM t WHERE c)    (SELECT bool_or(c) FROM t)
+//	SELECT EXISTS (SELECT 1 FROM t WHERE c)
+//	SELECT bool_or(c) FROM t
 //
-// It is count(*) > 0 if there is no condition. A list of nothing else becomes that of the aggregate.
+// It applies to EXISTS in a SELECT list. Without a condition the aggregate is count(*) > 0. Among other expressions it is a sub-select.
+// Nothing is lost.
 func existsToAggregate(r *refused) {
 	d := r.draft()
 	for _, link := range find(func(n *pg.Node) bool { return existing(n) != nil }, r.TargetList...) {
@@ -36,11 +38,12 @@ func existsToAggregate(r *refused) {
 	r.edit(d)
 }
 
-// existsToJoin joins the rows that EXISTS looks for, and counts rows of the query around it by a key:
+// existsToJoin joins the rows that EXISTS looks for:
 //
-//	SELECT count(*) FROM t WHERE EXISTS (SELECT ... FROM u WHERE c)    SELECT count(DISTINCT t.id) FROM t JOIN u ON c
+//	SELECT count(*) FROM t WHERE EXISTS (SELECT ... FROM u WHERE c)
+//	SELECT count(DISTINCT t.id) FROM t JOIN u ON c
 //
-// Other aggregates see a row once for each row that is found.
+// It applies if t has a key. Other aggregates than count(*) see a row as often as it has matches.
 func existsToJoin(r *refused) {
 	v, alias := tableOf(r.FromClause)
 	table, _ := r.of(v)
@@ -60,7 +63,7 @@ func existsToJoin(r *refused) {
 	}
 }
 
-// key returns a column that has another value in each row, or one that is called so.
+// key returns a column that has a different value in each row, or one that is called id.
 func (t Table) key() string {
 	switch {
 	case len(t.Keys) > 0:
@@ -74,11 +77,13 @@ func (t Table) key() string {
 // isCountOfRows reports count(*).
 func isCountOfRows(n *pg.Node) bool { return n.GetFuncCall().GetAggStar() && nameOf(n) == "count" }
 
-// divisionToCount counts the units that have all of a public list. The client's query asks for units that lack none:
+// divisionToCount counts the units that have all items of a public list:
 //
-//	... WHERE NOT EXISTS (SELECT ... FROM list WHERE NOT EXISTS (SELECT ... FROM t WHERE t.unit = ... AND t.item = list.item))
+//	... WHERE NOT EXISTS (SELECT ... FROM l WHERE NOT EXISTS (SELECT ... FROM t WHERE t.unit = p.id AND t.item = l.item))
+//	SELECT count(*) FROM (SELECT t.unit FROM t WHERE t.item IN (SELECT l.item FROM l) GROUP BY t.unit
+//	HAVING count(DISTINCT t.item) = (SELECT count(*) FROM l)) AS complete
 //
-// becomes SELECT count(*) FROM the units whose count(DISTINCT t.item) of the list is that of the list. Columns of the units are lost.
+// It applies if WHERE asks for nothing else. The columns of the units are lost.
 func divisionToCount(r *refused) {
 	list := r.statement.query(notExisting(r.WhereClause))
 	if list == nil {

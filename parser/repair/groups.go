@@ -17,11 +17,12 @@ func isCollecting(n *pg.Node) bool {
 	return n.GetFuncCall().GetOver() == nil && slices.Contains(collects, nameOf(n))
 }
 
-// collectGroups collects values that are shown as groups: of string_agg, array_agg and their kin.
+// collectGroups collects values that are shown as groups:
 //
-//	SELECT string_agg(x, ',') FROM t    SELECT string_agg(x, ',') FROM (SELECT x FROM t GROUP BY x HAVING count(*) > 0) AS shown
+//	SELECT string_agg(x, ',') FROM t
+//	SELECT string_agg(x, ',') FROM (SELECT x FROM t GROUP BY x HAVING count(*) > 0) AS shown
 //
-// A value is collected once.
+// It applies to string_agg, array_agg and the aggregates of JSON. Each value is collected once.
 func collectGroups(r *refused) {
 	var columns []*pg.Node
 	for _, t := range r.TargetList {
@@ -32,7 +33,12 @@ func collectGroups(r *refused) {
 	r.ofShown(columns)
 }
 
-// extremesOfGroups takes the first and the last of texts that are shown as groups, as collectGroups does.
+// extremesOfGroups takes the first and the last text of those that are shown as groups:
+//
+//	SELECT min(x), max(x) FROM t
+//	SELECT min(x), max(x) FROM (SELECT x FROM t GROUP BY x HAVING count(*) > 0) AS shown
+//
+// It applies if there is no other aggregate. Rare values are lost.
 func extremesOfGroups(r *refused) {
 	var columns []*pg.Node
 	refusal := false
@@ -67,11 +73,12 @@ func (r *refused) ofShown(columns []*pg.Node) {
 	r.ask(d.String())
 }
 
-// groupsBelow groups by the columns with which the query computes, and computes with the released groups:
+// groupsBelow groups by columns, and computes with the released groups:
 //
 //	SELECT f(x), count(*) FROM t WHERE g(x) GROUP BY 1
+//	SELECT f(x), sum(n) FROM (SELECT x, count(*) AS n FROM t GROUP BY x) AS t WHERE g(x) GROUP BY 1
 //
-// becomes SELECT f(x), sum(n) FROM (SELECT x, count(*) AS n FROM t GROUP BY x) AS t WHERE g(x) GROUP BY 1.
+// It applies to one count or sum over one table. The sum has the noise of all its groups. The client's order is lost.
 func groupsBelow(r *refused) {
 	const most = 3 // columns, by which there may be as many groups as rows
 	table, alias := tableOf(r.FromClause)
@@ -102,11 +109,13 @@ func groupsBelow(r *refused) {
 	r.ask(d.String())
 }
 
-// unitsToAverage averages the values that are asked for each privacy unit, or counts the units:
+// unitsToAverage averages the values of each privacy unit, or counts the units:
 //
-//	SELECT unit, sum(x) FROM t GROUP BY unit    SELECT avg(sum) FROM (SELECT unit, sum(x) AS sum FROM t GROUP BY unit) AS each
+//	SELECT unit, sum(x) FROM t GROUP BY unit
+//	SELECT avg(sum) FROM (SELECT unit, sum(x) AS sum FROM t GROUP BY unit) AS each
 //
-// Some of the values may have no average: each is tried alone as well. Order and LIMIT are lost.
+// It applies if the unit is a group, or a column of SELECT DISTINCT. Since some of the values may have no average, each is tried alone too.
+// The values of units, their order and LIMIT are lost.
 func unitsToAverage(r *refused) {
 	units := r.unitOf(r.FromClause)
 	isUnit := func(n *pg.Node) bool { return units[columnOf(n)] }
@@ -182,9 +191,10 @@ func (r *refused) values() (values []value) {
 
 // windowToGroups groups by the columns that partition or order a window function over rows:
 //
-//	SELECT ..., avg(x) OVER (PARTITION BY k) FROM t    SELECT k, avg(x) FROM t GROUP BY k
+//	SELECT id, avg(x) OVER (PARTITION BY k) FROM t
+//	SELECT k, avg(x) FROM t GROUP BY k
 //
-// A running total is a total of the groups' totals. The rows are lost.
+// A running total becomes a total of the groups' totals. The rows are lost.
 func windowToGroups(r *refused) {
 	if len(r.GroupClause) > 0 || pgtree.IsAggregated(r.SelectStmt) || len(r.FromClause) == 0 {
 		return
@@ -229,9 +239,12 @@ func (r *refused) windowed(n *pg.Node) (call, over string) {
 	return r.edited(r.between(from, at)), r.edited(r.between(at, to))
 }
 
-// countRows counts the rows that are asked for. For an aggregate, a count would be another question.
+// countRows counts the rows that are asked for:
 //
-//	SELECT a, b FROM t WHERE c ORDER BY a    SELECT count(*) FROM t WHERE c
+//	SELECT a, b FROM t WHERE c ORDER BY a
+//	SELECT count(*) FROM t WHERE c
+//
+// It applies to a query without aggregates. All of the rows is lost but their number.
 func countRows(r *refused) {
 	computed := func(n *pg.Node) bool { return pgtree.IsAggregate(n) && !isCollecting(n) }
 	if len(r.FromClause) == 0 || len(r.GroupClause) > 0 || pgtree.Holds(computed, append(slices.Clone(r.TargetList), r.HavingClause)...) {
@@ -245,9 +258,12 @@ func countRows(r *refused) {
 	r.ask(d.String())
 }
 
-// limitToMedian asks for the middle of ordered values in the place of a few of them:
+// limitToMedian asks for the middle of ordered values in place of a few of them:
 //
-//	SELECT x FROM t ORDER BY x LIMIT 1 OFFSET 100    SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM t
+//	SELECT x FROM t ORDER BY x LIMIT 1 OFFSET 100
+//	SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM t
+//
+// It applies if the value alone is shown. The place of the row is lost.
 func limitToMedian(r *refused) {
 	if len(r.SortClause) != 1 || len(r.TargetList) != 1 || r.LimitCount == nil || len(r.GroupClause) > 0 {
 		return
@@ -263,8 +279,9 @@ func limitToMedian(r *refused) {
 // tilesToQuantiles asks for the limits of tiles:
 //
 //	SELECT ... FROM (SELECT ntile(4) OVER (ORDER BY x) FROM t) q
+//	SELECT percentile_cont(ARRAY[0.25, 0.5, 0.75]) WITHIN GROUP (ORDER BY value) FROM (SELECT x AS value FROM t) AS tiled
 //
-// becomes SELECT percentile_cont(ARRAY[0.25, 0.5, 0.75]) WITHIN GROUP (ORDER BY value) FROM (SELECT x AS value FROM t) AS tiled.
+// It applies to at most 100 tiles in a sub-select. The query above the tiles is lost.
 func tilesToQuantiles(r *refused) {
 	const most = 100
 	q := r.statement.query(subselectOf(r.SelectStmt).GetSubquery().GetSelectStmt())
@@ -285,7 +302,7 @@ func tilesToQuantiles(r *refused) {
 			fractions = append(fractions, strconv.FormatFloat(float64(j)/float64(n), 'g', 4, 64))
 		}
 		d := q.draft()
-		d.put(q.items(targets, len(q.TargetList))[k], r.text(f.Over.OrderClause[0].GetSortBy().GetNode())+" AS value")
+		d.put(q.items()[k], r.text(f.Over.OrderClause[0].GetSortBy().GetNode())+" AS value")
 		r.ask("SELECT percentile_cont(ARRAY[" + strings.Join(fractions, ", ") + "]) WITHIN GROUP (ORDER BY value) FROM (" + d.String() +
 			") AS tiled")
 	}

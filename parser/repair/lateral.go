@@ -11,12 +11,13 @@ import (
 	"dpproxy/parser/pgtree"
 )
 
-// lateralToJoin writes the queries that LATERAL runs for each row as sub-selects over all rows, and joins them by the equality that ties
-// them to the row:
+// lateralToJoin joins sub-selects that LATERAL runs for each row:
 //
-//	FROM p, LATERAL (SELECT x FROM t WHERE t.p = p.id) q    FROM p JOIN (SELECT t.p, x FROM t) q ON q.p = p.id
+//	FROM p, LATERAL (SELECT x FROM t WHERE t.p = p.id) q
+//	FROM p JOIN (SELECT t.p, x FROM t) q ON q.p = p.id
 //
-// The first rows of each are numbered, and aggregates are groups, with zero for counts of no rows.
+// It applies if an equality ties the sub-select to the row. Aggregates become groups, with zero for a count of no rows. LIMIT becomes
+// DISTINCT ON, or numbers of rows. Only WITH TIES is lost.
 func lateralToJoin(r *refused) {
 	const most = 3
 	flat, now := "", r
@@ -67,7 +68,7 @@ func (r *refused) joinedLateral(j *pg.JoinExpr) *draft {
 	}
 	q := sub.draft()
 	q.without(tied)
-	on, key, first := ident(alias)+"."+r.name(own)+" = "+r.text(outer), r.text(own), sub.items(targets, len(sub.TargetList))
+	on, key, first := ident(alias)+"."+r.name(own)+" = "+r.text(outer), r.text(own), sub.items()
 	isKey := func(t *pg.Node) bool { return columnOf(valueOf(t)) == columnOf(own) }
 	if !slices.ContainsFunc(sub.TargetList, isKey) {
 		q.before(first[0], key+", ")

@@ -19,11 +19,13 @@ func (r *refused) ordered(name string) (call, value *pg.Node) {
 	return call, value
 }
 
-// modeToGroups shows the most frequent value as a group, if no list of values is known to choose from:
+// modeToGroups shows the most frequent value as a group:
 //
-//	SELECT mode() WITHIN GROUP (ORDER BY x) FROM t    SELECT x, count(*) FROM t GROUP BY x ORDER BY count(*) DESC LIMIT 1
+//	SELECT mode() WITHIN GROUP (ORDER BY x) FROM t
+//	SELECT x, count(*) FROM t GROUP BY x ORDER BY count(*) DESC LIMIT 1
 //
-// Groups have their own most frequent value with DISTINCT ON. Other columns, HAVING and the client's order are lost.
+// It applies if mode() has no list of values to choose from. With GROUP BY, DISTINCT ON finds the value of each group. The other columns,
+// HAVING and the client's order are lost.
 func modeToGroups(r *refused) {
 	call, value := r.ordered("mode")
 	if call == nil || !slices.ContainsFunc(r.TargetList, r.at.isIn) {
@@ -51,8 +53,12 @@ func modeToGroups(r *refused) {
 	r.ask(d.String())
 }
 
-// modeToMedian takes the middle value for the most frequent one: percentile_cont(0.5) for mode(). It is another question about the same
-// values.
+// modeToMedian asks for the middle value in place of the most frequent one:
+//
+//	mode() WITHIN GROUP (ORDER BY x)
+//	percentile_cont(0.5) WITHIN GROUP (ORDER BY x)
+//
+// It applies as modeToGroups does. The question changes, but the rest of the statement stays.
 func modeToMedian(r *refused) {
 	call, _ := r.ordered("mode")
 	if call == nil || !slices.ContainsFunc(r.TargetList, r.at.isIn) {
@@ -71,7 +77,10 @@ func (r *refused) called(names ...string) []*pg.Node {
 	return find(is, &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: r.SelectStmt}})
 }
 
-// contToDisc takes percentile_disc for percentile_cont, whose middle between two values cannot be taken: of dates, say.
+// contToDisc chooses a value that occurs, if no middle of two values can be computed, such as of dates:
+//
+//	percentile_cont(0.5) WITHIN GROUP (ORDER BY x)
+//	percentile_disc(0.5) WITHIN GROUP (ORDER BY x)
 func contToDisc(r *refused) {
 	d := r.draft()
 	for _, n := range r.called("percentile_cont") {
@@ -80,7 +89,10 @@ func contToDisc(r *refused) {
 	r.edit(d)
 }
 
-// discToMode takes the most frequent value for percentile_disc, if values have no order, as percentiles need.
+// discToMode chooses the most frequent value, if the values have no order that a percentile needs:
+//
+//	percentile_disc(0.5) WITHIN GROUP (ORDER BY x)
+//	mode() WITHIN GROUP (ORDER BY x)
 func discToMode(r *refused) {
 	d := r.draft()
 	for _, n := range r.called("percentile_disc") {
@@ -91,7 +103,10 @@ func discToMode(r *refused) {
 
 // intervalToSeconds computes with the seconds of intervals, and makes an interval of the result:
 //
-//	avg(x)    make_interval(secs => avg(extract(epoch FROM x)))
+//	avg(x)
+//	make_interval(secs => avg(extract(epoch FROM x)))
+//
+// It applies to a refused sum or average. If its values are no intervals, the new statement is refused too.
 func intervalToSeconds(r *refused) {
 	d := r.draft()
 	for _, n := range r.called("avg", "sum") {
@@ -105,7 +120,12 @@ func intervalToSeconds(r *refused) {
 	r.edit(d)
 }
 
-// rowsToColumn counts a column in the place of rows: one that has a value in every row. count(v.*), or count(v), is count(v.id).
+// rowsToColumn counts a column in place of rows:
+//
+//	count(v.*), count(v)
+//	count(v.id), count(v.id)
+//
+// It applies if the table has a column. The unit or a key comes first, since these are never NULL where there is a row.
 func rowsToColumn(r *refused) {
 	d := r.draft()
 	everyOf(r.SelectStmt, func(n *pg.Node) {
@@ -127,8 +147,12 @@ func rowsToColumn(r *refused) {
 	r.edit(d)
 }
 
-// tuplesToText counts the different rows of several columns by one text of them: count(DISTINCT (a, b)) is that of a text of a and b, in
-// quotes, which is never NULL.
+// tuplesToText counts different rows of several columns by one text of them all:
+//
+//	count(DISTINCT (a, b))
+//	count(DISTINCT coalesce(a as a quoted text) || ' |, ' || coalesce(b as a quoted text))
+//
+// Different rows have different texts, and no text is NULL. Equal numbers with different zeros at their ends count twice.
 func tuplesToText(r *refused) {
 	d := r.draft()
 	everyOf(r.SelectStmt, func(n *pg.Node) {

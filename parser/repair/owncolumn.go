@@ -17,8 +17,8 @@ type ownColumn struct {
 	// unknown says that the policy has no bounds.
 	unknown bool
 
-	level *pg.SelectStmt
-	path  []string // its name there
+	level *pg.SelectStmt // the innermost SELECT that names it
+	path  []string       // its name there
 }
 
 // ownColumn finds the column of a table that a reference of a SELECT passes on, or is computed from; nil if no such column has bounds.

@@ -22,7 +22,7 @@ type rule struct {
 	write func(*refused)
 }
 
-// rules are the rules for a SELECT, the nearest first: what is left of the question becomes less from one to the next.
+// rules are the rules for a SELECT, the nearest first: from rule to rule, less of the question is left.
 var rules = []rule{
 	// The same question, in a form that is answered.
 	{"ModeToGroups", modeToGroups},
@@ -125,7 +125,7 @@ func (r *refused) apply(list ...rule) {
 	}
 }
 
-// add adds a statement, unless it is there already. One with a part that was not found is none.
+// add adds a statement, unless it is there already or a part of it was not found.
 func (r *refused) add(sql string) {
 	known := func(c candidate) bool { return c.sql == sql }
 	if !r.lost && len(r.found) < mostFound && !slices.ContainsFunc(r.found, known) {

@@ -19,10 +19,10 @@ type statement struct {
 	stmt  *pg.Node
 	spans map[*pg.Node]pgtree.Span // that are known
 	tried int
-	lost  bool // a place was not found: whatever is written with it is wrong
+	lost  bool // a place was not found: a statement that is written with it would be wrong
 }
 
-// read parses a statement. It is not ok if there is another number of statements, or if the text is too long or too deep to be parsed.
+// read parses a statement. It is not ok if there are several, or if the text is too long or too deep to be parsed.
 func read(sql string) (*statement, bool) {
 	toks, comments, err := lex.Scan(sql)
 	if err != nil || len(sql) > maxInstead || lex.Guard(toks) != nil {
@@ -39,7 +39,7 @@ func read(sql string) (*statement, bool) {
 	return t, true
 }
 
-// all is the statement with the comments before it, but without those and the semicolon behind it.
+// all is the statement with the comments before it, but without the semicolon and the comments after it.
 func (t *statement) all() pgtree.Span {
 	return pgtree.Span{Start: len(t.sql) - len(strings.TrimLeft(t.sql, " \t\r\n\f")), End: t.toks[len(t.toks)-1].End}
 }

@@ -7,7 +7,12 @@ import (
 	"dpproxy/parser/pgtree"
 )
 
-// explainPlain explains without executing: EXPLAIN (ANALYZE, BUFFERS) SELECT ... becomes EXPLAIN SELECT ...; other options are lost.
+// explainPlain explains without executing:
+//
+//	EXPLAIN (ANALYZE, BUFFERS) SELECT ...
+//	EXPLAIN SELECT ...
+//
+// All options are lost.
 func explainPlain(r *refused) {
 	x := r.stmt.GetExplainStmt()
 	if x == nil || !pgtree.Executes(x) {
@@ -27,7 +32,12 @@ func explainPlain(r *refused) {
 	}
 }
 
-// viewToTable keeps results in a temporary table, since no view of protected rows can be made. The options of the view are lost.
+// viewToTable keeps results in a temporary table:
+//
+//	CREATE VIEW v AS SELECT ...
+//	CREATE TEMP TABLE v AS SELECT ...
+//
+// It applies unless the view is RECURSIVE. The schema and the options of the view are lost.
 func viewToTable(r *refused) {
 	x := r.stmt.GetViewStmt()
 	sel := x.GetQuery().GetSelectStmt()

@@ -32,7 +32,7 @@ func (t *statement) operand(n *pg.Node) string {
 	return "(" + t.text(n) + ")"
 }
 
-// instead is the edit that puts an expression in the place of another one. An element is taken of one in brackets.
+// instead is the edit that replaces an expression. Before a subscript the new expression gets brackets.
 func (t *statement) instead(n *pg.Node, by string) edit {
 	s := t.place(n)
 	if _, to := t.tokens(s); t.toks.Kind(to) == lex.OpenBracket {
