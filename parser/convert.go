@@ -35,8 +35,6 @@ type queryConverter struct {
 	// windows are set where window functions may stand.
 	windows *windowClause
 	each    *each
-	// aggregated takes the place of the aggregates of a query whose value is computed around it; nil elsewhere.
-	aggregated func(*pg.Node) ast.Expr
 }
 
 // An exprConverter converts expressions of a query.
@@ -70,7 +68,6 @@ func convert(a *analysis, c *candidate, m *matcher) *ast.Block {
 		b.Aggregates = append(b.Aggregates, row.aggregate(n))
 	}
 	row.weigh(b.Aggregates, m)
-	b.From = v.each.joined(b.From)
 	b.Top = v.top(c, m)
 	v.strays(m)
 	b.Err, b.Offsets = v.err, v.offsets

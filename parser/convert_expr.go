@@ -88,9 +88,6 @@ func (v exprConverter) column(ref *pg.ColumnRef) ast.Expr {
 	if around := v.each.around; around != nil && !v.each.scope.names(ref) {
 		return around.column(ref)
 	}
-	if x := v.each.computed(ref); x != nil {
-		return x
-	}
 	out := &ast.Column{Name: names[len(names)-1], At: v.a.pos(ref.Location)}
 	switch len(names) {
 	case 1:
@@ -279,8 +276,6 @@ func (v exprConverter) call(n *pg.Node, f *pg.FuncCall) ast.Expr {
 	switch {
 	case f == v.moved: // nil is none: f is a call
 		return v.movedTo
-	case pgtree.IsAggregate(n) && v.aggregated != nil:
-		return v.aggregated(n)
 	case pgtree.IsAggregate(n) && v.grouped:
 		return v.aggregate(n)
 	case pgtree.IsAggregate(n):

@@ -43,6 +43,8 @@ func fromPosition(f ast.From) int {
 		return x.At
 	case *ast.Derived:
 		return x.At
+	case *ast.Lateral:
+		return x.At
 	case *ast.Listed:
 		return x.At
 	case *ast.Elements:
@@ -78,7 +80,7 @@ func (v *queryConverter) fromItem(n *pg.Node) ast.From {
 func (v *queryConverter) derived(s *pg.RangeSubselect) ast.From {
 	at := selectLocation(s.Subquery.GetSelectStmt())
 	if s.Lateral {
-		v.forbid(at, "LATERAL", "Write a sub-select that does not refer to its neighbours, and join with it ON their columns.")
+		v.forbid(at, "LATERAL", withoutNeighbours)
 		return nil
 	}
 	if values, names := constantRows(s.Subquery.GetSelectStmt()); values != nil {
@@ -169,16 +171,12 @@ func itemLocation(n *pg.Node) int32 {
 
 func (v *queryConverter) join(j *pg.JoinExpr) ast.From {
 	at := itemLocation(j.Rarg)
-	left := v.each.side(j.Jointype == pg.JoinType_JOIN_RIGHT || j.Jointype == pg.JoinType_JOIN_FULL, v.fromItem, j.Larg)
+	left := v.fromItem(j.Larg)
 	if out := v.each.lateral(v, left, j); out != nil {
 		return out
 	}
-	right := v.each.side(j.Jointype == pg.JoinType_JOIN_LEFT || j.Jointype == pg.JoinType_JOIN_FULL, v.fromItem, j.Rarg)
-	out := &ast.Join{Left: left, Right: right, Natural: j.IsNatural, Using: columnNames(j.UsingClause)}
+	out := &ast.Join{Left: left, Right: v.fromItem(j.Rarg), Natural: j.IsNatural, Using: columnNames(j.UsingClause)}
 	out.At = v.a.pos(at)
-	if out.Natural && v.each.columns != nil {
-		v.notYet(at, "NATURAL JOIN beside LATERAL", "Write the join with ON.")
-	}
 	switch j.Jointype {
 	case pg.JoinType_JOIN_INNER:
 		out.Kind = ast.Inner

@@ -30,8 +30,17 @@ func (e *each) notIn(v exprConverter, s *pg.SubLink) bool {
 	if sel == nil || e.scope.isUnit(s.Testexpr) || v.a.levels[sel] == nil || v.a.levels[sel].kind != rows {
 		return false
 	}
-	c, ok := v.a.levels.correlation(sel, e.scope)
-	return ok && !c.keyed
+	unit, _ := v.a.levels[sel].ties(sel)
+	return unit
+}
+
+func isSubLink(n *pg.Node) bool { return n.GetSubLink() != nil }
+
+func allTrue(list ...ast.Expr) ast.Expr {
+	if len(list) == 1 {
+		return list[0]
+	}
+	return &ast.Bool{Kind: ast.And, Args: list, At: list[0].Pos()}
 }
 
 // A condition is one that rows must meet: where it is NULL it may as well be false.

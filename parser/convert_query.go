@@ -181,7 +181,6 @@ func (v *queryConverter) query(sel *pg.SelectStmt, location int32) *ast.Select {
 	if sel.HavingClause != nil {
 		out.Having = group.expr(sel.HavingClause)
 	}
-	out.From = v.each.joined(out.From)
 	return out
 }
 
@@ -223,9 +222,6 @@ func (v exprConverter) target(t *pg.ResTarget) ast.Target {
 		}
 		out.Name, out.X = name, v.expr(t.GetVal())
 		return out
-	}
-	if v.each.columns != nil {
-		v.notYet(t.Location, "* beside LATERAL", "Name the columns.")
 	}
 	names, _ := pgtree.Strings(t.Val.GetColumnRef().GetFields())
 	switch {

@@ -80,7 +80,7 @@ func (a *analysis) fromItem(n *pg.Node, s *scope) result {
 		level := newScope(s, !x.RangeSubselect.Lateral)
 		found, refusal := a.found, a.refusal
 		r := a.query(x.RangeSubselect.Subquery.GetSelectStmt(), level)
-		if x.RangeSubselect.Lateral && r.kind == released && a.levels.ofUnit(x.RangeSubselect.Subquery.GetSelectStmt(), s) {
+		if x.RangeSubselect.Lateral && r.kind == released && a.levels.perRow(x.RangeSubselect.Subquery.GetSelectStmt(), s) {
 			a.found, a.refusal, r.kind = found, refusal, rows
 		}
 		s.add(rename(&item{columns: r.columns, known: r.known, rows: r.blocks}, x.RangeSubselect.Alias))

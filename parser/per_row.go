@@ -12,6 +12,38 @@ import (
 // A query that refers to the query around it is evaluated for each row of that one. It stays as it is written: package planner/source
 // resolves its names, and has rules for what becomes of it.
 
+// A queries has the level of each query of a statement.
+type queries map[*pg.SelectStmt]*level
+
+// An each knows of such queries of a level.
+type each struct {
+	scope *scope
+	// exists says that it is the level of an EXISTS, which may be joined with the one around it.
+	exists bool
+	// open says that FROM is converted: a query in an expression can be joined with it.
+	open bool
+	// around converts columns of the query around the level, if it is evaluated for each row of that one; else nil.
+	around *exprConverter
+}
+
+// qualifier is the table of a bare name of an EXISTS: where both levels have the name it is that of the EXISTS itself, and stays so if
+// they are joined.
+func (e *each) qualifier(ref *pg.ColumnRef) string {
+	if !e.exists || e.scope.parent == nil || e.scope.parent.parent == nil {
+		return ""
+	}
+	outer := e.scope.parent.parent
+	it, c, ok := e.scope.own(ref)
+	there, _, also := outer.own(ref)
+	switch {
+	case ok && outer.find(c.name).count > 0:
+		return e.scope.items[it].name
+	case !ok && also && e.scope.reach(ref) == scopesBetween && e.scope.named("", outer.items[there].name) < 0:
+		return outer.items[there].name
+	}
+	return ""
+}
+
 // valueQuery converts such a sub-select of one value; nil if it is none, or has syntax that no rule knows.
 func (e *each) valueQuery(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt) ast.Expr {
 	if !e.isPerRow(v, sel) {
@@ -19,6 +51,36 @@ func (e *each) valueQuery(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt) as
 	}
 	return &ast.ValueQuery{Query: e.perRow(v, sel, s.Location), Refusal: v.noValue(s, v.a.levels[sel]), At: v.a.pos(s.Location)}
 }
+
+// lateral converts a join with LATERAL that is evaluated for each row of the items before it; nil if it is none.
+func (e *each) lateral(v *queryConverter, left ast.From, j *pg.JoinExpr) *ast.Join {
+	s := j.Rarg.GetRangeSubselect()
+	sel, alias := s.GetSubquery().GetSelectStmt(), s.GetAlias().GetAliasname()
+	if !s.GetLateral() || alias == "" || j.IsNatural || len(j.UsingClause) > 0 || j.Alias != nil ||
+		j.Jointype != pg.JoinType_JOIN_INNER && j.Jointype != pg.JoinType_JOIN_LEFT || !v.a.levels.perRow(sel, e.scope) {
+		return nil
+	}
+	location, row := selectLocation(sel), exprConverter{v, false}
+	refusal := v.refusal(location, forbidden("LATERAL", withoutNeighbours))
+	right := &ast.Lateral{
+		Alias: alias, Columns: columnNames(s.Alias.GetColnames()), Refusal: refusal, Untied: refusal, At: v.a.pos(location),
+	}
+	if level := v.a.levels[sel]; level.kind == released {
+		right.Untied = correlated(level.scope.escape)
+	}
+	right.Query = e.perRow(row, sel, location)
+	out := &ast.Join{Kind: ast.Cross, Left: left, Right: right, At: right.At}
+	if j.Quals != nil {
+		out.Kind, out.On = ast.Inner, row.expr(j.Quals)
+	}
+	if j.Jointype == pg.JoinType_JOIN_LEFT {
+		out.Kind = ast.Left
+	}
+	return out
+}
+
+// withoutNeighbours is how to do without LATERAL.
+const withoutNeighbours = "Write a sub-select that does not refer to its neighbours, and join with it ON their columns."
 
 // isPerRow reports whether a sub-select has one column and is evaluated for each row of the level.
 func (e *each) isPerRow(v exprConverter, sel *pg.SelectStmt) bool {
@@ -54,7 +116,8 @@ func (q queries) perRow(sel *pg.SelectStmt, around *scope) bool {
 	for _, n := range slices.Concat(sel.TargetList, []*pg.Node{sel.HavingClause}, sel.SortClause) {
 		everyAggregate(n, func(n *pg.Node) { owned = owned && n.GetFuncCall() != nil && level.owns(n) })
 	}
-	return owned && (level.kind != released || level.tiedToUnit(sel))
+	unit, key := level.ties(sel)
+	return owned && (level.kind != released || unit || key)
 }
 
 // plainRows reports whether a query has rows of FROM, or groups of them, perhaps the first of these.
@@ -77,10 +140,10 @@ func skippedRows(sel *pg.SelectStmt) (n int, known bool) {
 	return n, known && n >= 0
 }
 
-// tiedToUnit reports whether equalities with columns of the query around say that the rows of a query are of the unit of its row: they
-// are of units, or of all columns of a key. Which SELECT is a release block depends on it, so that it is known before names are resolved;
-// package planner/source proves it.
-func (l *level) tiedToUnit(sel *pg.SelectStmt) bool {
+// ties reports whether equalities with columns of the query around say that the rows of a query are of the unit of its row: they are of
+// units, or of all columns of a key. Which SELECT is a release block depends on it, so that it is asked before names are resolved; package
+// planner/source proves it.
+func (l *level) ties(sel *pg.SelectStmt) (unit, key bool) {
 	own, outer := l.scope, l.scope.parent.parent
 	parts := keyParts{}
 	for _, n := range pgtree.Conjuncts(sel.WhereClause) {
@@ -93,14 +156,23 @@ func (l *level) tiedToUnit(sel *pg.SelectStmt) bool {
 			if inner == nil || around == nil || own.reach(inner) != 0 || own.reach(around) != scopesBetween {
 				continue
 			}
-			if own.isUnit(side[0]) && outer.isUnit(side[1]) {
-				return true
-			}
+			unit = unit || own.isUnit(side[0]) && outer.isUnit(side[1])
 			parts.add(inBoth(own.holdsOf(side[0]), outer.holdsOf(side[1])))
 		}
 	}
-	return parts.whole()
+	return unit, parts.whole()
 }
 
 // scopesBetween is how many scopes out the query around a sub-select is, which has one of its own.
 const scopesBetween = 2
+
+// everyAggregate visits the aggregates of an expression.
+func everyAggregate(n *pg.Node, visit func(*pg.Node)) {
+	switch {
+	case n.GetSelectStmt() != nil:
+	case pgtree.IsAggregate(n):
+		visit(n)
+	default:
+		pgtree.Children(n, func(n *pg.Node) { everyAggregate(n, visit) })
+	}
+}

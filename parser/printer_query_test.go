@@ -85,6 +85,9 @@ func (p *printer) from(f ast.From) {
 		if x.Alias != "" {
 			p.alias(x.Alias, x.Columns)
 		}
+	case *ast.Lateral:
+		p.seq("LATERAL (", x.Query, ")")
+		p.alias(x.Alias, x.Columns)
 	case *ast.Join:
 		p.join(x)
 	case *ast.Listed:

@@ -14,6 +14,9 @@ import (
 // WHERE w.diagnosis = v.diagnosis), has one value for each group of its own sides of them. It is a Prior by groups: these
 // are released, and the other sides say whose value it is.
 
+// A tie is an equality between a query and the one around it.
+type tie struct{ whole, inner, outer *pg.Node }
+
 // byGroup notes such a sub-select, between two tokens that are brackets.
 func (s *seeker) byGroup(sel *pg.SelectStmt, own *scope, open, end int) {
 	ties, ok := s.ties(sel, own)

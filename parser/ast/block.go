@@ -117,7 +117,7 @@ type Aggregate struct {
 	At     int
 }
 
-// A From is an item of a FROM clause: *Table, *Join, *Derived, *Listed or *Elements.
+// A From is an item of a FROM clause: *Table, *Join, *Derived, *Lateral, *Listed or *Elements.
 //
 //sumtype:decl
 type From interface{ from() }
@@ -149,6 +149,16 @@ type Derived struct {
 	At      int
 	// Concealed is the view that the query is of, if no client may see that.
 	Concealed string
+}
+
+// A Lateral is a query in FROM that is evaluated for each row of the items before it: the right side of a Join.
+type Lateral struct {
+	Query   *Select
+	Alias   string   // the name its columns are reached by
+	Columns []string // new names of its first columns
+	// Refusal is the error if no join of all rows has its rows, and Untied if more than equalities ties it to the row around.
+	Refusal, Untied *pgerr.Error
+	At              int
 }
 
 // A Listed relation in FROM hangs on no table: the mirror lists its rows.
@@ -251,6 +261,7 @@ const (
 func (*Table) from()    {}
 func (*Join) from()     {}
 func (*Derived) from()  {}
+func (*Lateral) from()  {}
 func (*Listed) from()   {}
 func (*Elements) from() {}
 func (*Select) rows()   {}

@@ -19,7 +19,7 @@ type Resolver struct {
 	// Column resolves a reference. Its error refuses the name.
 	Column func(*ast.Column) (*Column, error)
 	// Computed, if not nil, returns the expression for which a reference stands, or nil if it is a column.
-	Computed func(*ast.Column) Expr
+	Computed func(*ast.Column) (Expr, error)
 	// Condition resolves conditions that contain a query (InQuery, Exists); nil refuses them.
 	Condition func(ast.Expr) (Expr, error)
 	// Unit is set if rows are grouped by their privacy unit. Then aggregates over the rows of a unit are allowed, and columns that are
@@ -103,8 +103,8 @@ func (r *resolution) meaning(e ast.Expr) (Expr, error) {
 		return nil, pgerr.New(pgerr.Internal, "an expression with a gap")
 	case *ast.Column:
 		if r.Computed != nil {
-			if x := r.Computed(e); x != nil {
-				return x, nil
+			if x, err := r.Computed(e); x != nil || err != nil {
+				return x, err
 			}
 		}
 		c, err := r.Column(e)

@@ -31,6 +31,14 @@ func applyFirst(a *applied, e ast.Expr) (ast.Expr, *ast.Join) {
 	})
 }
 
+// lateralFirst is ApplyFirst of LATERAL, of any number of rows.
+func lateralFirst(q *perRow, f lateral) (*ast.Select, []ast.Target) {
+	if q.query.Limit == nil || !q.ofOwnRows(f.frame) || !q.numbered() {
+		return nil, nil
+	}
+	return q.first(), nil
+}
+
 // rowOf joins a query that has one row at most for each row around, as a query of all rows; nothing if that is nil.
 func (a *applied) rowOf(of *ast.ValueQuery, all func(*perRow) *ast.Select) (ast.Expr, *ast.Join) {
 	if len(of.Query.Targets) != 1 || of.Query.Targets[0].X == nil {

@@ -2,6 +2,19 @@ package source
 
 import "dpproxy/parser/ast"
 
+// ApplyRows: LATERAL is a join with all its rows, or groups of them and of the ties. Rows that a key alone ties to the row around, and no
+// unit, are joined in groups.
+//
+//	FROM patients p LEFT JOIN LATERAL (SELECT v.cost FROM visits v WHERE v.patient_id = p.id AND v.cost > 5) x ON true
+//
+//	FROM patients p LEFT JOIN (SELECT v.patient_id, v.cost FROM visits v WHERE v.cost > 5) x ON x.patient_id = p.id
+func lateralRows(q *perRow, f lateral) (*ast.Select, []ast.Target) {
+	if q.query.Limit != nil || !q.ofOwnRows(f.frame) || len(q.query.Groups) == 0 && !q.tiedByUnit() {
+		return nil, nil
+	}
+	return q.all(), nil
+}
+
 // ApplyOne: a sub-select that has one row at most for each value of what ties it to the row around is an outer join with all its rows.
 // Package core proves that there is no second one.
 //

@@ -18,7 +18,7 @@ import (
 // So it is with what is computed of several aggregates and of columns of the row around.
 func applyScalarGroup(a *applied, e ast.Expr) (ast.Expr, *ast.Join) {
 	of, ok := e.(*ast.ValueQuery)
-	if !ok || !hasOneGroup(of.Query) {
+	if !ok || len(of.Query.Targets) != 1 || !hasOneGroup(of.Query) {
 		return nil, nil
 	}
 	if known := a.known(of); known != nil {
@@ -29,24 +29,44 @@ func applyScalarGroup(a *applied, e ast.Expr) (ast.Expr, *ast.Join) {
 		return nil, nil
 	}
 	all := q.grouped()
-	q.of, q.value = of, ast.Replace(q.query.Targets[0].X, func(x ast.Expr) ast.Expr {
+	q.of, q.value = of, q.aroundGroup(all, q.query.Targets[0].X)
+	return q.value, q.join(a, all)
+}
+
+// lateralGroup is ApplyScalarGroup of LATERAL. An outer join around it would not put NULL in the place of a zero.
+func lateralGroup(q *perRow, f lateral) (*ast.Select, []ast.Target) {
+	other := func(t ast.Target) bool { return !q.ofGroup(f.frame, t.X) }
+	if !hasOneGroup(q.query) || f.nullable || f.On != nil && !isTrue(f.On) || slices.ContainsFunc(q.query.Targets, other) {
+		return nil, nil
+	}
+	all, computed := q.grouped(), slices.Clone(q.query.Targets)
+	for i := range computed {
+		computed[i].X = q.aroundGroup(all, computed[i].X)
+	}
+	return all, computed
+}
+
+// aroundGroup is an expression of aggregates of a group, which are columns of it, around the join.
+func (q *perRow) aroundGroup(all *ast.Select, e ast.Expr) ast.Expr {
+	return ast.Replace(e, func(x ast.Expr) ast.Expr {
 		g, ok := x.(*ast.Aggregate)
 		if !ok {
 			return nil
 		}
-		var out ast.Expr = q.add(all, g, q.field())
-		if g.Func == "count" || g.Func == "regr_count" {
-			zero := &ast.Const{Kind: ast.Integer, Text: "0", At: of.At}
-			out = &ast.Func{Name: "coalesce", Args: []ast.Expr{out, zero}, At: of.At}
+		column := q.add(all, g, q.field())
+		if g.Func != "count" && g.Func != "regr_count" {
+			return column
 		}
-		return out
+		zero := &ast.Const{Kind: ast.Integer, Text: "0", At: q.at}
+		return &ast.Func{Name: "coalesce", Args: []ast.Expr{column, zero}, At: q.at}
 	})
-	return q.value, q.join(a, all)
 }
 
 // hasOneGroup reports whether a query has one row of aggregates, whatever its rows are.
 func hasOneGroup(sel *ast.Select) bool {
-	return len(sel.Targets) == 1 && sel.Targets[0].X != nil && holdsAggregate(sel.Targets[0].X) &&
+	star := func(t ast.Target) bool { return t.X == nil }
+	aggregate := func(t ast.Target) bool { return holdsAggregate(t.X) }
+	return !slices.ContainsFunc(sel.Targets, star) && slices.ContainsFunc(sel.Targets, aggregate) &&
 		len(sel.Groups) == 0 && sel.Having == nil && !sel.Distinct && leavesFirst(sel.Limit)
 }
 

@@ -102,6 +102,8 @@ func tablesIn(f ast.From) []string {
 		return []string{f.Alias}
 	case *ast.Derived:
 		return []string{f.Alias}
+	case *ast.Lateral:
+		return []string{f.Alias}
 	case *ast.Listed:
 		return []string{f.Alias}
 	case *ast.Elements:
@@ -167,7 +169,7 @@ func keptTable(f ast.From, alias string) *ast.Table {
 			found = keptTable(f.Right, alias)
 		}
 		return found
-	case *ast.Derived, *ast.Listed, *ast.Elements:
+	case *ast.Derived, *ast.Lateral, *ast.Listed, *ast.Elements:
 	}
 	return nil
 }

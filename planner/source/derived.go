@@ -252,7 +252,10 @@ func (sc scope) targets(list []ast.Target, r *scalar.Resolver) (out []outputColu
 			return nil, err
 		}
 		for _, f := range fields {
-			x, err := r.Expr(sc.pin(&ast.Column{Name: f.name, At: t.At}, f.column))
+			x, err := sc.computedField(f)
+			if x == nil && err == nil {
+				x, err = r.Expr(sc.pin(&ast.Column{Name: f.name, At: t.At}, f.column))
+			}
 			if err != nil {
 				return nil, err
 			}

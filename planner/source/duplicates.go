@@ -67,7 +67,7 @@ func (u *usedColumns) items(model *policy.Model, f ast.From) bool {
 		}
 		u.merged = append(u.merged, f.Using...)
 		return !f.Natural && f.Kind != ast.Full && u.items(model, f.Left) && u.items(model, f.Right)
-	case *ast.Derived, *ast.Listed, *ast.Elements:
+	case *ast.Derived, *ast.Lateral, *ast.Listed, *ast.Elements:
 	}
 	return false
 }
@@ -167,7 +167,7 @@ func (u *usedColumns) distinct(f ast.From) ast.From {
 			})
 		}
 		return &ast.Derived{Query: rows, Alias: f.Alias, At: f.Ref.At}
-	case *ast.Derived, *ast.Listed, *ast.Elements:
+	case *ast.Derived, *ast.Lateral, *ast.Listed, *ast.Elements:
 	}
 	return f
 }

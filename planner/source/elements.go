@@ -127,14 +127,21 @@ func mayHave(model *policy.Model, item ast.From, c *ast.Column) bool {
 		return slices.Contains(f.Columns, c.Name) ||
 			t != nil && slices.ContainsFunc(t.Columns, func(own policy.Column) bool { return own.Name == c.Name && !own.Hidden })
 	case *ast.Derived:
-		if c.Qualifier != "" {
-			return c.Qualifier == f.Alias
-		}
-		return slices.Contains(f.Columns, c.Name) ||
-			slices.ContainsFunc(selects(f.Query)[0].Targets, func(t ast.Target) bool { return t.X == nil || t.Name == c.Name })
+		return mayBeOf(c, f.Alias, f.Columns, selects(f.Query)[0])
+	case *ast.Lateral:
+		return mayBeOf(c, f.Alias, f.Columns, f.Query)
 	case *ast.Listed, *ast.Elements, *ast.Join:
 	}
 	return false
+}
+
+// mayBeOf reports whether a reference may be to a column of a query of that name, of which the first have other names.
+func mayBeOf(c *ast.Column, alias string, names []string, sel *ast.Select) bool {
+	if c.Qualifier != "" {
+		return c.Qualifier == alias
+	}
+	return slices.Contains(names, c.Name) ||
+		slices.ContainsFunc(sel.Targets, func(t ast.Target) bool { return t.X == nil || t.Name == c.Name })
 }
 
 // expandedRows resolves a relation with the elements of an array of its rows.

@@ -26,11 +26,14 @@ type item struct {
 	fields        []field
 }
 
-// A field is a name for a column, or, of a projection, for what it computes.
+// A field is a name for a column, or for what is computed where it is named: of a projection, and of LATERAL.
 type field struct {
 	name   string
 	column *scalar.Column
-	x      scalar.Expr // nil if it is a column
+	x      scalar.Expr // of a projection, nil if it is a column
+	// of is an expression of columns of a frame; nil if it is a column.
+	of ast.Expr
+	in *frame
 }
 
 // find returns the column that a reference means, or nil if the frame has none.

@@ -58,6 +58,8 @@ func (sc scope) resolveItem(f ast.From, nullable bool) (node, frame, error) {
 		return sc.resolveListed(f, nullable)
 	case *ast.Elements:
 		return nil, frame{}, errNoArray(f)
+	case *ast.Lateral:
+		return nil, frame{}, f.Refusal
 	}
 	return nil, frame{}, pgerr.New(pgerr.Internal, "a query over protected rows without FROM")
 }
@@ -182,8 +184,11 @@ func (sc scope) resolveJoin(f *ast.Join, nullable bool) (node, frame, error) {
 	if err != nil {
 		return nil, frame{}, err
 	}
-	if e, ok := f.Right.(*ast.Elements); ok {
-		return withElements(sc, f, e, left, lf, nullable)
+	switch right := f.Right.(type) {
+	case *ast.Elements:
+		return withElements(sc, f, right, left, lf, nullable)
+	case *ast.Lateral:
+		return resolveLateral(sc, lateral{f, right, lf, nullable}, left)
 	}
 	return sc.joinTo(f, left, lf, nullable)
 }
@@ -202,7 +207,7 @@ func (sc scope) joinTo(f *ast.Join, left node, lf frame, nullable bool) (node, f
 	}
 	for _, it := range rf.items {
 		if it.alias != "" && lf.named("", it.alias) != nil {
-			return nil, frame{}, notHere(f.At, "Give each its own alias.", "two relations are called %q", it.alias)
+			return nil, frame{}, errSameAlias(it.alias, f.At)
 		}
 	}
 	j, err := sc.joinOf(f, left, right)
@@ -224,6 +229,10 @@ func (sc scope) joinTo(f *ast.Join, left node, lf frame, nullable bool) (node, f
 	}
 	all := lf.beside(rf, merged)
 	return j, all, sc.joinCondition(f, j, all, nullable)
+}
+
+func errSameAlias(alias string, at int) error {
+	return notHere(at, "Give each its own alias.", "two relations are called %q", alias)
 }
 
 // joinOf makes the join, with the side that is kept on the left.

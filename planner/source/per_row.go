@@ -211,11 +211,17 @@ func asIs(e ast.Expr) ast.Expr { return e }
 
 // join joins the level with a query of all rows.
 func (q *perRow) join(a *applied, all *ast.Select) *ast.Join {
-	var on []ast.Expr
-	for _, t := range q.ties {
-		on = append(on, &ast.Op{Name: "=", Left: q.column(t.name), Right: t.outer, At: q.at})
-	}
 	a.queries = append(a.queries, q)
+	on := allOf(q.equalities(q.alias, all), asIs)
+	return &ast.Join{Kind: ast.Left, Right: &ast.Derived{Query: all, Alias: q.alias, At: q.at}, On: on, At: q.at}
+}
+
+// equalities are the ties of a query of all rows of that alias, which takes the place of the query.
+func (q *perRow) equalities(alias string, all *ast.Select) (on []ast.Expr) {
 	q.shared.replacing[all] = q.relation
-	return &ast.Join{Kind: ast.Left, Right: &ast.Derived{Query: all, Alias: q.alias, At: q.at}, On: allOf(on, asIs), At: q.at}
+	for _, t := range q.ties {
+		inner := &ast.Column{Qualifier: alias, Name: t.name, At: q.at}
+		on = append(on, &ast.Op{Name: "=", Left: inner, Right: t.outer, At: q.at})
+	}
+	return on
 }

@@ -266,15 +266,22 @@ func (sc scope) reference(c *ast.Column) (*scalar.Column, error) {
 }
 
 // computed returns the expression that a reference stands for, nil if it is a column.
-func (sc scope) computed(c *ast.Column) scalar.Expr {
+func (sc scope) computed(c *ast.Column) (scalar.Expr, error) {
 	if sc.pinned[c] != nil {
-		return nil
+		return nil, nil //nolint:nilnil // it is a column
 	}
 	f, err := sc.frame.field(c)
 	if err != nil || f == nil {
-		return nil
+		return nil, nil //nolint:nilerr,nilnil // whoever resolves the column returns the error
 	}
-	return f.x
+	return sc.computedField(*f)
+}
+
+func (sc scope) computedField(f field) (scalar.Expr, error) {
+	if f.of == nil {
+		return f.x, nil
+	}
+	return scope{sc.draft, *f.in, nil}.Resolver().Expr(f.of)
 }
 
 // localColumn resolves a reference that must be of this level.

@@ -2,7 +2,6 @@ package source
 
 import (
 	"slices"
-	"strings"
 
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
@@ -20,22 +19,27 @@ import (
 type applyRule struct {
 	name  string
 	apply func(*applied, ast.Expr) (ast.Expr, *ast.Join)
+	// lateral returns the query of all rows that takes the place of one in FROM, and what is computed of its rows as its columns; nil if
+	// its condition does not hold.
+	lateral func(*perRow, lateral) (*ast.Select, []ast.Target)
 }
 
 // applyRules are tried in this order.
 var applyRules = []applyRule{
 	// Apply(R, outer, Map(Filter(S))) = Map(Join(R, left, S)), if a row of R has one match at most: identity (2) of an outer Apply.
-	{"ApplyLookup", applyLookup},
+	{"ApplyLookup", applyLookup, nil},
 	// Filter(R, EXISTS S) = Filter(Join(R, left, S), S is there), likewise.
-	{"ApplyFound", applyFound},
+	{"ApplyFound", applyFound, nil},
 	// Apply(R, cross, Group(S, none, F)) = Map(Join(R, left, Group(S, ties, F))), with F of no rows where there is no group: identity (9).
-	{"ApplyScalarGroup", applyScalarGroup},
+	{"ApplyScalarGroup", applyScalarGroup, lateralGroup},
 	// Apply(R, outer, Limit(1, Order(S))) = Map(Join(R, left, Filter(Rank(S, ties)))): identities (1) and (2), if a row of R has one match.
-	{"ApplyFirst", applyFirst},
+	{"ApplyFirst", applyFirst, lateralFirst},
 	// Apply(R, outer, Map(S)) = Map(Join(R, left, S)), if a row of R has one match at most: identity (2), of rows of any query.
-	{"ApplyOne", applyOne},
+	{"ApplyOne", applyOne, nil},
+	// Apply(R, cross, S) = Join(R, inner, S, ties), and of an outer Apply the left join: identities (1) and (2).
+	{"ApplyRows", nil, lateralRows},
 	// Filter(R, x > ALL S) = Filter(Join(R, left, Group(S, ties, max)), x > max): a value is greater than all if it is than the greatest.
-	{"CompareToExtreme", compareToExtreme},
+	{"CompareToExtreme", compareToExtreme, nil},
 }
 
 // A joinRule says that a join that a rule has made can be another one.
@@ -80,6 +84,9 @@ func (a *applied) normal(e ast.Expr) ast.Expr {
 			if a.err != nil {
 				return nil
 			}
+			if r.apply == nil {
+				continue
+			}
 			stand, join := r.apply(a, x)
 			if join != nil {
 				a.scope, a.err = a.attached(join)
@@ -95,20 +102,10 @@ func (a *applied) normal(e ast.Expr) ast.Expr {
 	})
 }
 
-// extends reports whether an item of FROM has an outer join that the client wrote.
+// extends reports whether an item of FROM has an outer join.
 func extends(from ast.From) bool {
 	j, ok := from.(*ast.Join)
-	if !ok {
-		return false
-	}
-	outer := j.Kind != ast.Inner && j.Kind != ast.Cross
-	return outer && (j.Kind != ast.Left || !isAdded(j.Right)) || extends(j.Left) || extends(j.Right)
-}
-
-// isAdded reports whether an item of FROM stands for a query of the client's: it keeps the rows to the left of it as they are.
-func isAdded(f ast.From) bool {
-	d, ok := f.(*ast.Derived)
-	return ok && strings.HasPrefix(d.Alias, ast.OwnPrefix)
+	return ok && (j.Kind != ast.Inner && j.Kind != ast.Cross || extends(j.Left) || extends(j.Right))
 }
 
 // ownSelect is a copy of a query, with the places of the expressions over its rows, WHERE first: those in the order in which they are

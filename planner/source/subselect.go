@@ -215,7 +215,11 @@ func isValue(x ast.Expr) bool {
 // isValue reports the same of an expression over the level.
 func (sc scope) isValue(x ast.Expr) bool {
 	c, column := x.(*ast.Column)
-	return isValue(x) && (!column || sc.computed(c) == nil)
+	if column && isValue(x) {
+		computed, err := sc.computed(c)
+		return computed == nil && err == nil
+	}
+	return isValue(x)
 }
 
 // neverNull reports whether the columns that IN compares are never NULL.
