@@ -248,7 +248,7 @@ CREATE FUNCTION outer_most(int) RETURNS int LANGUAGE sql AS 'SELECT $1 + 2';
 CREATE FUNCTION twice(int) RETURNS int LANGUAGE sql AS 'SELECT $1 * 2';
 CREATE OPERATOR ### (FUNCTION = twice, RIGHTARG = int);
 CREATE VIEW lowest AS SELECT id, code FROM below WHERE id > 4 AND code LIKE 'a%';
-CREATE VIEW middle AS SELECT ### id AS id, outer_most(id) AS next, code FROM lowest;
+CREATE VIEW middle AS SELECT ### id AS id, outer_most(id) AS later, code FROM lowest;
 CREATE MATERIALIZED VIEW top AS SELECT id, code FROM middle`
 
 // TestFingerprintPutBack holds that a view that is put back as it was, by its own text or that of pg_dump, is as it was, and that
@@ -259,7 +259,7 @@ func TestFingerprintPutBack(t *testing.T) {
 	before := digests(t, conn)
 	for view, text := range map[string]string{
 		"lowest": "SELECT id,\n\tcode\nFROM below WHERE id > 4 AND code LIKE 'a%'",
-		"middle": "SELECT ###  id AS id,  outer_most(id) next, code FROM lowest",
+		"middle": "SELECT ###  id AS id,  outer_most(id) later, code FROM lowest",
 	} {
 		dumped := value(t, conn, "SELECT pg_get_viewdef('"+view+"'::regclass)")
 		for _, back := range []string{dumped, text} {
