@@ -14,7 +14,7 @@ import (
 // It applies unless WITH is RECURSIVE. All that is done with the query is lost.
 func withAlone(r *refused) {
 	for _, c := range r.ctes.GetCtes() {
-		if q := r.statement.query(c.GetCommonTableExpr().GetCtequery().GetSelectStmt()); q != nil && !r.ctes.Recursive {
+		if q := r.located(c.GetCommonTableExpr().GetCtequery().GetSelectStmt()); q != nil && !r.ctes.Recursive {
 			r.add(r.edited(q.whole))
 		}
 	}
@@ -28,8 +28,8 @@ func withAlone(r *refused) {
 // If an equality ties the sub-select to the row around it, the rule also asks for the value in each group, and for the average of these
 // values. The query around the sub-select is lost.
 func valueAlone(r *refused) {
-	for _, n := range find(isSubLink, &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: r.SelectStmt}}) {
-		q := r.statement.query(n.GetSubLink().Subselect.GetSelectStmt())
+	for _, n := range nodesOf(r.SelectStmt, isSubLink) {
+		q := r.located(n.GetSubLink().Subselect.GetSelectStmt())
 		if q == nil || n.GetSubLink().SubLinkType != pg.SubLinkType_EXPR_SUBLINK {
 			continue
 		}
@@ -66,8 +66,8 @@ func uncorrelated(r *refused, q *query) {
 //
 // The query around the sub-select is lost.
 func listToGroups(r *refused) {
-	for _, n := range find(isSubLink, &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: r.SelectStmt}}) {
-		q := r.statement.query(n.GetSubLink().Subselect.GetSelectStmt())
+	for _, n := range nodesOf(r.SelectStmt, isSubLink) {
+		q := r.located(n.GetSubLink().Subselect.GetSelectStmt())
 		if q == nil || n.GetSubLink().SubLinkType != pg.SubLinkType_ANY_SUBLINK || len(q.TargetList) != 1 {
 			continue
 		}

@@ -63,7 +63,7 @@ func (r *refused) isPublic() bool {
 	table, _ := tableOf(r.FromClause)
 	star := func(t *pg.Node) bool { return pgtree.IsStar(valueOf(t)) }
 	return table != nil && !r.protected(table) && !pgtree.IsAggregated(r.SelectStmt) && len(r.DistinctClause) == 0 &&
-		subLinks(r.SelectStmt) == 1 && !slices.ContainsFunc(r.TargetList, star)
+		len(nodesOf(r.SelectStmt, isSubLink)) == 1 && !slices.ContainsFunc(r.TargetList, star)
 }
 
 // rowsBeside returns a query that has rows of one protected table, under conditions alone; nil if it is another one.
@@ -73,7 +73,7 @@ func (r *refused) rowsBeside(sel *pg.SelectStmt) *query {
 		sel.LimitOffset != nil || len(sel.DistinctClause) > 0 {
 		return nil
 	}
-	return r.statement.query(sel)
+	return r.located(sel)
 }
 
 // valued returns a column that has a value in every row of the table of a query.
@@ -110,7 +110,7 @@ func (r *refused) besides(d *draft, q *query, link *pg.Node) {
 // It applies if these two conditions are all. Nothing is lost.
 func countToRank(r *refused) {
 	table, alias := tableOf(r.FromClause)
-	links := find(isSubLink, &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: r.SelectStmt}})
+	links := nodesOf(r.SelectStmt, isSubLink)
 	if !r.protected(table) || len(links) != 1 || links[0].GetSubLink().SubLinkType != pg.SubLinkType_EXPR_SUBLINK {
 		return
 	}

@@ -25,7 +25,7 @@ type unbounded struct {
 // unbounded returns the refused expression if it lacks bounds: the innermost one that has a column. An expression of a column with bounds
 // is refused for another reason.
 func (r *refused) unbounded() (u unbounded, ok bool) {
-	if call, _ := r.ordered("mode"); call != nil {
+	if call, _ := r.mode(); call != nil {
 		return u, false
 	}
 	for _, level := range r.at.levelsAt(r.SelectStmt) {
@@ -46,7 +46,8 @@ func (r *refused) unbounded() (u unbounded, ok bool) {
 func parentBounds(r *refused) {
 	u, ok := r.unbounded()
 	table, alias := tableOf(r.FromClause)
-	if !ok || u.own == nil || u.level != r.SelectStmt || table == nil || !sameTable(table, u.own.table) || subLinks(r.SelectStmt) > 0 {
+	if !ok || u.own == nil || u.level != r.SelectStmt || table == nil || !sameTable(table, u.own.table) ||
+		len(nodesOf(r.SelectStmt, isSubLink)) > 0 {
 		return
 	}
 	t, _ := r.of(table)
@@ -56,14 +57,14 @@ func parentBounds(r *refused) {
 		return
 	}
 	d, own, key := r.draft(), ident(alias)+".", ident(parent.Table)+"."+ident(parent.Column)
-	everyOf(r.SelectStmt, func(n *pg.Node) {
+	for _, n := range nodesOf(r.SelectStmt, isColumn) {
 		switch name := columnOf(n); {
 		case name == u.own.column:
 			d.replace(n, key)
 		case slices.Contains(t.Columns, name):
 			d.edits = append(d.edits, r.qualified(ident(alias), n)...)
 		}
-	})
+	}
 	joined := ident(parent.Table)
 	if table.Schemaname != "" {
 		joined = ident(parent.Schema) + "." + joined

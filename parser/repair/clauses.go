@@ -44,9 +44,9 @@ type query struct {
 // are empty, and lie where it would begin.
 type part struct{ all, content pgtree.Span }
 
-// query returns a SELECT; nil if its clauses are not found, as in VALUES or UNION. The search begins at the first item of its list or, if
+// located returns a SELECT; nil if its clauses are not found, as in VALUES or UNION. The search begins at the first item of its list or, if
 // the list is empty, of FROM.
-func (t *statement) query(sel *pg.SelectStmt) *query {
+func (t *statement) located(sel *pg.SelectStmt) *query {
 	first := -1
 	if len(sel.GetTargetList()) > 0 {
 		first = t.toks.IndexAt(int(sel.TargetList[0].GetResTarget().GetLocation()))

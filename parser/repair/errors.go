@@ -14,7 +14,7 @@ import (
 func withoutErrors(t *statement, at int) (rest string, newAt int, shorter bool) {
 	var edits []edit
 	pgtree.Every(t.stmt, func(n *pg.Node) {
-		q := t.query(n.GetSelectStmt())
+		q := t.located(n.GetSelectStmt())
 		if q == nil || !slices.ContainsFunc(q.TargetList, isErrorColumn) {
 			return
 		}

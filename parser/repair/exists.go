@@ -18,7 +18,7 @@ import (
 func existsToAggregate(r *refused) {
 	d := r.draft()
 	for _, link := range find(func(n *pg.Node) bool { return existing(n) != nil }, r.TargetList...) {
-		query := r.statement.query(existing(link))
+		query := r.located(existing(link))
 		if query == nil || len(query.FromClause) == 0 || len(query.GroupClause) > 0 {
 			return
 		}
@@ -49,7 +49,7 @@ func existsToJoin(r *refused) {
 	table, _ := r.of(v)
 	key := table.key()
 	for _, c := range pgtree.Conjuncts(r.WhereClause) {
-		query := r.statement.query(existing(c))
+		query := r.located(existing(c))
 		if query == nil || query.WhereClause == nil || len(query.FromClause) != 1 || key == "" {
 			continue
 		}
@@ -74,8 +74,10 @@ func (t Table) key() string {
 	return ""
 }
 
+func isCount(n *pg.Node) bool { return nameOf(n) == "count" }
+
 // isCountOfRows reports count(*).
-func isCountOfRows(n *pg.Node) bool { return n.GetFuncCall().GetAggStar() && nameOf(n) == "count" }
+func isCountOfRows(n *pg.Node) bool { return isCount(n) && n.GetFuncCall().AggStar }
 
 // divisionToCount counts the units that have all items of a public list:
 //
@@ -85,7 +87,7 @@ func isCountOfRows(n *pg.Node) bool { return n.GetFuncCall().GetAggStar() && nam
 //
 // It applies if WHERE asks for nothing else. The columns of the units are lost.
 func divisionToCount(r *refused) {
-	list := r.statement.query(notExisting(r.WhereClause))
+	list := r.located(notExisting(r.WhereClause))
 	if list == nil {
 		return
 	}
@@ -93,7 +95,7 @@ func divisionToCount(r *refused) {
 	public := list.with(from, where)
 	for _, c := range pgtree.Conjuncts(list.WhereClause) {
 		if inner := notExisting(c); inner != nil {
-			rows = r.statement.query(inner)
+			rows = r.located(inner)
 			public.without(c)
 		}
 	}

@@ -82,7 +82,7 @@ func (r *refused) ofShown(columns []*pg.Node) {
 func groupsBelow(r *refused) {
 	const most = 3 // columns, by which there may be as many groups as rows
 	table, alias := tableOf(r.FromClause)
-	if table == nil || r.HavingClause != nil || subLinks(r.SelectStmt) > 0 {
+	if table == nil || r.HavingClause != nil || len(nodesOf(r.SelectStmt, isSubLink)) > 0 {
 		return
 	}
 	var shown, calls []*pg.Node
@@ -284,7 +284,7 @@ func limitToMedian(r *refused) {
 // It applies to at most 100 tiles in a sub-select. The query above the tiles is lost.
 func tilesToQuantiles(r *refused) {
 	const most = 100
-	q := r.statement.query(subselectOf(r.SelectStmt).GetSubquery().GetSelectStmt())
+	q := r.located(subselectOf(r.SelectStmt).GetSubquery().GetSelectStmt())
 	if q == nil {
 		return
 	}

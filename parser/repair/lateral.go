@@ -58,7 +58,7 @@ func (r *refused) flatter() *draft {
 // joinedLateral writes the query on the right of a join.
 func (r *refused) joinedLateral(j *pg.JoinExpr) *draft {
 	s := j.Rarg.GetRangeSubselect()
-	sub, alias := r.statement.query(s.Subquery.GetSelectStmt()), s.GetAlias().GetAliasname()
+	sub, alias := r.located(s.Subquery.GetSelectStmt()), s.GetAlias().GetAliasname()
 	if sub == nil || alias == "" || len(sub.GroupClause) > 0 {
 		return nil
 	}

@@ -136,7 +136,7 @@ func checkTexts(t *testing.T, s *statement) (n int) {
 			}
 			means("SELECT "+s.text(m), &pg.SelectStmt{TargetList: []*pg.Node{target(m)}})
 		case *pg.Node_SelectStmt:
-			q := s.query(m.GetSelectStmt())
+			q := s.located(m.GetSelectStmt())
 			if q == nil {
 				return
 			}

@@ -9,13 +9,13 @@ import (
 	"dpproxy/parser/pgtree"
 )
 
-// ordered returns the call WITHIN GROUP whose values are refused, and the expression that orders them.
-func (r *refused) ordered(name string) (call, value *pg.Node) {
-	everyOf(r.SelectStmt, func(n *pg.Node) {
-		if f := n.GetFuncCall(); nameOf(n) == name && len(f.AggOrder) == 1 && r.at.isIn(f.AggOrder[0]) {
-			call, value = n, f.AggOrder[0].GetSortBy().GetNode()
+// mode returns the call of mode() whose values are refused, and the expression that orders them.
+func (r *refused) mode() (call, value *pg.Node) {
+	for _, n := range nodesOf(r.SelectStmt, func(n *pg.Node) bool { return nameOf(n) == "mode" }) {
+		if by := n.GetFuncCall().AggOrder; len(by) == 1 && r.at.isIn(by[0]) {
+			call, value = n, by[0].GetSortBy().GetNode()
 		}
-	})
+	}
 	return call, value
 }
 
@@ -27,7 +27,7 @@ func (r *refused) ordered(name string) (call, value *pg.Node) {
 // It applies if mode() has no list of values to choose from. With GROUP BY, DISTINCT ON finds the value of each group. The other columns,
 // HAVING and the client's order are lost.
 func modeToGroups(r *refused) {
-	call, value := r.ordered("mode")
+	call, value := r.mode()
 	if call == nil || !slices.ContainsFunc(r.TargetList, r.at.isIn) {
 		return
 	}
@@ -60,7 +60,7 @@ func modeToGroups(r *refused) {
 //
 // It applies as modeToGroups does. The question changes, but the rest of the statement stays.
 func modeToMedian(r *refused) {
-	call, _ := r.ordered("mode")
+	call, _ := r.mode()
 	if call == nil || !slices.ContainsFunc(r.TargetList, r.at.isIn) {
 		return
 	}
@@ -74,7 +74,7 @@ func (r *refused) called(names ...string) []*pg.Node {
 	is := func(n *pg.Node) bool {
 		return n.GetFuncCall() != nil && r.at.is(n) && slices.Contains(names, nameOf(n))
 	}
-	return find(is, &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: r.SelectStmt}})
+	return nodesOf(r.SelectStmt, is)
 }
 
 // contToDisc chooses a value that occurs, if no middle of two values can be computed, such as of dates:
@@ -128,14 +128,14 @@ func intervalToSeconds(r *refused) {
 // It applies if the table has a column. The unit or a key comes first, since these are never NULL where there is a row.
 func rowsToColumn(r *refused) {
 	d := r.draft()
-	everyOf(r.SelectStmt, func(n *pg.Node) {
+	for _, n := range nodesOf(r.SelectStmt, isCount) {
 		f := n.GetFuncCall()
-		if nameOf(n) != "count" || len(f.Args) != 1 || f.AggDistinct {
-			return
+		if len(f.Args) != 1 || f.AggDistinct {
+			continue
 		}
 		fields := f.Args[0].GetColumnRef().GetFields()
 		if len(fields) == 0 {
-			return
+			continue
 		}
 		alias := fields[0].GetString_().GetSval()
 		star := len(fields) == 2 && pgtree.IsStar(f.Args[0])
@@ -143,7 +143,7 @@ func rowsToColumn(r *refused) {
 		if column := t.valued(); known && column != "" && (star || len(fields) == 1 && !slices.Contains(t.Columns, alias)) {
 			d.replace(f.Args[0], ident(alias)+"."+ident(column))
 		}
-	})
+	}
 	r.edit(d)
 }
 
@@ -155,16 +155,16 @@ func rowsToColumn(r *refused) {
 // Different rows have different texts, and no text is NULL. Equal numbers with different zeros at their ends count twice.
 func tuplesToText(r *refused) {
 	d := r.draft()
-	everyOf(r.SelectStmt, func(n *pg.Node) {
+	for _, n := range nodesOf(r.SelectStmt, isCount) {
 		f := n.GetFuncCall()
-		if nameOf(n) != "count" || !f.AggDistinct || len(f.Args) != 1 || f.Args[0].GetRowExpr() == nil {
-			return
+		if !f.AggDistinct || len(f.Args) != 1 || f.Args[0].GetRowExpr() == nil {
+			continue
 		}
 		var parts []string
 		for _, x := range f.Args[0].GetRowExpr().Args {
 			parts = append(parts, "coalesce(replace(CAST("+r.text(x)+" AS text), '|', '||'), ' | ')")
 		}
 		d.replace(f.Args[0], strings.Join(parts, " || ' |, ' || "))
-	})
+	}
 	r.edit(d)
 }

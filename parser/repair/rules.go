@@ -112,7 +112,7 @@ type refused struct {
 func newRefused(t *statement, at spot, schema Schema) *refused {
 	sel := t.stmt.GetSelectStmt()
 	return &refused{
-		statement: t, query: t.query(sel), at: at,
+		statement: t, query: t.located(sel), at: at,
 		tables: tables{Schema: schema, ctes: sel.GetWithClause(), boundless: map[lookup]bool{}},
 	}
 }

@@ -14,23 +14,22 @@ type spot int32
 // levelsAt lists the SELECTs around the refused thing, the innermost first.
 func (at spot) levelsAt(sel *pg.SelectStmt) []*pg.SelectStmt {
 	var out []*pg.SelectStmt
-	everyOf(sel, func(n *pg.Node) {
-		if s := n.GetSelectStmt(); s != nil && at.nodeAt(s) != nil {
-			out = append(out, s)
+	for _, n := range nodesOf(sel, func(n *pg.Node) bool { return n.GetSelectStmt() != nil }) {
+		if at.nodeAt(n.GetSelectStmt()) != nil {
+			out = append(out, n.GetSelectStmt())
 		}
-	})
+	}
 	slices.Reverse(out)
 	return out
 }
 
 // nodeAt returns the refused expression of a SELECT, nil if it is an aggregate.
-func (at spot) nodeAt(sel *pg.SelectStmt) (found *pg.Node) {
-	everyOf(sel, func(n *pg.Node) {
-		if found == nil && at.is(n) && !pgtree.IsAggregate(n) && !pgtree.IsWindowCall(n) {
-			found = n
-		}
-	})
-	return found
+func (at spot) nodeAt(sel *pg.SelectStmt) *pg.Node {
+	found := nodesOf(sel, func(n *pg.Node) bool { return at.is(n) && !pgtree.IsAggregate(n) && !pgtree.IsWindowCall(n) })
+	if len(found) == 0 {
+		return nil
+	}
+	return found[0]
 }
 
 // is reports whether the refused thing is an expression: the place is its beginning, or its operator.

@@ -110,7 +110,7 @@ func (t *statement) find(n *pg.Node) (pgtree.Span, bool) {
 func (t *statement) item(n *pg.Node) pgtree.Span {
 	from := t.toks.IndexAt(int(pgtree.FirstLocation(n)))
 	if s := n.GetRangeSubselect(); s != nil {
-		q := t.query(s.Subquery.GetSelectStmt())
+		q := t.located(s.Subquery.GetSelectStmt())
 		if q == nil {
 			return t.nowhere()
 		}

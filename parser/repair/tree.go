@@ -9,11 +9,6 @@ import (
 	"dpproxy/parser/pgtree"
 )
 
-// everyOf visits all nodes of a SELECT.
-func everyOf(sel *pg.SelectStmt, visit func(*pg.Node)) {
-	pgtree.Every(&pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: sel}}, visit)
-}
-
 // find lists the nodes below others.
 func find(such func(*pg.Node) bool, list ...*pg.Node) (found []*pg.Node) {
 	for _, n := range list {
@@ -24,6 +19,11 @@ func find(such func(*pg.Node) bool, list ...*pg.Node) (found []*pg.Node) {
 		})
 	}
 	return found
+}
+
+// nodesOf lists the nodes of a SELECT, and of the queries in it.
+func nodesOf(sel *pg.SelectStmt, such func(*pg.Node) bool) []*pg.Node {
+	return find(such, &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: sel}})
 }
 
 // valueOf returns the expression of an item of a SELECT list.
@@ -74,16 +74,6 @@ func columnsOf(list ...*pg.Node) (refs []*pg.Node) {
 func isColumn(n *pg.Node) bool { return n.GetColumnRef() != nil }
 
 func isSubLink(n *pg.Node) bool { return n.GetSubLink() != nil }
-
-// subLinks counts the sub-selects in the expressions of a SELECT, in sub-selects as well.
-func subLinks(sel *pg.SelectStmt) (many int) {
-	everyOf(sel, func(n *pg.Node) {
-		if isSubLink(n) {
-			many++
-		}
-	})
-	return many
-}
 
 // ofTable reports whether an expression has columns of a table.
 func ofTable(alias string, n *pg.Node) bool {

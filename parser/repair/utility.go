@@ -41,7 +41,7 @@ func explainPlain(r *refused) {
 func viewToTable(r *refused) {
 	x := r.stmt.GetViewStmt()
 	sel := x.GetQuery().GetSelectStmt()
-	q := r.statement.query(sel)
+	q := r.located(sel)
 	if q == nil {
 		return
 	}
