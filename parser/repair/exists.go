@@ -19,7 +19,7 @@ func existsToAggregate(r *refused) {
 	d := r.draft()
 	for _, link := range find(func(n *pg.Node) bool { return existing(n) != nil }, r.TargetList...) {
 		query := r.located(existing(link))
-		if query == nil || len(query.FromClause) == 0 || len(query.GroupClause) > 0 {
+		if query == nil || len(query.FromClause) == 0 || !query.isPlain() {
 			return
 		}
 		value := "count(*) > 0"
@@ -50,7 +50,7 @@ func existsToJoin(r *refused) {
 	key := table.key()
 	for _, c := range pgtree.Conjuncts(r.WhereClause) {
 		query := r.located(existing(c))
-		if query == nil || query.WhereClause == nil || len(query.FromClause) != 1 || key == "" {
+		if query == nil || query.WhereClause == nil || len(query.FromClause) != 1 || !query.isPlain() || key == "" {
 			continue
 		}
 		d := r.with(from, where, groups)
@@ -61,6 +61,12 @@ func existsToJoin(r *refused) {
 		d.without(c)
 		r.ask(d.String())
 	}
+}
+
+// isPlain reports whether EXISTS finds a row of a query if its conditions do.
+func (q *query) isPlain() bool {
+	n, known := pgtree.Position(q.LimitCount)
+	return len(q.GroupClause) == 0 && q.HavingClause == nil && q.LimitOffset == nil && (q.LimitCount == nil || known && n > 0)
 }
 
 // key returns a column that has a different value in each row, or one that is called id.
