@@ -20,6 +20,7 @@ var (
 	as          = mirrortest.As
 	connect     = mirrortest.Connect
 	run         = mirrortest.Run
+	since       = mirrortest.RunSince
 	value       = mirrortest.Value
 	clinic      = mirrortest.Clinic
 )

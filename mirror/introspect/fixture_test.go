@@ -17,6 +17,7 @@ var (
 	start   = mirrortest.Start
 	connect = mirrortest.Connect
 	run     = mirrortest.Run
+	since   = mirrortest.RunSince
 	value   = mirrortest.Value
 	clinic  = mirrortest.Clinic
 )

@@ -132,8 +132,7 @@ func TestReadKeys(t *testing.T) {
 }
 
 func TestFingerprint(t *testing.T) {
-	s := start(t)
-	conn := clinic(t, s)
+	conn := clinic(t, start(t))
 	run(t, conn, `CREATE VIEW v AS SELECT id FROM visits; CREATE ROLE reader; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader`)
 	run(t, conn, belowViews)
 	changes := []string{
@@ -167,9 +166,8 @@ func TestFingerprint(t *testing.T) {
 		"CREATE OR REPLACE FUNCTION twice(int) RETURNS int LANGUAGE sql AS 'SELECT $1 * 3'",
 		"ALTER FUNCTION twice(int) SET work_mem = '1MB'",
 	}
-	if version, err := s.Version(); err == nil && version >= 14 {
-		run(t, conn, `CREATE FUNCTION inner_most(int) RETURNS int LANGUAGE sql RETURN $1 + 1;
-			CREATE OR REPLACE FUNCTION outer_most(int) RETURNS int LANGUAGE sql RETURN inner_most($1)`)
+	if since(t, conn, 14, `CREATE FUNCTION inner_most(int) RETURNS int LANGUAGE sql RETURN $1 + 1;
+			CREATE OR REPLACE FUNCTION outer_most(int) RETURNS int LANGUAGE sql RETURN inner_most($1)`) {
 		changes = append(changes, "CREATE OR REPLACE FUNCTION inner_most(int) RETURNS int LANGUAGE sql RETURN $1 + 2")
 	}
 	for _, change := range changes {

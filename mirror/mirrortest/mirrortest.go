@@ -4,10 +4,13 @@ package mirrortest
 
 import (
 	_ "embed"
+	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpproxy/catalog"
 	"dpproxy/internal/pgtemp"
@@ -91,6 +94,21 @@ func Run(t testing.TB, conn *pgx.Conn, sql string) {
 	if _, err := conn.PgConn().Exec(t.Context(), sql).ReadAll(); err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
+}
+
+// RunSince runs a script that servers can run from a version on, and reports whether this is one of them. It holds that an earlier
+// server cannot: it has no such syntax, no such column of the catalogue, or no row that the last statement would alter.
+func RunSince(t testing.TB, conn *pgx.Conn, version int, sql string) bool {
+	t.Helper()
+	const syntaxError, undefinedColumn = "42601", "42703"
+	served := Value(t, conn, "current_setting('server_version_num')::int >= "+strconv.Itoa(version*10000)) == "true"
+	done, err := conn.Exec(t.Context(), sql)
+	refused, _ := errors.AsType[*pgconn.PgError](err)
+	lacks := done.String() == "UPDATE 0" || refused != nil && (refused.Code == syntaxError || refused.Code == undefinedColumn)
+	if lacks == served || err != nil && !lacks {
+		t.Fatalf("%s: of Postgres %d or newer: %t, and it ended with %q, %v", sql, version, served, done, err)
+	}
+	return served
 }
 
 // Value returns the first column of the first row as text, empty for NULL.
