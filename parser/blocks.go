@@ -80,6 +80,8 @@ type analysis struct {
 	unweighable *pg.FuncCall
 	// bare is the first call that is of schema dp if search_path finds its bare name there, see [Statement.Bare].
 	bare *pg.FuncCall
+	// unknown are the places of released results that are not known yet.
+	unknown []Span
 	// items counts the items of FROM clauses; tables and nodes count converted ones.
 	items, tables, nodes int
 	// modifies is set by INSERT, UPDATE, DELETE and MERGE.

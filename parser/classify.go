@@ -123,12 +123,12 @@ func (s *classification) run(query *pg.Node, form Form) {
 	s.st.InTransaction = needsTransaction(s.stmt)
 	s.locate(query)
 	s.analyse(query, form)
-	before := priors(s.analysis, s.st.Text, query)
+	let := seek(s.analysis, s.st.Text, query)
 	if s.st.Class == Relay && len(s.found) > 0 {
 		s.st.Class = Release
 		s.finish()
 	}
-	s.stage(before, Release)
+	s.let(let, Release)
 	s.refuseFile()
 }
 
@@ -225,9 +225,9 @@ func (s *classification) explain(e *pg.ExplainStmt) {
 	s.st.Form = Utility
 	s.locate(query)
 	s.analyse(query, Utility)
-	before := priors(s.analysis, s.st.Text, query)
+	let := seek(s.analysis, s.st.Text, query)
 	if !pgtree.Executes(e) {
-		defer s.stage(before, Explain)
+		defer s.let(let, Explain)
 	}
 	if s.st.Class != Relay || len(s.found) == 0 {
 		return

@@ -104,20 +104,21 @@ func (v exprConverter) column(ref *pg.ColumnRef) ast.Expr {
 
 func (v exprConverter) literal(c *pg.A_Const) ast.Expr {
 	at := v.a.pos(c.Location)
-	if c.Isnull {
-		return &ast.Const{Kind: ast.Null, At: at}
-	}
+	unknown := slices.ContainsFunc(v.a.unknown, func(s Span) bool { return s.Start <= at && at < s.End })
+	out := &ast.Const{Kind: ast.Null, Unknown: unknown, At: at}
 	switch x := c.Val.(type) {
 	case *pg.A_Const_Ival:
-		return &ast.Const{Kind: ast.Integer, Text: strconv.Itoa(int(x.Ival.GetIval())), At: at}
+		out.Kind, out.Text = ast.Integer, strconv.Itoa(int(x.Ival.GetIval()))
 	case *pg.A_Const_Fval:
-		return &ast.Const{Kind: ast.Number, Text: x.Fval.GetFval(), At: at}
+		out.Kind, out.Text = ast.Number, x.Fval.GetFval()
 	case *pg.A_Const_Sval:
-		return &ast.Const{Kind: ast.String, Text: x.Sval.GetSval(), At: at}
+		out.Kind, out.Text = ast.String, x.Sval.GetSval()
 	case *pg.A_Const_Boolval:
-		return &ast.Const{Kind: ast.Boolean, Text: strconv.FormatBool(x.Boolval.GetBoolval()), At: at}
+		out.Kind, out.Text = ast.Boolean, strconv.FormatBool(x.Boolval.GetBoolval())
+	case *pg.A_Const_Bsval:
+		return v.notAllowed(c.Location, "a bit string")
 	}
-	return v.notAllowed(c.Location, "a bit string")
+	return out
 }
 
 func (v exprConverter) cast(c *pg.TypeCast) ast.Expr {

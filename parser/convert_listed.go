@@ -128,14 +128,18 @@ func literals(list []ast.Expr) (notNull, distinct bool) {
 	return notNull, distinct && tellApart([][]ast.Expr{list}, []int{0})
 }
 
-// told reports whether all values are literals and not NULL, and whether they are literals of one kind, and of one type, of which two
-// are different if they are written otherwise: texts, and whole numbers, days and truth values as Postgres writes them.
+// told reports whether all values are literals and not NULL, or not known, and whether they are literals of one kind, and of one type, of
+// which two are different if they are written otherwise: texts, and whole numbers, days and truth values as Postgres writes them.
 func told(list []ast.Expr) (notNull, apart bool) {
 	apart = true
 	for _, x := range list {
 		c, kind := literal(x)
-		if c == nil || c.Kind == ast.Null {
+		if c == nil || c.Kind == ast.Null && !c.Unknown {
 			return false, false
+		}
+		if c.Kind == ast.Null { // of one row: it is apart from no other
+			apart = apart && len(list) == 1
+			continue
 		}
 		first, likeFirst := literal(list[0])
 		apart = apart && c.Kind == first.Kind && kind == likeFirst && len(c.Text) <= maxDistinct &&

@@ -160,7 +160,7 @@ func ParseTampered(sql string, cat ast.Names, i, shift int) (*Statement, error) 
 		return nil, err
 	}
 	toks[i].End += shift
-	return statement(sql, tree.Stmts[0], toks, cat), nil
+	return Text{SQL: sql}.statement(tree.Stmts[0], toks, cat), nil
 }
 
 // SameTree reports whether two texts have the same tree, locations aside.

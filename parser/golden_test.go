@@ -73,8 +73,8 @@ func drawStatement(b *strings.Builder, s *parser.Statement) {
 		fmt.Fprintf(b, "  %s%q at %d-%d explained=%t measured=%t created=%t nodata=%t\n", x.Name, x.Args, x.At, x.End, x.Explained,
 			x.Measured, x.Created, x.NoData)
 	case parser.Release, parser.Explain:
-		if len(s.Priors) > 0 {
-			drawPriors(b, s)
+		if s.Let != nil {
+			drawLet(b, s.Let)
 			return
 		}
 		for i, block := range s.Blocks {
@@ -87,19 +87,19 @@ func drawStatement(b *strings.Builder, s *parser.Statement) {
 	}
 }
 
-// drawPriors draws the queries that are answered before a statement, and what is left of it.
-func drawPriors(b *strings.Builder, s *parser.Statement) {
-	forms := map[parser.PriorForm]string{
-		parser.PriorRows: "relation", parser.PriorList: "list", parser.PriorValue: "value", parser.PriorGroups: "value of each group",
-		parser.PriorRanks: "rank",
+// drawLet draws the bindings of a statement, and its body.
+func drawLet(b *strings.Builder, l *parser.Let) {
+	as := map[parser.As]string{
+		parser.AsRows: "relation", parser.AsList: "list", parser.AsValue: "value", parser.AsGroups: "value of each group",
+		parser.AsRanks: "rank",
 	}
-	var places []string
-	for i, p := range s.Priors {
-		places = append(places, placeholder(i))
-		form := strings.Join(append([]string{forms[p.Form]}, p.Keys...), ", ")
-		fmt.Fprintf(b, "  before, %s as a %s: %s\n", placeholder(i), form, p.SQL(places))
+	var names []parser.Constants
+	for i, binding := range l.Bindings {
+		names = append(names, parser.Constants{SQL: placeholder(i)})
+		form := strings.Join(append([]string{as[binding.As]}, binding.Keys...), ", ")
+		fmt.Fprintf(b, "  let %s, a %s, be %s\n", placeholder(i), form, binding.Query(names).SQL)
 	}
-	b.WriteString(indent("=> " + s.Priors.With(s.Text, places)))
+	b.WriteString(indent("in " + l.Body(names).SQL))
 }
 
 func placeholder(i int) string { return fmt.Sprintf("<%d>", i+1) }

@@ -11,11 +11,15 @@ import (
 	"dpproxy/pgerr"
 )
 
-// Parse splits the text into statements and classifies each. An
+// Parse splits the text of a client into statements and classifies each. An
 // error is a *pgerr.Error of a text that must be refused as a whole, since
 // parsing it is not safe. Text that does not parse is one statement to relay:
 // Postgres reports the mistake in its own words.
-func Parse(sql string, cat ast.Names) (*Script, error) {
+func Parse(sql string, cat ast.Names) (*Script, error) { return Text{SQL: sql}.Parse(cat) }
+
+// Parse is [Parse] of a text that may have results in it.
+func (t Text) Parse(cat ast.Names) (*Script, error) {
+	sql := t.SQL
 	if len(sql) > lex.MaxText {
 		return nil, pgerr.New(pgerr.StatementTooComplex, "statement is longer than %d bytes", lex.MaxText).
 			WithHint("Split the statement.")
@@ -36,7 +40,7 @@ func Parse(sql string, cat ast.Names) (*Script, error) {
 	}
 	script := &Script{}
 	for _, raw := range tree.Stmts {
-		script.Statements = append(script.Statements, statement(sql, raw, toks, cat))
+		script.Statements = append(script.Statements, t.statement(raw, toks, cat))
 	}
 	script.place(sql, comments, toks)
 	return script, nil
@@ -47,12 +51,15 @@ func relayed(sql string) *Script {
 }
 
 // statement cuts one statement out of the text and classifies it.
-func statement(sql string, raw *pg.RawStmt, toks []lex.Token, cat ast.Names) *Statement {
-	start, end := int(raw.StmtLocation), len(sql)
+func (t Text) statement(raw *pg.RawStmt, toks []lex.Token, cat ast.Names) *Statement {
+	start, end := int(raw.StmtLocation), len(t.SQL)
 	if raw.StmtLen > 0 {
 		end = start + int(raw.StmtLen)
 	}
-	st := &Statement{Text: sql[start:end], Offset: start, Class: Relay, Inner: Span{0, end - start}}
+	st := &Statement{Text: t.SQL[start:end], Offset: start, Class: Relay, Inner: Span{0, end - start}}
+	for _, s := range t.Unknown {
+		st.Unknown = append(st.Unknown, Span{s.Start - start, s.End - start})
+	}
 	st.Plans = planCalls(st.Text, raw.Stmt)
 	l := &locator{text: st.Text, base: start, toks: lex.Slice(toks, start, end)}
 	st.Assigned = assignments(l, raw.Stmt)
@@ -89,7 +96,7 @@ func (s *Script) place(text string, comments []lex.Token, toks lex.Tokens) {
 		})
 	}
 	for _, st := range s.Statements {
-		leadPriors(st, toks)
+		leadBindings(st, toks)
 	}
 }
 
@@ -99,7 +106,7 @@ func read(st *Statement, stmt *pg.Node, l *locator, cat ast.Names) {
 	var views []ast.TableRef
 	for depth := 0; ; depth++ {
 		a := newAnalysis(l, cat)
-		a.protected, a.expanded = views, views
+		a.protected, a.expanded, a.unknown = views, views, st.Unknown
 		(&classification{a, st, stmt}).classify()
 		if len(a.views) == 0 {
 			return

@@ -47,10 +47,12 @@ func FuzzParse(f *testing.F) {
 			if s.Class != parser.Release && s.Class != parser.Explain {
 				continue
 			}
-			if len(s.Blocks) == 0 && len(s.Priors) == 0 {
+			if len(s.Blocks) == 0 && s.Let == nil {
 				t.Error("released without a block")
 			}
-			staged(t, s)
+			if s.Let != nil {
+				bound(t, s)
+			}
 			for _, block := range s.Blocks {
 				wellFormed(t, s, block)
 			}
@@ -63,29 +65,30 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// staged reports a query that is answered before and does not parse, and a statement that does not without it.
-func staged(t *testing.T, s *parser.Statement) {
+// bound reports a binding or a body that does not parse, or has bytes from outside of the statement.
+func bound(t *testing.T, s *parser.Statement) {
 	t.Helper()
-	var results []string
-	for _, p := range s.Priors {
-		if sql := p.SQL(results); !parses(sql) {
-			t.Errorf("%q is answered before %q, and does not parse", sql, s.Text)
+	check := func(text parser.Text, origin func(at int) int) {
+		sql := text.SQL
+		if !parses(sql) {
+			t.Errorf("%q of %q does not parse", sql, s.Text)
 		}
+		for at := range sql {
+			if of := origin(at); of < 0 || of >= len(s.Text) {
+				t.Errorf("byte %d of %q is at %d in %q", at, sql, of, s.Text)
+			}
+		}
+	}
+	var results []parser.Constants
+	for _, b := range s.Let.Bindings {
+		check(b.Query(results), func(at int) int { return b.Origin(at, results) })
 		result := "NULL"
-		if p.Form == parser.PriorRows || p.Form == parser.PriorList {
+		if b.As == parser.AsRows || b.As == parser.AsList {
 			result = "VALUES (NULL)"
 		}
-		results = append(results, result)
+		results = append(results, parser.Constants{SQL: result})
 	}
-	with := s.Priors.With(s.Text, results)
-	if !parses(with) {
-		t.Errorf("%q does not parse", with)
-	}
-	for at := range with {
-		if before := s.Priors.Before(at, results); before < 0 || before >= len(s.Text) {
-			t.Errorf("byte %d of %q was at %d in %q", at, with, before, s.Text)
-		}
-	}
+	check(s.Let.Body(results), func(at int) int { return s.Let.Origin(at, results) })
 }
 
 // wellFormed reports a block whose tree has gaps, or offsets outside of the statement.

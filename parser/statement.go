@@ -93,9 +93,11 @@ type Statement struct {
 	Estimates []EstimateCall
 	// Own are the settings that calls of dp.suggest_bounds make for this statement alone, without the "dp." prefix.
 	Own []Setting
-	// Priors are the queries that are answered before: then a statement of class Release or Explain has no Blocks, and is
-	// read again with their results.
-	Priors Priors
+	// Let is set if the statement uses released results: then it is of class Release or Explain and has no Blocks. Its body is
+	// parsed when they are known.
+	Let *Let
+	// Unknown are the places in Text where constants stand for a released result that is not known yet.
+	Unknown []Span
 	// Comments are those behind the first word.
 	Comments []Comment
 

@@ -52,8 +52,8 @@ func arrays(columns [][]*string) (out []string) {
 	return out
 }
 
-// Sample returns the columns before anything is released: all public groups, with NULL for each value. Private groups have no rows.
-func (b *BlockPlan) Sample() []string {
+// Unreleased returns the columns before anything is released: all public groups, with NULL for each value. Private groups have no rows.
+func (b *BlockPlan) Unreleased() []string {
 	keys, groupings := make([][]*string, len(b.block.keys)), make([][]*string, len(b.block.groupings))
 	outputs := make([][]*string, len(b.block.aggregates))
 	for _, g := range b.Sets {

@@ -235,8 +235,9 @@ func (en *enumeration) enumerateDeclared(keys []int, cols []*scalar.Column, cond
 	}
 	for _, c := range cols {
 		for _, list := range en.source.ListsOf(c) {
-			sql, _ := scalar.Native(list, (*scalar.Column).Read, en.source.Inlined())
-			where = append(where, names[c.Base()]+" OPERATOR(pg_catalog.=) ANY ("+sql+")")
+			if sql, ok := scalar.Native(list, (*scalar.Column).Read, en.source.Inlined()); ok {
+				where = append(where, names[c.Base()]+" OPERATOR(pg_catalog.=) ANY ("+sql+")")
+			}
 		}
 	}
 	write := func(e scalar.Expr) string { sql, _ := w.write(e); return sql }

@@ -60,6 +60,8 @@ func (p Param) question(values []scalar.Value) [][]byte {
 	v := values[p.Fold]
 	form := "value"
 	switch {
+	case v.Unknown: // nothing that was released is its answer
+		form = "unknown"
 	case v.Bytes == nil:
 		form = "null"
 	case v.Binary:

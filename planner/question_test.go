@@ -6,9 +6,38 @@ import (
 	"encoding/hex"
 	"testing"
 
+	"dpproxy/dp"
 	"dpproxy/planner"
 	"dpproxy/planner/plannertest"
+	"dpproxy/planner/policy"
 )
+
+// TestUnknownQuestions finds no remembered answer for a block with a released result that is not known, whatever stands in its place.
+func TestUnknownQuestions(t *testing.T) {
+	conn, cat := connect(t), clinic(t)
+	question := func(sql string) []byte {
+		script, err := unknown(sql).Parse(cat)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := planner.Analyze(cat, script.Statements[0], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := evaluate(t, conn, q, nil, nil)
+		p, err := q.Specialize(values, planner.Settings{
+			EpsilonPico: dp.PicoPerUnit, Mechanism: "auto", Alpha: 0.05, Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Join(p.Blocks[0].Question(values), []byte{0})
+	}
+	const sql = "SELECT count(*) FROM visits WHERE cost > "
+	if bytes.Equal(question(sql+"CAST('5' AS numeric)"), question(sql+"⟨CAST('5' AS numeric)⟩")) {
+		t.Error("what is not known asks the same as a constant")
+	}
+}
 
 // TestQuestionsStay pins digests of questions, which remembered answers are found by. A change
 // here makes sites forget the answers that they have paid for: it must be meant, as where the

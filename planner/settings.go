@@ -47,9 +47,6 @@ type Settings struct {
 	Mechanisms []string
 	// Limits bound the time of the read of a block.
 	Limits policy.Limits
-	// Sample says that constants of the statement stand for others, which are not known yet: it is not for them to say that no row
-	// meets the conditions.
-	Sample bool
 }
 
 // Contributions are the ways to find limits of contributions that a session can ask for: a limit is chosen with a part of the budget, or is

@@ -104,8 +104,8 @@ func (q *Query) specializeBy(values []scalar.Value, s Settings, extents bool, tw
 
 // planBlock plans a block except for its mechanisms, and adds to evalCost the cost of its reads for a row.
 func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64) (*BlockPlan, error) {
-	none := !s.Sample && !b.source.Concealing()
-	if none && b.source.Never(env) {
+	shown := !b.source.Concealing()
+	if shown && b.source.Never(env) {
 		return b.planNone(), nil
 	}
 	var err error
@@ -126,7 +126,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 		if err != nil {
 			return nil, err
 		}
-		if none && len(b.sets) == 1 && !g.Private() && g.size == 0 { // no public group meets the conditions
+		if shown && len(q.stmt.Unknown) == 0 && len(b.sets) == 1 && !g.Private() && g.size == 0 { // no public group meets the conditions
 			return b.planNone(withStrays(g.strays, bp.strays)...), nil
 		}
 		if err := q.chooseTop(b, g, env, s); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/planner"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
@@ -36,11 +37,12 @@ func newCache() *cache {
 
 // get returns the statements of a text, parsing it if it is not remembered.
 // Refused texts are not remembered.
-func (c *cache) get(sql string, parse func() (*parser.Script, error)) ([]*text, error) {
-	if texts, ok := c.texts.get(sql); ok {
+func (c *cache) get(t parser.Text, cat ast.Names) ([]*text, error) {
+	key := t.Key()
+	if texts, ok := c.texts.get(key); ok {
 		return texts, nil
 	}
-	script, err := parse()
+	script, err := t.Parse(cat)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +50,7 @@ func (c *cache) get(sql string, parse func() (*parser.Script, error)) ([]*text, 
 	for _, s := range script.Statements {
 		texts = append(texts, &text{stmt: s, plans: c.plans})
 	}
-	c.texts.add(sql, texts, len(sql))
+	c.texts.add(key, texts, len(key))
 	return texts, nil
 }
 
@@ -126,7 +128,7 @@ func appendSettings(key []byte, s planner.Settings) []byte {
 	key = appendNumbers(key, s.EpsilonPico, s.DeltaAtto, flag(s.Pure), floatBits(s.Alpha), s.MaxRows, s.MaxPartitions,
 		flag(s.ShowSmallGroups), flag(s.Consistent), floatBits(s.Target.Error), floatBits(s.Target.Relative), floatBits(s.Target.Fraction),
 		s.LeftPico, s.TypicalPico, s.Limits.PublicFanout, s.Limits.Work, flag(s.MaxSum != nil), flag(s.Mechanisms != nil),
-		int64(len(s.Mechanisms)), flag(s.Limits.PublicRows != nil), flag(s.Sample), flag(s.LimitRetry), flag(s.NoIntervals))
+		int64(len(s.Mechanisms)), flag(s.Limits.PublicRows != nil), flag(s.LimitRetry), flag(s.NoIntervals))
 	key = appendText(appendText(appendText(key, s.Mechanism), s.Contribution), s.Top)
 	if s.MaxSum != nil {
 		key = appendText(key, s.MaxSum.String())

@@ -29,8 +29,11 @@ type execution struct {
 // a protected row, and a refusal costs nothing. From the charge on, nothing is
 // taken back. The steps, and the rights of each, stand in path.go.
 func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
-	if len(e.text.stmt.Priors) > 0 {
-		return afterPriors(ctx, e, m, b)
+	if e.text.stmt.Let != nil {
+		return evaluate(ctx, e, m, b)
+	}
+	if len(e.text.stmt.Unknown) > 0 {
+		return wire.Rewrite{}, errors.New("proxy: a statement would be answered before the results that it uses")
 	}
 	analysed, err := e.resolve(b)
 	if err != nil {
@@ -146,7 +149,6 @@ func (e *execution) plan(analysed *analysed, pre *prelude) (*planner.Plan, error
 		Contribution: pre.settings.Contribution, ShowSmallGroups: pre.settings.ShowSmall, Consistent: pre.settings.Consistent,
 		Top: pre.settings.Top, LimitRetry: pre.settings.LimitRetry, NoIntervals: pre.settings.NoIntervals || !e.part.ends(),
 		Limits: e.p.cfg.Limits,
-		Sample: e.part.samples(),
 	})
 	if err != nil {
 		return nil, err

@@ -82,8 +82,8 @@ const planNode = "Release"
 // explained returns the lines of EXPLAIN; shadowed says that the statement is of other
 // relations than the protected ones.
 func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRequest) (lines []string, shadowed bool, err error) {
-	if len(x.text.stmt.Priors) > 0 {
-		return x.explainedAfter(ctx, m, b)
+	if x.text.stmt.Let != nil {
+		return x.explainLet(ctx, m, b)
 	}
 	analysed, err := x.resolve(wire.BindRequest{ParamOIDs: b.ParamOIDs})
 	if err != nil {

@@ -79,7 +79,7 @@ var errNoRelease = errors.New("not a statement to try")
 
 // resolves reports why a statement would not come as far as to be planned.
 func (t trial) resolves(stmt *parser.Statement) error {
-	if stmt.Class != parser.Release && stmt.Class != parser.Explain || len(stmt.Priors) > 0 {
+	if stmt.Class != parser.Release && stmt.Class != parser.Explain || stmt.Let != nil {
 		return errNoRelease
 	}
 	if err := checkGrants(stmt.Protected, t.granted); err != nil {

@@ -137,29 +137,29 @@ func (d *drawing) ending(err error) flight.Ending {
 	return flight.Failed
 }
 
-// rehearsed plans a statement and its Priors, and refuses one that is not wanted or not covered. While others draw a part of it, it
-// waits, and is planned anew: that part costs nothing then.
-func rehearsed(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest) (*staging, error) {
+// agreed plans a statement that uses results, with all its bindings, and refuses one that is not wanted or not covered. While others draw a
+// part of it, it waits, and is planned anew: that part costs nothing then.
+func agreed(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest) (*evaluation, error) {
 	for {
-		s := newStaging(e, b, false)
-		if err := s.rehearse(ctx, m, nil); err != nil || s.last == nil {
-			return s, err
+		s := newEvaluation(e, b, false)
+		if err := s.planAll(ctx, m, nil); err != nil {
+			return nil, err
 		}
-		agreed, err := wants(ctx, s.execution, s.last.pre, s.bills...)
+		consented, err := wants(ctx, s.execution, s.body.pre, s.bills...)
 		if err != nil {
 			return nil, err
 		}
 		if f := s.p.flights.Find(s.keys); f != nil {
-			patience, stop := s.last.pre.patience(ctx)
+			patience, stop := s.body.pre.patience(ctx)
 			err = await(patience, s.p, f)
 			stop()
 		} else if err = s.p.cashier.Covered(ctx, s.bills...); err == nil {
 			return s, nil
 		} else {
-			err = reserveError(s.last.bill, err)
+			err = reserveError(s.body.bill, err)
 		}
-		if agreed != nil {
-			s.p.consents.show(s.analyst, s.part.whole, agreed)
+		if consented != nil {
+			s.p.consents.show(s.analyst, s.part.whole, consented)
 		}
 		if !errors.Is(err, errAgain) {
 			return nil, err

@@ -6,6 +6,7 @@ type step int
 const (
 	stepScreen step = iota
 	stepParse
+	stepLet
 	stepResolve
 	stepPrelude
 	stepDescribe
@@ -54,6 +55,12 @@ var path = [...]rule{
 	stepParse: {
 		"parse", "expand views, find the *release blocks* (smallest SELECT that aggregates protected rows), prove the splice",
 		[]string{"parser/parse.go", "parser/views.go", "parser/blocks.go", "parser/sorts.go", "parser/splice.go"},
+		false, nothing,
+	},
+	stepLet: {
+		"let", "of a statement that uses released results: plan its *bindings* and its body, at one price; then each binding goes the " +
+			"rest of the path by itself, and its result stands in what uses it; the body is last (decision 34)",
+		[]string{"parser/let.go", "parser/let_seek.go", "parser/let_result.go", "proxy/let.go", "proxy/binding.go"},
 		false, nothing,
 	},
 	stepResolve: {

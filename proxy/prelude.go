@@ -130,7 +130,7 @@ func (e *execution) ask(ctx context.Context, m *wire.Asker, q *planner.Query, b 
 // early is the prelude of a Query, which follows from its text alone: it goes to the mirror
 // together with the text. A statement that is refused asks nothing.
 func (e *execution) early() *wire.Question {
-	if len(e.text.stmt.Priors) > 0 {
+	if e.text.stmt.Let != nil {
 		return nil
 	}
 	analysed, err := e.resolve(wire.BindRequest{})
@@ -219,7 +219,9 @@ func values(fields []pgproto3.FieldDescription, cells [][]byte, folds []scalar.F
 	out, next := make([]scalar.Value, len(folds)), 0
 	for i, f := range folds {
 		if !f.Concealed {
-			out[i] = scalar.Value{OID: fields[next].DataTypeOID, Binary: fields[next].Format == 1, Bytes: cells[next]}
+			out[i] = scalar.Value{
+				OID: fields[next].DataTypeOID, Binary: fields[next].Format == 1, Bytes: cells[next], Unknown: f.Unknown,
+			}
 			next++
 		}
 	}

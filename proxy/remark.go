@@ -19,17 +19,17 @@ const ownRanks = "Its ranks are told by released values: tiles are of nearly equ
 const ownGroups = "Of a group that is not shown there is no value: it is NULL in all its rows."
 
 // remark is what is said of the answer behind the results that it uses.
-func (s *staging) remark() string {
+func (s *evaluation) remark() string {
 	said := ownErrors
-	if s.has(parser.PriorGroups) {
+	if s.has(parser.AsGroups) {
 		said += " " + ownGroups
 	}
-	if s.has(parser.PriorRanks) {
+	if s.has(parser.AsRanks) {
 		said += " " + ownRanks
 	}
 	return said
 }
 
-func (s *staging) has(f parser.PriorForm) bool {
-	return slices.ContainsFunc(s.text.stmt.Priors, func(p parser.Prior) bool { return p.Form == f })
+func (s *evaluation) has(as parser.As) bool {
+	return slices.ContainsFunc(s.let.Bindings, func(b parser.Binding) bool { return b.As == as })
 }

@@ -56,8 +56,8 @@ func (w *world) plan(sql string, change func(*planner.Settings)) (*planned, erro
 	if st.Class != parser.Release {
 		return nil, errNoRelease
 	}
-	if len(st.Priors) > 0 {
-		return w.staged(st, change)
+	if st.Let != nil {
+		return w.let(st, change)
 	}
 	p := &planned{w: w, stmt: st}
 	if p.query, err = planner.Analyze(w.cat, st, nil); err != nil {
@@ -75,40 +75,51 @@ func (w *world) plan(sql string, change func(*planner.Settings)) (*planned, erro
 	return p, err
 }
 
-// staged plans a statement with the results of its Priors, without noise. They are constants: of the data with one unit less
+// let plans the body of a statement with the results of its bindings, without noise. They are constants: of the data with one unit less
 // it asks the same.
-func (w *world) staged(st *parser.Statement, change func(*planner.Settings)) (*planned, error) {
-	results, inexact := make([]string, len(st.Priors)), false
-	for i, prior := range st.Priors {
-		sql := prior.SQL(results)
+func (w *world) let(st *parser.Statement, change func(*planner.Settings)) (*planned, error) {
+	var results []parser.Constants
+	inexact := false
+	for _, binding := range st.Let.Bindings {
+		sql := binding.Query(results).SQL
+		exact, raised := w.query(sql, nil, nil)
+		res := exact
 		p, err := w.plan(sql, change)
-		if err == nil {
-			sql, err = p.spliced()
+		switch {
+		case errors.Is(err, errNoRelease):
+			err = raised
+		case err == nil:
+			res, err = p.released()
+			inexact = inexact || raised != nil || !holds(res, exact)
 		}
-		if err != nil && !errors.Is(err, errNoRelease) {
+		if err != nil {
 			return nil, err
 		}
-		res, err := query(w.client, sql, nil, nil)
-		if err != nil {
-			return nil, fmt.Errorf("%w\n%s", err, sql)
-		}
-		exact, err := query(w.client, prior.SQL(results), nil, nil)
-		if err != nil {
-			return nil, fmt.Errorf("%w\n%s", err, prior.SQL(results))
-		}
-		inexact = inexact || !holds(res, exact)
-		r := parser.PriorResult{Rows: res.Rows}
+		r := parser.Result{Rows: res.Rows}
 		for _, f := range res.FieldDescriptions {
 			t, _ := pgtype.OfParameter(f.DataTypeOID)
 			r.Names, r.Types = append(r.Names, f.Name), append(r.Types, t.SQL())
 		}
-		results[i] = prior.Result(r)
+		results = append(results, binding.Constants(r))
 	}
-	p, err := w.plan(st.Priors.With(st.Text, results), change)
+	p, err := w.plan(st.Let.Body(results).SQL, change)
 	if err == nil {
 		p.inexact = inexact
 	}
 	return p, err
+}
+
+// released is the answer without noise.
+func (p *planned) released() (*pgconn.Result, error) {
+	sql, err := p.spliced()
+	if err != nil {
+		return nil, err
+	}
+	res, err := p.w.query(sql, nil, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, sql)
+	}
+	return res, nil
 }
 
 // holds reports whether a result has all rows of another one. A public group without rows is one more.

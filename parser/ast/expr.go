@@ -27,7 +27,9 @@ type (
 	Const struct {
 		Kind ConstKind
 		Text string // digits, the string's content, "true"/"false", "" for NULL
-		At   int
+		// Unknown says that it stands in a released result that is not known yet: its value is another one.
+		Unknown bool
+		At      int
 	}
 	// A Param is $N.
 	Param struct {

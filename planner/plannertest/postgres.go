@@ -80,7 +80,7 @@ func Evaluate(t testing.TB, conn *pgconn.PgConn, folds []scalar.Fold, params []u
 	}
 	out := make([]scalar.Value, len(cols))
 	for i, f := range res.FieldDescriptions {
-		out[i] = scalar.Value{OID: f.DataTypeOID, Binary: f.Format == 1, Bytes: res.Rows[0][i]}
+		out[i] = scalar.Value{OID: f.DataTypeOID, Binary: f.Format == 1, Bytes: res.Rows[0][i], Unknown: folds[i].Unknown}
 	}
 	return out
 }

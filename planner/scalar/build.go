@@ -58,7 +58,7 @@ func (b *builder) fold(x Expr) (Expr, error) {
 	case x.Type().Named():
 		return nil, notAllowed("a constant of a user-defined type that is compared with no column of the type", x.Pos())
 	}
-	f := Fold{SQL: mirrorSQL(x), Type: x.Type(), At: x.Pos(), Concealed: b.concealed}
+	f := Fold{SQL: mirrorSQL(x), Type: x.Type(), At: x.Pos(), Concealed: b.concealed, Unknown: holdsUnknown(x)}
 	return &constant{node{typ: f.Type, at: f.At}, b.constants.Add(f)}, nil
 }
 

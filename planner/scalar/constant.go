@@ -29,7 +29,9 @@ func literal(c *ast.Const) Expr {
 		t = pgtype.Of(pgtype.Bool)
 	case ast.String, ast.Null:
 	}
-	return mirrorTerm(c.SQL(), t, c.At)
+	x := mirrorTerm(c.SQL(), t, c.At)
+	x.unknown = c.Unknown
+	return x
 }
 
 func (r *resolution) param(p *ast.Param) (Expr, error) {

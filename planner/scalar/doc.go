@@ -25,7 +25,7 @@
 // The files, from the ground up, so that a file uses those before it; archtest counts the uses that run the other way:
 //
 //   - values and expressions: interval.go, value.go, expr.go, window.go, function.go, facts.go (of an expression), fold.go (constants),
-//     refuse.go;
+//     unknown.go (constants that are not known yet), refuse.go;
 //   - bounds: env.go (values of constants), narrow.go (by conditions), reach.go (how much of a value is read), moments.go, lists.go;
 //   - SQL that cannot raise: write.go, lengths.go, spelling.go, print.go (SQL for the mirror), casts.go, build.go;
 //   - rules of functions and operators, each with its bounds and its SQL: numbers.go, arithmetic.go, powers.go, temporal.go, age.go,

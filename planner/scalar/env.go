@@ -97,7 +97,7 @@ func (env *Env) Never(e Expr) bool {
 	switch e := e.(type) {
 	case *constant:
 		d, err := env.datum(e)
-		return err == nil && (d.null || d.number != nil && d.number.Sign() == 0)
+		return err == nil && !env.unsettled(e) && (d.null || d.number != nil && d.number.Sign() == 0)
 	case *logic:
 		if e.kind == ast.And {
 			return slices.ContainsFunc(e.args, env.Never)
@@ -124,7 +124,7 @@ func (env *Env) neverTrue(c *call) bool {
 	}
 	low, ok := c.args[1].(*constant)
 	high, also := c.args[2].(*constant)
-	if !ok || !also || low.typ != high.typ || !low.typ.Number() && !low.typ.Dated() {
+	if !ok || !also || env.unsettled(low) || env.unsettled(high) || low.typ != high.typ || !low.typ.Number() && !low.typ.Dated() {
 		return false
 	}
 	l, err := env.datum(low)
@@ -135,7 +135,7 @@ func (env *Env) neverTrue(c *call) bool {
 // null reports whether an expression is a constant with value NULL.
 func (env *Env) null(x Expr) bool {
 	c, ok := x.(*constant)
-	if !ok {
+	if !ok || env.unsettled(c) {
 		return false
 	}
 	d, err := env.datum(c)

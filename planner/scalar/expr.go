@@ -146,8 +146,9 @@ type (
 	// term is SQL of the mirror: a literal, a parameter, a sub-select, or CURRENT_DATE or one of its kin.
 	term struct {
 		node
-		sql  string
-		bare bool // a sub-select of unknown type
+		sql     string
+		bare    bool // a sub-select of unknown type
+		unknown bool // a constant of a released result that is not known yet
 	}
 	// constant is a fold, by its index.
 	constant struct {

@@ -17,6 +17,8 @@ type Fold struct {
 	// Concealed says that no analyst may see the text, which is evaluated in a session of dpproxy's own. It may refer to the values of the
 	// other folds: $1 is the value of the first fold.
 	Concealed bool
+	// Unknown says that a released result is in the text that is not known yet (unknown.go).
+	Unknown bool
 	// Derived says that the text computes from other constants, which it names as [Evaluation] does.
 	Derived bool
 }
@@ -31,7 +33,7 @@ type Constants struct {
 // Add returns the index of the fold, which it adds if necessary.
 func (c *Constants) Add(f Fold) int {
 	for i, have := range c.folds {
-		if have.SQL == f.SQL && have.Type == f.Type && have.Concealed == f.Concealed {
+		if have.SQL == f.SQL && have.Type == f.Type && have.Concealed == f.Concealed && have.Unknown == f.Unknown {
 			return i
 		}
 	}
@@ -43,7 +45,10 @@ func (c *Constants) Add(f Fold) int {
 func (c *Constants) Folds() []Fold { return c.folds }
 
 // Inlined are constants as they are written in text for the mirror.
-type Inlined struct{ texts []string }
+type Inlined struct {
+	texts []string
+	folds []Fold
+}
 
 // Inlined returns the constants for concealed or for other text. Concealed text refers to other constants as parameters with their values:
 // the analyst's own text never runs together with a secret, in a session with other rights than the analyst's. Other text refers to the
@@ -60,7 +65,7 @@ func (c *Constants) Inlined(concealed bool) Inlined {
 			texts[i] = evaluated(i)
 		}
 	}
-	return Inlined{texts}
+	return Inlined{texts, c.folds}
 }
 
 // apart writes the parameter for the value of a fold. Values of user-defined types are passed as text: an analyst can define such a type,
@@ -105,6 +110,8 @@ type Value struct {
 	OID    uint32
 	Binary bool
 	Bytes  []byte
+	// Unknown is that of the fold.
+	Unknown bool
 }
 
 // Values are the values of the folds of a statement, in order.

@@ -9,7 +9,8 @@ import (
 )
 
 // Native writes an expression as the client meant it, with Postgres's own semantics, for the mirror: it may raise there, before anything is
-// charged. column writes the columns; ok is false for expressions that only the protected database can evaluate.
+// charged. column writes the columns; ok is false for expressions that only the protected database can evaluate, and for expressions with
+// a released result that is not known yet.
 func Native(e Expr, column func(*Column) string, constants Inlined) (sql string, ok bool) {
 	p := &printer{column: column, constants: constants, ok: true}
 	sql = p.expr(e)
@@ -32,6 +33,7 @@ func (p *printer) expr(e Expr) string {
 	case *term:
 		return e.sql
 	case *constant:
+		p.ok = p.ok && !p.constants.folds[e.fold].Unknown
 		return p.constants.SQL(e.fold)
 	case *Query, *aggregate, *bounded:
 		p.ok = false

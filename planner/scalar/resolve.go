@@ -119,7 +119,7 @@ func (r *resolution) meaning(e ast.Expr) (Expr, error) {
 	case *ast.ValueFunc:
 		return valueFunction(e)
 	case *ast.Subquery:
-		return &term{node{pgtype.Of(pgtype.Unknown), e.At, true}, e.Text, true}, nil
+		return &term{node: node{pgtype.Of(pgtype.Unknown), e.At, true}, sql: e.Text, bare: true}, nil
 	case *ast.Cast:
 		return r.explicit(e)
 	case *ast.Op:

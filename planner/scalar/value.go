@@ -32,7 +32,10 @@ func (values Values) datum(c *constant) (datum, error) {
 		return datum{}, pgerr.New(pgerr.Internal, "a constant without a value").At(c.at)
 	}
 	v := values[c.fold]
-	if v.Bytes == nil {
+	switch {
+	case v.Bytes == nil && v.Unknown:
+		return standIn(c.typ), nil
+	case v.Bytes == nil:
 		return datum{null: true}, nil
 	}
 	if err := v.tooLong(c); err != nil {

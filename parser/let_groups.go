@@ -11,7 +11,7 @@ import (
 )
 
 // A sub-select that is tied to the query around it by equalities alone, as in cost > (SELECT avg(cost) FROM visits w
-// WHERE w.diagnosis = v.diagnosis), has one value for each group of its own sides of them. It is a Prior by groups: these
+// WHERE w.diagnosis = v.diagnosis), has one value for each group of its own sides of them. The values of these groups
 // are released, and the other sides say whose value it is.
 
 // A tie is an equality between a query and the one around it.
@@ -24,7 +24,7 @@ func (s *seeker) byGroup(sel *pg.SelectStmt, own *scope, open, end int) {
 	if !ok || toks.Kind(open+1) != pg.Token_SELECT || toks.Kind(open+2) == pg.Token_ALL {
 		return
 	}
-	f := finding{form: PriorGroups}
+	f := finding{as: AsGroups}
 	var inner, places []string
 	var cuts []Span
 	for i, t := range ties {

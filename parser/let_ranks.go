@@ -13,11 +13,11 @@ import (
 )
 
 // Which of k tiles of all rows a row is in, as in ntile(4) OVER (ORDER BY cost), depends on everybody's rows. Where the tiles meet
-// can be released: these are percentiles. The query of them is a Prior, and in the place of the window function a row's own value is
+// can be released: these are percentiles. The query of them is a binding, and in the place of the window function a row's own value is
 // compared with what was released. percent_rank and cume_dist are told so where they are compared with constants alone: between two of
 // these any value does.
 
-// A Ranking says how the result of a Prior tells the rank of a row.
+// A Ranking says how a released result tells the rank of a row.
 type Ranking struct {
 	value      string // of the row
 	descending bool
@@ -103,7 +103,7 @@ func (s *seeker) rankCalls(sel *pg.SelectStmt, target *pg.ResTarget, n *pg.Node,
 	*out = append(*out, c)
 }
 
-// window reads what stands after OVER. Rows of one unit are ranked without a Prior.
+// window reads what stands after OVER. Rows of one unit are ranked without a released result.
 func (s *seeker) window(sel *pg.SelectStmt, f *pg.FuncCall, c *rankCall) bool {
 	w := f.Over
 	if w.Name != "" {
@@ -239,7 +239,7 @@ func fraction(n *pg.Node) (float64, bool) {
 	return f, err == nil && f > 0 && f < 1
 }
 
-// rank notes the Prior of a window function.
+// rank notes the percentiles that a window function is told by.
 func (s *seeker) rank(sel *pg.SelectStmt, calls []rankCall, i int) {
 	c := calls[i]
 	targets, rest, ok := s.clauses(sel)
@@ -248,7 +248,7 @@ func (s *seeker) rank(sel *pg.SelectStmt, calls []rankCall, i int) {
 		s.lost = s.lost || !also
 		return
 	}
-	f := finding{form: PriorRanks, span: c.span, ranking: &c.Ranking}
+	f := finding{as: AsRanks, span: c.span, ranking: &c.Ranking}
 	c.value = s.text[spans[0].Start:spans[0].End]
 	for _, p := range spans[1:] {
 		f.keys = append(f.keys, s.text[p.Start:p.End])
@@ -335,7 +335,7 @@ func (s *seeker) clauses(sel *pg.SelectStmt) (targets, rest Span, ok bool) {
 }
 
 // choice writes the rank of a row: of released values that are not there it is NULL.
-func (k *Ranking) choice(r PriorResult, row [][]byte, keys int) string {
+func (k *Ranking) choice(r Result, row [][]byte, keys int) string {
 	var b strings.Builder
 	b.WriteString("(CASE")
 	if k.nullsFirst {
@@ -347,7 +347,7 @@ func (k *Ranking) choice(r PriorResult, row [][]byte, keys int) string {
 	}
 	compare += " "
 	for i, cell := range row[keys:] {
-		if cell == nil {
+		if cell == nil && !r.Unknown {
 			return k.none()
 		}
 		b.WriteString(" WHEN (" + k.value + ")" + compare + r.constant(keys+i, cell) + " THEN " + k.steps[i])
@@ -358,12 +358,3 @@ func (k *Ranking) choice(r PriorResult, row [][]byte, keys int) string {
 
 // none is the rank of a row of a group that is not there.
 func (k *Ranking) none() string { return "CAST(NULL AS " + k.typ + ")" }
-
-// same reports whether both tell the same rank, or none.
-func (k *Ranking) same(of *Ranking) bool {
-	if k == nil || of == nil {
-		return k == of
-	}
-	return k.value == of.value && k.descending == of.descending && k.nullsFirst == of.nullsFirst && k.upTo == of.upTo && k.as == of.as &&
-		slices.Equal(k.steps, of.steps)
-}

@@ -9,32 +9,31 @@ import (
 	"dpproxy/pgerr"
 )
 
-// A PriorResult is the released result of a Prior: rows of texts, nil for NULL.
-type PriorResult struct {
+// A Result is the released result of a binding: rows of texts, nil for NULL.
+type Result struct {
 	Names, Types []string // of its columns, as SQL
 	Rows         [][][]byte
-	// Sample says that the rows stand for any: groups are not those of the list.
-	Sample bool
+	// Unknown says that the rows stand for others: then NULL is a value that is not known.
+	Unknown bool
 }
 
-// Result writes what takes the place of the Prior: a value, a list, a choice, or a query. No rows are one of NULLs where a value is
+// Constants writes a result for the holes of a binding: a value, a list, a choice, or a query. No rows are one of NULLs where a value is
 // needed, and else none.
-func (p Prior) Result(r PriorResult) string {
+func (b Binding) Constants(r Result) Constants { return Constants{b.written(r), r.Unknown} }
+
+func (b Binding) written(r Result) string {
 	switch {
-	case p.Form == PriorGroups:
-		n := len(p.Keys)
-		return r.choice(p.Keys, func(row [][]byte) string { return r.constant(n, row[n]) }, r.constant(n, nil))
-	case p.Form == PriorRanks && len(p.Keys) == 0:
-		return p.Ranking.choice(r, r.Rows[0], 0) + p.Ranking.as
-	case p.Form == PriorRanks:
-		value := func(row [][]byte) string { return p.Ranking.choice(r, row, len(p.Keys)) }
-		return r.choice(p.Keys, value, p.Ranking.none()) + p.Ranking.as
+	case b.As == AsGroups:
+		n := len(b.Keys)
+		return r.choice(b.Keys, func(row [][]byte) string { return r.constant(n, row[n]) }, r.constant(n, nil))
+	case b.As == AsRanks && len(b.Keys) == 0:
+		return b.Ranking.choice(r, r.Rows[0], 0) + b.Ranking.as
+	case b.As == AsRanks:
+		value := func(row [][]byte) string { return b.Ranking.choice(r, row, len(b.Keys)) }
+		return r.choice(b.Keys, value, b.Ranking.none()) + b.Ranking.as
 	}
 	where := ""
-	switch {
-	case r.Sample:
-		where = " WHERE TRUE"
-	case len(r.Rows) == 0:
+	if len(r.Rows) == 0 {
 		r.Rows, where = [][][]byte{make([][]byte, len(r.Types))}, " WHERE FALSE"
 	}
 	lines := make([]string, len(r.Rows))
@@ -47,9 +46,9 @@ func (p Prior) Result(r PriorResult) string {
 	}
 	values := "VALUES (" + strings.Join(lines, "), (") + ")"
 	switch {
-	case p.Form == PriorValue:
+	case b.As == AsValue:
 		return lines[0]
-	case p.Form == PriorList && where == "":
+	case b.As == AsList && where == "":
 		return values
 	}
 	names := make([]string, len(r.Names))
@@ -60,13 +59,13 @@ func (p Prior) Result(r PriorResult) string {
 }
 
 // Fits refuses a result of so many rows whose choice would repeat the statement's own expressions beyond what a statement may have.
-func (p Prior) Fits(rows int) error {
+func (b Binding) Fits(rows int) error {
 	repeated := 0
-	for _, key := range p.Keys {
+	for _, key := range b.Keys {
 		repeated += len(key)
 	}
-	if p.Ranking != nil {
-		repeated += len(p.Ranking.value) * len(p.Ranking.steps)
+	if b.Ranking != nil {
+		repeated += len(b.Ranking.value) * len(b.Ranking.steps)
 	}
 	if repeated*rows <= lex.MaxText {
 		return nil
@@ -76,7 +75,7 @@ func (p Prior) Fits(rows int) error {
 }
 
 // constant writes a cell of a column.
-func (r PriorResult) constant(column int, cell []byte) string {
+func (r Result) constant(column int, cell []byte) string {
 	if cell == nil {
 		return "CAST(NULL AS " + r.Types[column] + ")"
 	}
@@ -84,7 +83,7 @@ func (r PriorResult) constant(column int, cell []byte) string {
 }
 
 // choice writes the value of a row's group: of those that are not among them it is NULL. A group whose key has a NULL is that of no row.
-func (r PriorResult) choice(keys []string, value func(row [][]byte) string, none string) string {
+func (r Result) choice(keys []string, value func(row [][]byte) string, none string) string {
 	rows := r.keyed(len(keys))
 	if len(rows) == 0 {
 		return none
@@ -97,7 +96,10 @@ func (r PriorResult) choice(keys []string, value func(row [][]byte) string, none
 }
 
 // keyed are the rows without a NULL in their keys, which are the first columns.
-func (r PriorResult) keyed(keys int) [][][]byte {
+func (r Result) keyed(keys int) [][][]byte {
+	if r.Unknown {
+		return r.Rows
+	}
 	return slices.DeleteFunc(slices.Clone(r.Rows), func(row [][]byte) bool {
 		return slices.ContainsFunc(row[:keys], func(cell []byte) bool { return cell == nil })
 	})
@@ -105,7 +107,7 @@ func (r PriorResult) keyed(keys int) [][][]byte {
 
 // order says by which keys rows are told apart, one after the other: those with the fewest values first. It is nil where a value can be
 // spelled in several ways, so that rows of one value would not stand together.
-func (r PriorResult) order(keys int) []int {
+func (r Result) order(keys int) []int {
 	order, values := make([]int, keys), make([]int, keys)
 	rows := r.keyed(keys)
 	for i := range order {
@@ -139,7 +141,7 @@ func byCell(rows [][][]byte, column int) (groups [][][][]byte) {
 
 // choose writes one CASE for each key in the order, inside that of the key before it, so that the keys that are written and the work for a
 // row grow with the values of each key and not with their combinations.
-func (r PriorResult) choose(b *strings.Builder, keys []string, order []int, rows [][][]byte, value func(row [][]byte) string) {
+func (r Result) choose(b *strings.Builder, keys []string, order []int, rows [][][]byte, value func(row [][]byte) string) {
 	if order == nil {
 		r.compareAll(b, keys, rows, value)
 		return
@@ -158,7 +160,7 @@ func (r PriorResult) choose(b *strings.Builder, keys []string, order []int, rows
 }
 
 // compareAll compares all keys for each row.
-func (r PriorResult) compareAll(b *strings.Builder, keys []string, rows [][][]byte, value func(row [][]byte) string) {
+func (r Result) compareAll(b *strings.Builder, keys []string, rows [][][]byte, value func(row [][]byte) string) {
 	b.WriteString("CASE")
 	for _, row := range rows {
 		for i, key := range keys {
@@ -169,8 +171,8 @@ func (r PriorResult) compareAll(b *strings.Builder, keys []string, rows [][][]by
 	b.WriteString(" END")
 }
 
-// Constants is how many different constants a choice between the rows has, of one value each, that are told apart by the first columns.
-func (r PriorResult) Constants(keys int) (n int) {
+// Different is how many different constants a choice between the rows has, of one value each, that are told apart by the first columns.
+func (r Result) Different(keys int) (n int) {
 	rows := r.keyed(keys)
 	for i := range keys + 1 {
 		n += len(byCell(rows, i))

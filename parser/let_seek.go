@@ -1,7 +1,6 @@
 package parser
 
 import (
-	"fmt"
 	"slices"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
@@ -9,7 +8,7 @@ import (
 	"dpproxy/parser/pgtree"
 )
 
-// A seeker looks for the Priors of a statement. Whether each is answered, and the statement that is left, is seen
+// A seeker looks for the results that a statement uses. Whether each can be released, and the body that is left, is seen
 // when they are parsed by themselves.
 type seeker struct {
 	*analysis
@@ -20,9 +19,9 @@ type seeker struct {
 	lost  bool // one of them stands in a view
 }
 
-// A finding is a Prior before others are looked for in its text.
+// A finding is the place of a result, before others are looked for in the text of its query.
 type finding struct {
-	form PriorForm
+	as   As
 	span Span
 	keys []string
 	text []passage
@@ -45,8 +44,8 @@ type passage struct {
 	span  Span
 }
 
-// priors lists those of a statement whose views are expanded. They are of use where it is refused as it is.
-func priors(a *analysis, text string, stmt *pg.Node) []Prior {
+// seek returns the statement as a Let, its views expanded; nil if it uses no results. It is of use if the statement is refused as it is.
+func seek(a *analysis, text string, stmt *pg.Node) *Let {
 	if len(a.protected) == 0 || len(a.views) > 0 {
 		return nil
 	}
@@ -57,52 +56,54 @@ func priors(a *analysis, text string, stmt *pg.Node) []Prior {
 			s.ranked(sel)
 		}
 	})
-	if s.lost || len(s.found) > maxFound {
+	if s.lost || len(s.found) == 0 || len(s.found) > maxPlaces {
 		return nil
 	}
-	list := s.inOrder()
-	if different(list) > maxPriors {
-		return nil
+	if l := s.bind(); l != nil && len(l.Bindings) <= maxBindings {
+		return l
 	}
-	return list
+	return nil
 }
 
-// different counts the queries that are not asked again word for word: the second time their results are remembered.
-func different(list []Prior) int {
-	seen := map[string]bool{}
-	for _, p := range list {
-		seen[fmt.Sprint(p.Form, p.Keys, p.Ranking, p.parts, p.Uses)] = true
-	}
-	return len(seen)
-}
-
-// inOrder lists what was found, each behind those whose results stand in its text; nothing if one is used by one before it.
-func (s *seeker) inOrder() []Prior {
+// bind makes one binding of findings that ask for the same, and has each come after those whose results stand in its text; nil if one is
+// used before.
+func (s *seeker) bind() *Let {
 	slices.SortStableFunc(s.found, func(x, y finding) int { return x.end() - y.end() })
-	var out []Prior
+	l, bound, known := &Let{}, []int{}, map[string]int{}
 	for i, f := range s.found {
-		p := Prior{Form: f.form, Keys: f.keys, Ranking: f.ranking, span: f.span, parts: []string{""}, verbatim: len(f.text) == 1}
+		b := Binding{As: f.as, Keys: f.keys, Ranking: f.ranking, at: f.span.Start}
 		for _, g := range f.text {
-			p.write(g.words)
-			at := g.span.Start
-			for _, j := range s.outermost(g.span, i) {
-				if j > i {
-					return nil
-				}
-				p.write(s.text[at:s.found[j].span.Start])
-				p.Uses, p.parts, p.verbatim = append(p.Uses, j), append(p.parts, ""), false
-				at = s.found[j].span.End
+			if g.words != "" {
+				b.query = append(b.query, segment{words: g.words, at: -1, hole: -1})
 			}
-			p.write(s.text[at:g.span.End])
+			inside := s.outermost(g.span, i)
+			if slices.ContainsFunc(inside, func(j int) bool { return j > i }) {
+				return nil
+			}
+			b.query = append(b.query, s.template(g.span, inside, bound)...)
 		}
-		p.inside = !slices.Contains(s.outermost(Span{0, len(s.text)}, -1), i)
-		out = append(out, p)
+		n, twice := known[b.id()]
+		if !twice {
+			n = len(l.Bindings)
+			known[b.id()], l.Bindings = n, append(l.Bindings, b)
+		}
+		bound = append(bound, n)
 	}
-	return out
+	whole := Span{0, len(s.text)}
+	l.body = s.template(whole, s.outermost(whole, -1), bound)
+	return l
 }
 
-// write adds words to its text.
-func (p *Prior) write(words string) { p.parts[len(p.parts)-1] += words }
+// template is a part of the statement, with holes in the places of findings.
+func (s *seeker) template(of Span, places, bound []int) (t template) {
+	at := of.Start
+	for _, j := range places {
+		place := s.found[j].span
+		t = append(t, segment{s.text[at:place.Start], at, bound[j], place.Start})
+		at = place.End
+	}
+	return append(t, segment{words: s.text[at:of.End], at: at, hole: -1})
+}
 
 // outermost lists the findings in a part of the text that stand in no other one there, in text order, without one.
 func (s *seeker) outermost(in Span, without int) (list []int) {
@@ -199,7 +200,7 @@ func (s *seeker) item(n *pg.Node) {
 	case c != nil:
 		s.with(c)
 	case !n.GetRangeSubselect().Lateral:
-		s.relation(n.GetRangeSubselect().Subquery.GetSelectStmt(), PriorRows)
+		s.relation(n.GetRangeSubselect().Subquery.GetSelectStmt(), AsRows)
 	}
 }
 
@@ -209,15 +210,15 @@ func (s *seeker) with(c *cte) bool {
 	if !ok || c.escape >= 0 {
 		return false
 	}
-	s.add(PriorRows, span, c.node.Ctequery)
+	s.add(AsRows, span, c.node.Ctequery)
 	own, ok := s.clients(span)
 	return ok && slices.ContainsFunc(s.found, func(f finding) bool { return f.span == own })
 }
 
 // relation notes a sub-select of rows.
-func (s *seeker) relation(sel *pg.SelectStmt, form PriorForm) {
+func (s *seeker) relation(sel *pg.SelectStmt, as As) {
 	if span, ok := s.l.enclosed(sel); ok && s.levels[sel].scope.escape < 0 {
-		s.add(form, span, &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: sel}})
+		s.add(as, span, &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: sel}})
 	}
 }
 
@@ -250,26 +251,26 @@ func (s *seeker) condition(n *pg.Node) {
 	switch {
 	case level == nil || level.kind != released:
 	case x.SubLinkType == pg.SubLinkType_ANY_SUBLINK, x.SubLinkType == pg.SubLinkType_ALL_SUBLINK:
-		s.relation(sel, PriorList)
+		s.relation(sel, AsList)
 	case x.SubLinkType != pg.SubLinkType_EXPR_SUBLINK || end < 0:
 	case level.scope.escape < 0:
-		s.add(PriorValue, s.l.between(i, end), x.Subselect)
+		s.add(AsValue, s.l.between(i, end), x.Subselect)
 	default:
 		s.byGroup(sel, level.scope, i, end)
 	}
 }
 
-// add notes a Prior whose text is that of its place.
-func (s *seeker) add(form PriorForm, span Span, query *pg.Node) {
+// add notes a result whose query is the text of its place.
+func (s *seeker) add(as As, span Span, query *pg.Node) {
 	if own, ok := s.clients(span); ok {
-		s.note(finding{form: form, span: own, text: []passage{{span: own}}}, query)
+		s.note(finding{as: as, span: own, text: []passage{{span: own}}}, query)
 		return
 	}
 	s.lost = true
 }
 
-// note notes a Prior, with the WITH queries around it that it reads: those that are released are Priors as well, and their results
-// stand in it.
+// note notes a result. Its query has the WITH queries around it that it reads: those that are released are bindings as well, and their
+// results stand in it.
 func (s *seeker) note(f finding, query *pg.Node) {
 	around, ok := s.around(query, nil)
 	if !ok || slices.ContainsFunc(s.found, func(g finding) bool { return g.span == f.span }) {
@@ -293,7 +294,7 @@ func (s *seeker) note(f finding, query *pg.Node) {
 		between = ", "
 	}
 	open, end := " SELECT * FROM (", ") AS prior"
-	if f.form == PriorValue {
+	if f.as == AsValue {
 		open, end = " SELECT * FROM ", " AS prior"
 	}
 	text = append(append(append(text, passage{words: open}), f.text...), passage{words: end})

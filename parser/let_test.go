@@ -24,15 +24,65 @@ func TestRepeatedExpressions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		priors := script.Statements[0].Priors
-		if len(priors) != 1 {
-			t.Fatalf("%s: %d results are used", what, len(priors))
+		l := script.Statements[0].Let
+		if l == nil || len(l.Bindings) != 1 {
+			t.Fatalf("%s: the statement uses no result", what)
 		}
-		if err := priors[0].Fits(10); err != nil {
+		if err := l.Bindings[0].Fits(10); err != nil {
 			t.Errorf("%s of 10 groups: %v", what, err)
 		}
-		if priors[0].Fits(300) == nil {
+		if l.Bindings[0].Fits(300) == nil {
 			t.Errorf("%s of 300 groups is written out", what)
+		}
+	}
+}
+
+// TestOrigins finds the bytes of a binding and of a body in the statement, and the place of a result for those of the result.
+func TestOrigins(t *testing.T) {
+	const sql = "WITH m AS (SELECT max(cost) AS top FROM visits WHERE qty = 11) SELECT count(*) FROM visits " +
+		"WHERE cost > (SELECT avg(cost) FROM visits, m WHERE cost < top AND qty = 22) AND qty = 33"
+	script, err := parser.Parse(sql, parsertest.Clinic)
+	if err != nil || script.Statements[0].Let == nil || len(script.Statements[0].Let.Bindings) != 2 {
+		t.Fatal(err)
+	}
+	l := script.Statements[0].Let
+	results := []parser.Constants{{SQL: "VALUES (1)"}, {SQL: "CAST('7' AS numeric)"}}
+	first, second, body := l.Bindings[0].Query(results).SQL, l.Bindings[1].Query(results).SQL, l.Body(results).SQL
+	for _, c := range []struct {
+		text, word, at string
+		origin         func(at int, results []parser.Constants) int
+	}{
+		{first, "qty = 11", "qty = 11", l.Bindings[0].Origin},
+		{second, "qty = 22", "qty = 22", l.Bindings[1].Origin},
+		{second, "VALUES", "SELECT max", l.Bindings[1].Origin},
+		{second, "AS prior", "(SELECT avg", l.Bindings[1].Origin},
+		{body, "qty = 33", "qty = 33", l.Origin},
+		{body, "'7'", "(SELECT avg", l.Origin},
+	} {
+		if got, want := c.origin(strings.Index(c.text, c.word), results), strings.Index(sql, c.at); got != want {
+			t.Errorf("%s of %s is at %d, want %d", c.word, c.text, got, want)
+		}
+	}
+}
+
+// TestUnknownResults marks the places of results that are not known, in a binding and in the body.
+func TestUnknownResults(t *testing.T) {
+	const sql = "/* all */ SELECT count(*) FROM visits " +
+		"WHERE cost > (SELECT avg(cost) FROM visits WHERE cost < (SELECT max(cost) FROM visits)) AND qty = 33"
+	script, err := parser.Parse(sql, parsertest.Clinic)
+	if err != nil || script.Statements[0].Let == nil {
+		t.Fatal(err)
+	}
+	l := script.Statements[0].Let
+	unknown := parser.Result{Names: []string{"x"}, Types: []string{"numeric"}, Rows: [][][]byte{{nil}}, Unknown: true}
+	results := []parser.Constants{l.Bindings[0].Constants(unknown), l.Bindings[1].Constants(unknown)}
+	for _, text := range []parser.Text{l.Bindings[1].Query(results), l.Body(results)} {
+		const mark = "CAST(NULL AS numeric)"
+		if len(text.Unknown) != 1 || text.SQL[text.Unknown[0].Start:text.Unknown[0].End] != mark {
+			t.Errorf("%q has %v", text.SQL, text.Unknown)
+		}
+		if known := (parser.Text{SQL: text.SQL}); known.Key() == text.Key() {
+			t.Errorf("%q is one text, whether its result is known or not", text.SQL)
 		}
 	}
 }
@@ -40,7 +90,7 @@ func TestRepeatedExpressions(t *testing.T) {
 // TestRankOfAReleasedValue ranks a row at a released value: by percent_rank it is below what is above that value, by cume_dist, which
 // counts the rows that are equal, it is above what is below.
 func TestRankOfAReleasedValue(t *testing.T) {
-	released := parser.PriorResult{Names: []string{"cut"}, Types: []string{"integer"}, Rows: [][][]byte{{[]byte("7")}}}
+	released := parser.Result{Names: []string{"cut"}, Types: []string{"integer"}, Rows: [][][]byte{{[]byte("7")}}}
 	for over, want := range map[string]string{
 		"percent_rank() OVER (ORDER BY cost)":      `WHEN (cost) <= CAST('7' AS integer)`,
 		"percent_rank() OVER (ORDER BY cost DESC)": `WHEN (cost) >= CAST('7' AS integer)`,
@@ -48,10 +98,10 @@ func TestRankOfAReleasedValue(t *testing.T) {
 		"cume_dist() OVER (ORDER BY cost DESC)":    `WHEN (cost) > CAST('7' AS integer)`,
 	} {
 		script, err := parser.Parse("SELECT count(*) FROM (SELECT "+over+" AS r FROM visits) t WHERE r > 0.9", parsertest.Clinic)
-		if err != nil || len(script.Statements[0].Priors) != 1 {
+		if err != nil || script.Statements[0].Let == nil {
 			t.Fatal(over, err)
 		}
-		if got := script.Statements[0].Priors[0].Result(released); !strings.Contains(got, want) {
+		if got := script.Statements[0].Let.Bindings[0].Constants(released).SQL; !strings.Contains(got, want) {
 			t.Errorf("%s is told by %s", over, got)
 		}
 	}
@@ -63,16 +113,16 @@ func TestChoiceOfGroups(t *testing.T) {
 	const sql = "SELECT count(*) FROM visits v WHERE cost > " +
 		"(SELECT avg(cost) FROM visits w WHERE w.hospital_id = v.hospital_id AND w.diagnosis = v.diagnosis)"
 	script, err := parser.Parse(sql, parsertest.Clinic)
-	if err != nil || len(script.Statements[0].Priors) != 1 {
+	if err != nil || script.Statements[0].Let == nil {
 		t.Fatal(err)
 	}
-	r := parser.PriorResult{Names: []string{"h", "d", "avg"}, Types: []string{"int4", "text", "int4"}, Rows: [][][]byte{
+	r := parser.Result{Names: []string{"h", "d", "avg"}, Types: []string{"int4", "text", "int4"}, Rows: [][][]byte{
 		{[]byte("1"), []byte("a"), []byte("10")},
 		{[]byte("2"), []byte("b"), []byte("20")},
 		{[]byte("3"), []byte("a"), nil},
 		{[]byte("4"), nil, []byte("40")},
 	}}
-	prior := script.Statements[0].Priors[0]
+	binding := script.Statements[0].Let.Bindings[0]
 	for typ, want := range map[string]string{
 		"int4": "(CASE (v.diagnosis) WHEN CAST('a' AS text) THEN " +
 			"CASE (v.hospital_id) WHEN CAST('1' AS int4) THEN CAST('10' AS int4) WHEN CAST('3' AS int4) THEN CAST(NULL AS int4) END " +
@@ -82,11 +132,11 @@ func TestChoiceOfGroups(t *testing.T) {
 			"WHEN (v.hospital_id) = CAST('3' AS numeric) AND (v.diagnosis) = CAST('a' AS text) THEN CAST(NULL AS int4) END)",
 	} {
 		r.Types[0] = typ
-		if got := prior.Result(r); got != want {
+		if got := binding.Constants(r).SQL; got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}
-	if n := r.Constants(2); n != 3+2+3 {
+	if n := r.Different(2); n != 3+2+3 {
 		t.Errorf("%d constants", n)
 	}
 }

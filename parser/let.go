@@ -1,0 +1,181 @@
+package parser
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"dpproxy/parser/ast"
+	"dpproxy/parser/lex"
+)
+
+// A Let is a statement that uses released results as if they were constants: let x1 = Release ..., x2 = Release ... in its body. Each
+// binding is released by a statement of its own, and its result stands in the texts that use it: those of later bindings, and the body.
+type Let struct {
+	// Bindings are the different queries whose results are used, each after those that it uses itself.
+	Bindings []Binding
+	body     template
+}
+
+// A Binding is a query whose released result is used.
+type Binding struct {
+	As As
+	// Keys are expressions of the query around it, of AsGroups and AsRanks: the first columns of the result are compared with them.
+	Keys []string
+	// Ranking says how the result tells a rank, of AsRanks.
+	Ranking *Ranking
+
+	query template
+	at    int // the first place of its result
+}
+
+// As is what a released result is used as.
+type As int
+
+// The uses of a released result.
+const (
+	AsRows   As = iota // rows of a sub-select or of a WITH query
+	AsList             // the values of IN (SELECT ...)
+	AsValue            // one value
+	AsGroups           // a value of each group
+	AsRanks            // a window function that ranks rows
+)
+
+// maxBindings bounds the bindings of a statement, and maxPlaces the places where their results stand.
+const (
+	maxBindings = 4
+	maxPlaces   = 16
+)
+
+// Constants are a result as it stands in a text. Of one that is not known they stand for others.
+type Constants struct {
+	SQL     string
+	Unknown bool
+}
+
+// A Text is SQL with results in it. Unknown are the places of those that are not known.
+type Text struct {
+	SQL     string
+	Unknown []Span
+}
+
+// Key tells texts apart.
+func (t Text) Key() string {
+	if len(t.Unknown) == 0 {
+		return t.SQL
+	}
+	return fmt.Sprint(t.SQL, "\x00", t.Unknown)
+}
+
+// Query returns the text of a binding with the results of those before it.
+func (b Binding) Query(results []Constants) Text { return b.query.fill(results) }
+
+// Origin returns where a byte of that text is in the statement.
+func (b Binding) Origin(at int, results []Constants) int { return b.query.origin(at, results, b.at) }
+
+// Uses lists the bindings whose results a binding uses.
+func (b Binding) Uses() []int { return b.query.holes() }
+
+// Body returns the statement with the results of all bindings in it, or with other texts in their places.
+func (l *Let) Body(results []Constants) Text { return l.body.fill(results) }
+
+// Origin returns where a byte of that text is in the statement: of a result, where that stands.
+func (l *Let) Origin(at int, results []Constants) int { return l.body.origin(at, results, 0) }
+
+// A template is a text with holes for results.
+type template []segment
+
+// A segment is words, and perhaps the hole behind them.
+type segment struct {
+	words string
+	at    int // the words in the statement; negative if it does not have them
+	hole  int // the binding whose result stands there; negative if there is no hole
+	place int // the hole in the statement
+}
+
+func (t template) fill(results []Constants) (out Text) {
+	var b strings.Builder
+	for _, s := range t {
+		b.WriteString(s.words)
+		if s.hole < 0 {
+			continue
+		}
+		at := b.Len()
+		b.WriteString(results[s.hole].SQL)
+		if results[s.hole].Unknown {
+			out.Unknown = append(out.Unknown, Span{at, b.Len()})
+		}
+	}
+	out.SQL = b.String()
+	return out
+}
+
+// origin is where a byte of the text is in the statement; otherwise, if it does not have that.
+func (t template) origin(at int, results []Constants, otherwise int) int {
+	for i, s := range t {
+		if at < len(s.words) || i == len(t)-1 {
+			if s.at < 0 {
+				return otherwise
+			}
+			return s.at + at
+		}
+		if at -= len(s.words); s.hole < 0 {
+			continue
+		}
+		if at < len(results[s.hole].SQL) {
+			return s.place
+		}
+		at -= len(results[s.hole].SQL)
+	}
+	return otherwise
+}
+
+func (t template) holes() (list []int) {
+	for _, s := range t {
+		if s.hole >= 0 {
+			list = append(list, s.hole)
+		}
+	}
+	return list
+}
+
+// id tells bindings apart: of the same id the results are the same, and stand in the same words.
+func (b Binding) id() string {
+	var words []string
+	for _, s := range b.query {
+		words = append(words, s.words)
+	}
+	return fmt.Sprintf("%d %q %#v %q %d", b.As, b.Keys, b.Ranking, words, b.Uses())
+}
+
+// let has a refused statement be evaluated as a Let, if it is one. One that ranks all rows would be refused.
+func (s *classification) let(l *Let, class Class) {
+	st := s.st
+	if l == nil || st.OnlyRows || st.Class == Relay || st.Class == Empty || s.changed != nil {
+		return
+	}
+	refused := st.Class == Refused || slices.ContainsFunc(st.Blocks, func(b *ast.Block) bool { return b.Err != nil })
+	if refused || slices.ContainsFunc(l.Bindings, func(b Binding) bool { return b.As == AsRanks }) {
+		st.Class, st.Refusal, st.Let = class, nil, l
+		st.Blocks, st.whole, st.inner, st.Concealed = nil, nil, nil, nil
+	}
+}
+
+// leadBindings has bindings begin with the comments that the statement begins with, or the query of an EXPLAIN: they are of all.
+func leadBindings(s *Statement, toks lex.Tokens) {
+	if s.Let == nil {
+		return
+	}
+	first := sort.Search(len(toks), func(i int) bool { return toks[i].Start >= s.Offset })
+	comments := s.Text[:toks[first].Start-s.Offset]
+	for _, c := range s.Comments {
+		if c.Query {
+			comments += c.Text + "\n"
+		}
+	}
+	for i := range s.Let.Bindings {
+		b := &s.Let.Bindings[i]
+		b.query = append(template{{words: comments, at: -1, hole: -1}}, b.query...)
+	}
+}

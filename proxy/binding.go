@@ -1,0 +1,177 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"dpproxy/parser"
+	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
+	"dpproxy/wire"
+)
+
+// A binding is the execution of one.
+type binding struct {
+	*execution
+
+	of     parser.Binding
+	at     int  // in the environment
+	public bool // it reads nothing protected but the results of others
+	bound  wire.BindRequest
+	types  []pgtype.Type // of its columns
+}
+
+// binding prepares one with the values that there are.
+func (s *evaluation) binding(ctx context.Context, m *wire.Asker, i int) (*binding, error) {
+	of := s.let.Bindings[i]
+	inner, err := s.other(of.Query(s.env))
+	if err != nil {
+		return nil, err
+	}
+	b := &binding{execution: inner, of: of, at: i, bound: s.bound}
+	b.part.unseen = of.As == parser.AsRanks
+	switch inner.text.stmt.Class {
+	case parser.Release:
+	case parser.Relay:
+		b.public = true
+	case parser.Refused:
+		return nil, s.within(of, inner.text.stmt.Refusal)
+	case parser.Explain, parser.Empty, parser.Set, parser.Execution:
+		return nil, unusable()
+	}
+	d, err := m.Describe(ctx, inner.text.stmt.Text, s.bound.ParamOIDs)
+	if err != nil {
+		return nil, err
+	}
+	b.bound.Fields, b.bound.Simple = d.Fields, true
+	for _, f := range d.Fields {
+		t, ok := pgtype.OfParameter(f.DataTypeOID)
+		if !ok || t.Array || t.Named() || t.SQL() == "" {
+			return nil, pgerr.New(pgerr.FeatureNotSupported,
+				"column %q of a released result has a type that no constant here can have", f.Name).
+				WithHint("Cast it to a number, a date or a text.")
+		}
+		b.types = append(b.types, t)
+	}
+	return b, nil
+}
+
+// answer releases it.
+func (b *binding) answer(ctx context.Context, m *wire.Asker) (wire.Rewrite, error) {
+	rw, err := b.release(ctx, m, b.bound)
+	if err == nil && rw.Relay {
+		err = pgerr.New(pgerr.FeatureNotSupported, "what a released result is of has changed meanwhile").
+			WithHint("Send the statement again.")
+	}
+	return rw, withoutPosition(err)
+}
+
+// maxRows bounds the rows that become constants.
+const maxRows = 1000
+
+// unreleased stands for the answer before there is one: of public groups, those that are shown if no value is known.
+func (b *binding) unreleased(ctx context.Context, m *wire.Asker, o *outlook) (parser.Constants, error) {
+	if b.of.As == parser.AsValue || b.of.As == parser.AsRanks && len(b.of.Keys) == 0 {
+		return b.written(nil, true), nil
+	}
+	columns := make([][]string, len(o.plan.Blocks))
+	for i, of := range o.plan.Blocks {
+		columns[i] = of.Unreleased()
+	}
+	rw, err := b.rewrite(ctx, o.query, o.pre, columns, b.bound)
+	if err != nil {
+		return parser.Constants{}, err
+	}
+	return b.constants(ctx, m, rw.Inline, true)
+}
+
+// constants reads rows, and writes them.
+func (b *binding) constants(ctx context.Context, m *wire.Asker, sql string, unknown bool) (c parser.Constants, err error) {
+	res, err := m.First(ctx, maxRows+1, sql, b.bound.ParamOIDs, b.bound.Params, b.bound.Formats)
+	switch {
+	case err != nil:
+		return c, err
+	case b.of.As == parser.AsValue && len(res.Rows) > 1:
+		return c, pgerr.New(pgerr.CardinalityViolation, "more than one row returned by a subquery used as an expression").
+			WithHint("Restrict it with LIMIT 1. Its result is released and remembered.")
+	}
+	if err = b.fits(res.Rows); err != nil {
+		return c, err
+	}
+	return b.written(res.Rows, unknown), nil
+}
+
+// written writes rows as constants: if they are not known, and there are none, one of NULLs.
+func (b *binding) written(rows [][][]byte, unknown bool) parser.Constants {
+	if unknown && len(rows) == 0 {
+		rows = [][][]byte{make([][]byte, len(b.types))}
+	}
+	r := b.released(rows)
+	r.Unknown = unknown
+	return b.of.Constants(r)
+}
+
+// fits refuses rows that cannot become constants.
+func (b *binding) fits(rows [][][]byte) error {
+	if len(rows) > maxRows {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "a released result that is used as constants has more than %d rows", maxRows).
+			WithHint("Restrict it with LIMIT, or group by something coarser.")
+	}
+	if err := b.of.Fits(len(rows)); err != nil {
+		return err
+	}
+	if len(b.of.Keys) > 0 {
+		return b.perGroup(rows)
+	}
+	if b.of.As == parser.AsRanks && len(rows) != 1 {
+		return fmt.Errorf("proxy: %d rows tell a rank", len(rows))
+	}
+	return nil
+}
+
+// released is a result of these rows.
+func (b *binding) released(rows [][][]byte) parser.Result {
+	r := parser.Result{Rows: rows}
+	for i, t := range b.types {
+		r.Names, r.Types = append(r.Names, string(b.bound.Fields[i].Name)), append(r.Types, t.SQL())
+	}
+	return r
+}
+
+// maxCells bounds the constants that tell ranks in groups, and maxConstants those of a choice between the values of groups: each
+// row looks at all of them, and the mirror evaluates them in one row.
+const (
+	maxCells     = 600
+	maxConstants = 1400
+)
+
+// perGroup refuses groups that no choice can be written of.
+func (b *binding) perGroup(rows [][][]byte) error {
+	keys := len(b.of.Keys)
+	if most := maxCells / len(b.types); len(rows) > most && b.of.As == parser.AsRanks {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "a rank in each group has %d groups here, and %d at most", len(rows), most).
+			WithHint("Use fewer tiles, or a coarser PARTITION BY.")
+	}
+	if n := b.released(rows).Different(keys); n > maxConstants && b.of.As == parser.AsGroups {
+		columns, on := "key", "t.key = ..."
+		if keys > 1 {
+			columns, on = "a, b", "t.a = ... AND t.b = ..."
+		}
+		return pgerr.New(pgerr.ProgramLimitExceeded, "a sub-select for each of %d groups has %d constants here, and %d at most",
+			len(rows), n, maxConstants).
+			WithHint("Join with them in FROM, which takes %d: JOIN (SELECT %s, avg(x) AS mean FROM ... GROUP BY %s) t ON %s.",
+				maxRows, columns, columns, on)
+	}
+	for i, row := range rows {
+		same := func(other [][]byte) bool {
+			return slices.EqualFunc(row[:keys], other[:keys], func(a, b []byte) bool { return a != nil && b != nil && bytes.Equal(a, b) })
+		}
+		if slices.ContainsFunc(rows[:i], same) {
+			return pgerr.New(pgerr.CardinalityViolation, "more than one row returned by a subquery used as an expression").
+				WithHint("Aggregate it, so that each group has one row. Its result is released and remembered.")
+		}
+	}
+	return nil
+}
