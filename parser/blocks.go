@@ -408,9 +408,7 @@ func (a *analysis) columns(sel *pg.SelectStmt, s *scope) (out []column, known bo
 				continue
 			}
 			room := max(maxColumns-len(out), 0)
-			for _, c := range it.columns[:min(len(it.columns), room)] {
-				out = append(out, c)
-			}
+			out = append(out, it.columns[:min(len(it.columns), room)]...)
 			if it.unsure {
 				out = append(out, column{name: "*", value: value{further: true}})
 			}

@@ -202,9 +202,8 @@ func (a *analysis) join(j *pg.JoinExpr, s *scope) result {
 	if j.Alias != nil {
 		whole := &item{known: true, unsure: slices.ContainsFunc(s.items[first:], func(it *item) bool { return it.unsure })}
 		for _, it := range s.items[first:] {
-			for _, c := range it.columns[:min(len(it.columns), max(maxColumns-len(whole.columns), 0))] {
-				whole.columns = append(whole.columns, c)
-			}
+			room := max(maxColumns-len(whole.columns), 0)
+			whole.columns = append(whole.columns, it.columns[:min(len(it.columns), room)]...)
 			whole.known, whole.rows = whole.known && it.known, either(whole.rows, it.rows)
 		}
 		s.collapse(first, rename(whole, j.Alias))

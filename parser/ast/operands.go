@@ -135,8 +135,8 @@ func alike(x, y reflect.Value) bool {
 	if x.Type() != y.Type() {
 		return false
 	}
-	if table, ok := x.Interface().(TableRef); ok {
-		other := y.Interface().(TableRef) //nolint:forcetypeassert // of the same type
+	if table, ok := reflect.TypeAssert[TableRef](x); ok {
+		other, _ := reflect.TypeAssert[TableRef](y)
 		return table.Resolved.Schema == other.Resolved.Schema && table.Resolved.Name == other.Resolved.Name
 	}
 	switch x.Kind() { //nolint:exhaustive // the others are compared as they are

@@ -116,7 +116,7 @@ func (q *perRow) counted(number ast.Expr, l *ast.Limit) ast.Expr {
 	return allOf([]ast.Expr{compared(">", l.Skipped), compared("<=", l.Skipped+l.Rows)}, asIs)
 }
 
-// overGroups has groups as rows, with what orders them among their columns, and returns their ties.
+// overGroups has groups as rows, ordered by columns of theirs, and returns their ties.
 func (q *perRow) overGroups(groups *ast.Select, order []ast.Sort) (out *ast.Select, ties []ast.Expr) {
 	for i := range order {
 		order[i].X = q.add(groups, order[i].X, q.field())

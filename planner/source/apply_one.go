@@ -15,7 +15,7 @@ func lateralRows(q *perRow, f lateral) (*ast.Select, []ast.Target) {
 	return q.all(), nil
 }
 
-// ApplyOne: a sub-select that has one row at most for each value of what ties it to the row around is an outer join with all its rows.
+// ApplyOne: a sub-select that has one row at most for each value of its ties to the row around is an outer join with all its rows.
 // Package core proves that there is no second one.
 //
 //	WITH f AS (SELECT patient_id, min(day) AS first FROM visits GROUP BY 1)

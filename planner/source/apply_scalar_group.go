@@ -15,7 +15,7 @@ import (
 //	  LEFT JOIN (SELECT v.patient_id, count(*) AS n FROM visits v WHERE v.cost > 5 GROUP BY v.patient_id) AS x ON x.patient_id = p.id
 //	GROUP BY 1
 //
-// So it is with what is computed of several aggregates and of columns of the row around.
+// A value may be computed of several aggregates and of columns of the row around.
 func applyScalarGroup(a *applied, e ast.Expr) (ast.Expr, *ast.Join) {
 	of, ok := e.(*ast.ValueQuery)
 	if !ok || len(of.Query.Targets) != 1 || !hasOneGroup(of.Query) {
@@ -80,7 +80,7 @@ func (q *perRow) ofGroup(level frame, e ast.Expr) bool {
 	operands := ast.Operands(e)
 	switch e.(type) { //nolint:gochecksumtype // the others have columns only below
 	case *ast.Aggregate:
-		return q.sides(level, e)&around == 0
+		return q.sides(level, e)&(around|elsewhere) == 0
 	case *ast.Column:
 		return q.sides(level, e) == around
 	case *ast.Exists, *ast.InQuery, *ast.ValueQuery, *ast.Quantified, *ast.Window:

@@ -130,7 +130,7 @@ func projected(sc scope, sel *ast.Select) (fields []field, err error) {
 		return nil, err
 	}
 	for _, o := range out {
-		f := field{name: o.name, x: o.x}
+		f := field{name: o.name, computed: &computed{x: o.x}}
 		if c, column := scalar.PlainColumn(o.x); column {
 			f = field{name: o.name, column: c}
 		}

@@ -26,14 +26,18 @@ type item struct {
 	fields        []field
 }
 
-// A field is a name for a column, or for what is computed where it is named: of a projection, and of LATERAL.
+// A field is a name for a column, or for an expression that is computed where it is named.
 type field struct {
-	name   string
-	column *scalar.Column
-	x      scalar.Expr // of a projection, nil if it is a column
-	// of is an expression of columns of a frame; nil if it is a column.
+	name     string
+	column   *scalar.Column
+	computed *computed // nil if it is a column
+}
+
+// A computed is an expression with a name: of a projection it is resolved, of LATERAL it has names of a frame.
+type computed struct {
+	x  scalar.Expr
 	of ast.Expr
-	in *frame
+	in frame
 }
 
 // find returns the column that a reference means, or nil if the frame has none.

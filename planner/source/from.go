@@ -184,7 +184,7 @@ func (sc scope) resolveJoin(f *ast.Join, nullable bool) (node, frame, error) {
 	if err != nil {
 		return nil, frame{}, err
 	}
-	switch right := f.Right.(type) {
+	switch right := f.Right.(type) { //nolint:gochecksumtype // the others are resolved by themselves
 	case *ast.Elements:
 		return withElements(sc, f, right, left, lf, nullable)
 	case *ast.Lateral:

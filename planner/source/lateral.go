@@ -2,7 +2,7 @@ package source
 
 import "dpproxy/parser/ast"
 
-// LATERAL is evaluated for each row of the items before it in FROM. The rules for values say what becomes of it as well: a join with all
+// LATERAL is evaluated for each row of the items before it in FROM. The rules for values hold for it as well: it becomes a join with all
 // rows of its query, or with the first of each group. If each row around has one group, that may be of no rows: its columns are computed
 // around the join, so that a count is zero there.
 
@@ -42,13 +42,13 @@ func resolveLateral(sc scope, f lateral, left node) (node, frame, error) {
 }
 
 // joinLateral joins all rows in the place of LATERAL. Its columns are theirs, or computed of them.
-func joinLateral(sc scope, q *perRow, f lateral, rows *ast.Select, computed []ast.Target, left node) (node, frame, error) {
+func joinLateral(sc scope, q *perRow, f lateral, rows *ast.Select, outer []ast.Target, left node) (node, frame, error) {
 	right := &ast.Derived{Query: rows, Alias: f.of.Alias, Columns: f.of.Columns, At: f.of.At}
 	kind := ast.Inner
 	if f.Kind == ast.Left {
 		kind = ast.Left
 	}
-	if computed != nil { // each row has its group
+	if outer != nil { // each row has its group
 		right.Alias, right.Columns, kind = q.alias, nil, ast.Left
 	}
 	if e := sc.elements[f.of]; e != nil {
@@ -59,13 +59,14 @@ func joinLateral(sc scope, q *perRow, f lateral, rows *ast.Select, computed []as
 		on = append(on, f.On)
 	}
 	n, all, err := sc.joinTo(&ast.Join{Kind: kind, Right: right, On: allOf(on, asIs), At: f.of.At}, left, f.frame, f.nullable)
-	if err != nil || computed == nil {
+	if err != nil || outer == nil {
 		return n, all, err
 	}
 	it := &item{alias: f.of.Alias}
-	for _, t := range computed {
-		x := field{name: t.Name, of: t.X, in: &all}
+	for _, t := range outer {
+		x := field{name: t.Name, computed: &computed{of: t.X, in: all}}
 		if c, plain := t.X.(*ast.Column); plain {
+			x = field{name: t.Name}
 			if x.column, err = all.find(c); err != nil {
 				return nil, frame{}, err
 			}

@@ -10,18 +10,18 @@ import (
 )
 
 // A perRow is a query that is evaluated for each row of a level. Its conditions are of two kinds: those that tie its rows to the row
-// around, and those on its own rows. Its rows without the former are resolved and proved once, before a rule says what becomes of it.
+// around, and those on its own rows. Its rows without the former are resolved and proved once, before rules are tried.
 type perRow struct {
 	scope // of expressions over these rows
 	query *ast.Select
 	at    int
-	// relation is what stands for the query in FROM of the level, and alias what it is called there.
+	// relation takes the place of the query in FROM of the level, by the name of alias.
 	relation *relation
 	alias    string
 	ties     []tied
 	// fields counts the columns that have names of our own.
 	fields int
-	// of is the query as the level has it, and value what stands for it in expressions.
+	// of is the query as the level has it, and value takes its place in expressions.
 	of, value ast.Expr
 }
 
@@ -34,7 +34,7 @@ type tied struct {
 // perRowPrefix begins the names of such queries, and of their columns.
 const perRowPrefix = ast.OwnPrefix + "each"
 
-// known is what stands for a query that is joined already; nil if it is not.
+// known takes the place of a query that is joined already; nil if it is not.
 func (a *applied) known(of ast.Expr) ast.Expr {
 	for _, q := range a.queries {
 		if ast.Alike(q.of, of) {
@@ -79,7 +79,7 @@ func (q *perRow) tells(level frame) bool {
 		switch {
 		case inner != nil:
 			q.ties = append(q.ties, tied{inner, outer, q.field()})
-		case q.sides(level, c)&around != 0:
+		case q.sides(level, c)&(around|elsewhere) != 0:
 			return false
 		default:
 			rest = append(rest, c)
@@ -104,6 +104,9 @@ func (q *perRow) tie(level frame, e ast.Expr) (inner, outer ast.Expr) {
 	return nil, nil
 }
 
+// nested is the side of a query in an expression, or of an aggregate: a row alone does not tell its value.
+const nested sides = 1 << 7
+
 // sides are those to which the columns of an expression belong. A name is one of the query before it is one of the level around.
 func (q *perRow) sides(level frame, e ast.Expr) (s sides) {
 	switch e := e.(type) { //nolint:gochecksumtype // the others have columns only below
@@ -116,7 +119,7 @@ func (q *perRow) sides(level frame, e ast.Expr) (s sides) {
 		}
 		return elsewhere
 	case *ast.Exists, *ast.InQuery, *ast.ValueQuery, *ast.Quantified, *ast.Subquery, *ast.Aggregate, *ast.Window:
-		s = elsewhere
+		s = nested
 	}
 	for _, o := range ast.Operands(e) {
 		s |= q.sides(level, o)
@@ -148,7 +151,7 @@ func (q *perRow) grouped() *ast.Select {
 		out.Groups = append(out.Groups, t.inner)
 		q.add(out, t.inner, t.name)
 	}
-	q.shared.begun[out] = q.scope
+	q.begin(out)
 	return out
 }
 
@@ -163,7 +166,7 @@ func (q *perRow) all() *ast.Select {
 			out.Groups = append(out.Groups, t.inner)
 		}
 	}
-	q.shared.begun[&out] = q.scope
+	q.begin(&out)
 	return &out
 }
 
@@ -183,7 +186,7 @@ func (q *perRow) ofOwnRows(level frame) bool {
 		list = append(list, o.X)
 	}
 	return len(s.First) == 0 && (grouped || s.Having == nil) &&
-		!slices.ContainsFunc(list, func(e ast.Expr) bool { return e != nil && q.sides(level, e)&around != 0 })
+		!slices.ContainsFunc(list, func(e ast.Expr) bool { return e != nil && q.sides(level, e)&(around|elsewhere) != 0 })
 }
 
 // tiedColumns are the columns of the query that are tied as they are.
@@ -206,6 +209,14 @@ func (q *perRow) ofOneUnit() bool {
 
 // tiedByUnit reports whether one of the ties is of the unit of the query's rows.
 func (q *perRow) tiedByUnit() bool { return slices.ContainsFunc(q.tiedColumns(), q.proved.IsUnit) }
+
+// begin notes a query of all rows, which are resolved.
+func (q *perRow) begin(all *ast.Select) {
+	if q.shared.begun == nil {
+		q.shared.begun, q.shared.replacing = map[*ast.Select]scope{}, map[*ast.Select]*relation{}
+	}
+	q.shared.begun[all] = q.scope
+}
 
 func asIs(e ast.Expr) ast.Expr { return e }
 

@@ -42,10 +42,7 @@ func (st *Statement) widen(by, width, at int) error {
 // Resolve resolves FROM and WHERE of a block and proves whose its rows are. Its errors are
 // *pgerr.Error with positions in the statement's text.
 func Resolve(st *Statement, block *ast.Block) (*Rows, error) {
-	b := &shared{
-		Statement: st, rules: applyRules, conceals: block.Concealed != "",
-		begun: map[*ast.Select]scope{}, replacing: map[*ast.Select]*relation{},
-	}
+	b := &shared{Statement: st, rules: applyRules, conceals: block.Concealed != ""}
 	block, over := ownBlock(block)
 	sc, err := b.newLevel(place{view: block.Concealed}).resolveLevel(block.From, over)
 	return &Rows{sc.proved, block, sc}, err
@@ -278,10 +275,14 @@ func (sc scope) computed(c *ast.Column) (scalar.Expr, error) {
 }
 
 func (sc scope) computedField(f field) (scalar.Expr, error) {
-	if f.of == nil {
-		return f.x, nil
+	switch c := f.computed; {
+	case c == nil:
+		return nil, nil //nolint:nilnil // likewise
+	case c.of == nil:
+		return c.x, nil
+	default:
+		return scope{sc.draft, c.in, nil}.Resolver().Expr(c.of)
 	}
-	return scope{sc.draft, *f.in, nil}.Resolver().Expr(f.of)
 }
 
 // localColumn resolves a reference that must be of this level.

@@ -19,7 +19,7 @@ import (
 type applyRule struct {
 	name  string
 	apply func(*applied, ast.Expr) (ast.Expr, *ast.Join)
-	// lateral returns the query of all rows that takes the place of one in FROM, and what is computed of its rows as its columns; nil if
+	// lateral returns the query of all rows that takes the place of one in FROM, and its columns if they are computed of these; nil if
 	// its condition does not hold.
 	lateral func(*perRow, lateral) (*ast.Select, []ast.Target)
 }
