@@ -30,18 +30,9 @@ func numberText(v *big.Rat, oid uint32, digits int) string {
 		f = min(max(f, -math.MaxFloat64), math.MaxFloat64)
 		return strconv.FormatFloat(f, 'g', -1, 64)
 	case pgtype.Interval:
-		return intervalText(v)
+		return pgtype.SpanText(v)
 	}
 	return v.FloatString(digits)
-}
-
-// intervalText writes seconds as days of 24 hours and seconds with microseconds, each with its own sign: what a leading sign applies to
-// depends on IntervalStyle.
-func intervalText(seconds *big.Rat) string {
-	const day, digits = 24 * 60 * 60, 6
-	whole := new(big.Int).Quo(seconds.Num(), new(big.Int).Mul(seconds.Denom(), big.NewInt(day)))
-	rest := new(big.Rat).SetInt(new(big.Int).Mul(whole, big.NewInt(day)))
-	return whole.String() + " days " + rest.Sub(seconds, rest).FloatString(digits) + " seconds"
 }
 
 // float returns a number as a double, NaN for nil.

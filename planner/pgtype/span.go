@@ -1,7 +1,6 @@
 package pgtype
 
 import (
-	"fmt"
 	"math/big"
 	"regexp"
 	"strings"
@@ -82,8 +81,17 @@ func microsOf(r *big.Rat) (int64, bool) {
 	return n, n <= longestSpan*MicrosPerDay && n >= -longestSpan*MicrosPerDay
 }
 
-// SpanLiteral writes a span of time as Postgres makes it of a difference of two moments: days of 24 hours and less than one, without
-// months. Both have a sign of their own: of a sign that stands before the first alone it depends on IntervalStyle what it is of.
+// SpanText writes seconds as Postgres makes an interval of a difference of two moments: days of 24 hours and less than one, without
+// months. Both have a sign of their own: of a sign that stands before the first alone it depends on IntervalStyle what it is of. The
+// rest is written in seconds, as a number of microseconds may be too large for servers before Postgres 15.
+func SpanText(seconds *big.Rat) string {
+	const day, digits = 24 * 60 * 60, 6
+	whole := new(big.Int).Quo(seconds.Num(), new(big.Int).Mul(seconds.Denom(), big.NewInt(day)))
+	rest := new(big.Rat).SetInt(new(big.Int).Mul(whole, big.NewInt(day)))
+	return whole.String() + " days " + rest.Sub(seconds, rest).FloatString(digits) + " seconds"
+}
+
+// SpanLiteral writes a span of time, in microseconds, as a constant.
 func SpanLiteral(micros int64) string {
-	return fmt.Sprintf("CAST('%d days %d microseconds' AS pg_catalog.interval)", micros/MicrosPerDay, micros%MicrosPerDay)
+	return "CAST('" + SpanText(big.NewRat(micros, 1_000_000)) + "' AS pg_catalog.interval)"
 }

@@ -1,6 +1,7 @@
 package pgtype_test
 
 import (
+	"math/big"
 	"testing"
 
 	"dpproxy/planner/pgtype"
@@ -27,7 +28,25 @@ func TestSpan(t *testing.T) {
 			t.Errorf("%q is %d", s, got)
 		}
 	}
-	if got := pgtype.SpanLiteral(-90061 * second); got != "CAST('-1 days -3661000000 microseconds' AS pg_catalog.interval)" {
+}
+
+// TestSpanText holds that days and seconds of an interval have a sign each, and add up to it.
+func TestSpanText(t *testing.T) {
+	for _, c := range []struct {
+		seconds *big.Rat
+		want    string
+	}{
+		{big.NewRat(0, 1), "0 days 0.000000 seconds"},
+		{big.NewRat(86400, 1), "1 days 0.000000 seconds"},
+		{big.NewRat(200001, 2), "1 days 13600.500000 seconds"},
+		{big.NewRat(-200001, 2), "-1 days -13600.500000 seconds"},
+		{big.NewRat(-1, 3), "0 days -0.333333 seconds"},
+	} {
+		if got := pgtype.SpanText(c.seconds); got != c.want {
+			t.Errorf("%v is %q, want %q", c.seconds, got, c.want)
+		}
+	}
+	if got := pgtype.SpanLiteral(-90_061_000_001); got != "CAST('-1 days -3661.000001 seconds' AS pg_catalog.interval)" {
 		t.Error(got)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"dpproxy/pgerr"
 )
 
@@ -18,11 +20,21 @@ func (db *database) resolved(ctx context.Context, text string) (*resolved, error
 	return db.resolve(ctx, resolver(), e)
 }
 
+// lacks reports whether the protected database has not the functions of an expression, as it says itself: date_bin is there from
+// Postgres 14 on.
+func (db *database) lacks(t *testing.T, text string) bool {
+	t.Helper()
+	const undefinedFunction = "42883"
+	_, err := db.data.Exec(t.Context(), "SELECT "+text+" FROM public.t LIMIT 0")
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && refused.Code == undefinedFunction
+}
+
 // TestBefore14 writes parts of dates and times for a Postgres whose EXTRACT is of doubles:
 // the same numerics, to the last decimal.
 func TestBefore14(t *testing.T) {
 	db := open(t)
-	for _, x := range []string{"d", "ts", "tz", "(ts - d)"} {
+	for _, x := range []string{"d", "ts", "tz", "(ts - d)", "age(ts, d)", "age(d, ts)", "age(d)"} {
 		for _, field := range []string{
 			"microseconds", "milliseconds", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "isoyear", "decade",
 			"century", "millennium", "dow", "isodow", "doy", "epoch",

@@ -3,7 +3,8 @@ package scalar
 import "dpproxy/planner/pgtype"
 
 // exactPart writes EXTRACT as Postgres 14 and later compute it, as a numeric, by means of the date_part of doubles of earlier versions.
-// Doubles represent whole numbers of these sizes exactly; fields with decimals are composed from whole fields.
+// Doubles represent whole numbers of these sizes exactly; fields with decimals are composed from whole fields. A year of
+// an interval counts as 365.25 days, and a month beside years as 30.
 func exactPart(name, field, x string, from pgtype.Type) string {
 	part := func(field string) string {
 		return castSQL("pg_catalog.date_part("+field+", "+x+")", pgtype.Of(pgtype.Numeric))
@@ -24,7 +25,7 @@ func exactPart(name, field, x string, from pgtype.Type) string {
 		case pgtype.Date:
 			return "(" + days + " * 86400)"
 		case pgtype.Interval:
-			days = part("'day'")
+			days = "(" + part("'year'") + " * 365.25 + " + part("'month'") + " * 30 + " + part("'day'") + ")"
 		}
 		return "(" + days + " * 86400 + " + part("'hour'") + " * 3600 + " + part("'minute'") + " * 60 + " + part("'microseconds'") +
 			seconds + ")"

@@ -276,7 +276,7 @@ func TestBytesOfRows(t *testing.T) {
 		}
 	}
 	for _, f := range scalar.Allowed() {
-		if !f.Operator && !seen[f.Name] {
+		if !f.Operator && !seen[f.Name] && !db.lacks(t, ast.Quote(f.Name)+"::regproc") {
 			t.Errorf("%s was not tried", f.Name)
 		}
 	}

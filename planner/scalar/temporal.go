@@ -469,7 +469,7 @@ func extracted(w *Writer, c *call) (fragment, error) {
 		name = s
 		switch {
 		case age:
-			return slices.Contains(ageParts, s) && !w.Env.Before14
+			return slices.Contains(ageParts, s)
 		case from.OID == pgtype.Interval:
 			return slices.Contains(intervalParts, s)
 		case from.OID == pgtype.Date && c.fn.name == "extract":

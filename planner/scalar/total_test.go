@@ -35,7 +35,11 @@ func TestTotal(t *testing.T) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		if err := db.check(t.Context(), line); err != nil {
+		err := db.check(t.Context(), line)
+		if refused, ok := errors.AsType[*pgerr.Error](err); ok && refused.Code == pgerr.NotAllowed && db.lacks(t, line) {
+			continue
+		}
+		if err != nil {
 			t.Errorf("%s\n\t%v", line, err)
 		}
 		seen++
