@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 )
@@ -29,6 +31,9 @@ type file struct {
 	Content []byte
 }
 
+// segment is the size of a file of the write-ahead log, the smallest that there is: each copy has one.
+const segment = 1 << 20
+
 // A cluster is the folder of a database cluster, with the programs that make it and how they run.
 type cluster struct {
 	data, bin string
@@ -42,23 +47,22 @@ func (c cluster) make(ctx context.Context, superuser string, from *Saved) error 
 		return nil
 	}
 	if from != nil {
-		return c.copy(ctx, from.files)
+		return c.copy(from.files)
 	}
 	pristine.Lock()
 	defer pristine.Unlock()
 	if files := pristine.files[c.bin]; files != nil {
-		return c.copy(ctx, files)
+		return c.copy(files)
 	}
 	kept, none := templateFor(c.bin, superuser)
 	if c.brief && none == nil {
 		if pristine.files[c.bin] = kept.files(); pristine.files[c.bin] != nil {
-			return c.copy(ctx, pristine.files[c.bin])
+			return c.copy(pristine.files[c.bin])
 		}
 	}
-	// segments of 1 MB, since each server begins by writing one
 	err := c.command(ctx, "initdb", "-D", c.data, "-U", superuser,
-		"-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--wal-segsize=1")
-	if _, absent := os.Stat(filepath.Join(c.bin, "pg_resetwal")); err != nil || absent != nil {
+		"-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", fmt.Sprintf("--wal-segsize=%d", segment>>20))
+	if err != nil {
 		return err
 	}
 	if pristine.files[c.bin], err = filesOf(os.DirFS(c.data)); err == nil && c.brief && none == nil {
@@ -76,16 +80,21 @@ func (c cluster) command(ctx context.Context, name string, args ...string) error
 	return nil
 }
 
-// filesOf reads a cluster's files, but for the segments of its write-ahead log.
+// filesOf reads the files of a cluster that was shut down in order, and of its write-ahead log only where its last checkpoint is: the
+// server begins there.
 func filesOf(folder fs.FS) ([]file, error) {
+	control, err := fs.ReadFile(folder, controlFile)
+	if err != nil {
+		return nil, err
+	}
 	var files []file
-	err := fs.WalkDir(folder, ".", func(path string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(folder, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		f := file{Path: filepath.FromSlash(path), Folder: d.IsDir()}
 		if !f.Folder {
-			if filepath.Dir(f.Path) == "pg_wal" {
+			if f.ofLog() && !slices.Contains(checkpointed(control), d.Name()) {
 				return nil
 			}
 			if f.Content, err = fs.ReadFile(folder, path); err != nil {
@@ -98,17 +107,60 @@ func filesOf(folder fs.FS) ([]file, error) {
 	return files, err
 }
 
+const controlFile = "global/pg_control"
+
+// ofLog reports whether the file is a segment of the write-ahead log.
+func (f file) ofLog() bool { return !f.Folder && filepath.Dir(f.Path) == "pg_wal" }
+
+// checkpointed names the segment of the write-ahead log with the last checkpoint of a control file (pg_control.h), and the one behind it,
+// where the checkpoint ends on the next page (XLogFileName in xlog_internal.h).
+func checkpointed(control []byte) []string {
+	const location, timeline, page = 32, 48, 8192
+	at := binary.NativeEndian.Uint64(control[location:])
+	name := func(at uint64) string {
+		return fmt.Sprintf("%08X%08X%08X", binary.NativeEndian.Uint32(control[timeline:]), at>>32, at&math.MaxUint32/segment)
+	}
+	return []string{name(at), name(at + page)}
+}
+
 // copy makes a cluster like another, with an identity of its own.
-func (c cluster) copy(ctx context.Context, files []file) error {
+func (c cluster) copy(files []file) error {
+	identity := make([]byte, 8) //nolint:mnd // a system identifier
+	if _, err := rand.Read(identity); err != nil {
+		return err
+	}
 	for _, f := range files {
+		f, err := f.identified(identity)
+		if err != nil {
+			return err
+		}
 		if err := f.write(c.data, c.attr.Credential); err != nil {
 			return err
 		}
 	}
-	if err := identify(filepath.Join(c.data, "global", "pg_control")); err != nil {
-		return err
+	return nil
+}
+
+// identified is the file in a cluster with that system identifier: the first bytes of the control file, and behind the short part of a
+// segment's header (xlog_internal.h). The control file has a checksum behind its fields, whose length depends on the version.
+func (f file) identified(identity []byte) (file, error) {
+	const shortHeader = 24
+	switch {
+	case f.ofLog():
+		f.Content = slices.Clone(f.Content)
+		copy(f.Content[shortHeader:], identity)
+	case filepath.ToSlash(f.Path) == controlFile:
+		b, castagnoli, end := slices.Clone(f.Content), crc32.MakeTable(crc32.Castagnoli), 8
+		for crc32.Checksum(b[:end], castagnoli) != binary.NativeEndian.Uint32(b[end:]) {
+			if end += 4; end+4 > len(b) {
+				return f, errors.New("pgtemp: pg_control has no checksum")
+			}
+		}
+		copy(b, identity)
+		binary.NativeEndian.PutUint32(b[end:], crc32.Checksum(b[:end], castagnoli))
+		f.Content = b
 	}
-	return c.command(ctx, "pg_resetwal", "-D", c.data)
+	return f, nil
 }
 
 func (f file) write(dir string, owner *syscall.Credential) error {
@@ -123,24 +175,4 @@ func (f file) write(dir string, owner *syscall.Credential) error {
 		return err
 	}
 	return os.Chown(path, int(owner.Uid), int(owner.Gid))
-}
-
-// identify changes the system identifier, the first eight bytes of a control file, and
-// the checksum behind the file's fields, whose length depends on the version.
-func identify(control string) error {
-	b, err := os.ReadFile(control)
-	if err != nil {
-		return err
-	}
-	castagnoli, end := crc32.MakeTable(crc32.Castagnoli), 8
-	for crc32.Checksum(b[:end], castagnoli) != binary.NativeEndian.Uint32(b[end:]) {
-		if end += 4; end+4 > len(b) {
-			return errors.New("pgtemp: pg_control has no checksum")
-		}
-	}
-	if _, err := rand.Read(b[:8]); err != nil {
-		return err
-	}
-	binary.NativeEndian.PutUint32(b[end:], crc32.Checksum(b[:end], castagnoli))
-	return os.WriteFile(control, b, 0o600)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // A template is a file with a cluster as initdb has left it, for the other processes of an account: of a run of all tests
-// each package is one. It is never wrong: its name has all that initdb looks at, it appears whole or not at all, and its
+// each package is one. It is never wrong: its name has all that initdb looks at, and what is kept, it appears whole or not at all, and its
 // content has its digest before it. Where something fails there is no template, and initdb makes each cluster.
 type template struct{ path string }
 
@@ -31,7 +31,7 @@ func templateFor(bin, superuser string) (template, error) {
 	if owner := info.Sys().(*syscall.Stat_t).Uid; !info.IsDir() || info.Mode().Perm() != 0o700 || int(owner) != os.Geteuid() {
 		return template{}, fmt.Errorf("pgtemp: %s is not ours alone", dir)
 	}
-	of := []string{superuser, os.Getenv("TZ")}
+	of := []string{"with a checkpoint", superuser, os.Getenv("TZ")}
 	for _, read := range []string{filepath.Join(bin, "initdb"), filepath.Join(bin, "postgres"), "/usr/lib/locale", "/etc/localtime"} {
 		if info, err := os.Stat(read); err == nil {
 			of = append(of, fmt.Sprint(read, info.Size(), info.ModTime().UnixNano()))
