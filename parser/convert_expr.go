@@ -253,7 +253,7 @@ func (v exprConverter) boolean(b *pg.BoolExpr) ast.Expr {
 		out.Kind = ast.Or
 	case pg.BoolExprType_NOT_EXPR:
 		out.Kind = ast.Not
-		if in, ok := out.Args[0].(*ast.InQuery); ok && !in.Not && !v.each.notIn(v, b.Args[0].GetSubLink()) {
+		if in, ok := out.Args[0].(*ast.InQuery); ok && !in.Not {
 			in.Not = true // the grammar has no NOT IN (query) of its own
 			return in
 		}

@@ -23,17 +23,6 @@ func (e *each) quantified(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt, op
 	}
 }
 
-// notIn reports whether NOT IN of a sub-select is the opposite of IN, which looks for a NULL among the rows of the unit of each row:
-// units are never NULL.
-func (e *each) notIn(v exprConverter, s *pg.SubLink) bool {
-	sel := s.GetSubselect().GetSelectStmt()
-	if sel == nil || e.scope.isUnit(s.Testexpr) || v.a.levels[sel] == nil || v.a.levels[sel].kind != rows {
-		return false
-	}
-	unit, _ := v.a.levels[sel].ties(sel)
-	return unit
-}
-
 func isSubLink(n *pg.Node) bool { return n.GetSubLink() != nil }
 
 func allTrue(list ...ast.Expr) ast.Expr {

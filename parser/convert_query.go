@@ -258,12 +258,7 @@ func (v exprConverter) subLink(s *pg.SubLink) ast.Expr {
 	case s.SubLinkType == pg.SubLinkType_ANY_SUBLINK && (len(names) == 0 || operator == "="):
 		return &ast.InQuery{X: v.expr(s.Testexpr), Query: v.rows(sel, s.Location), At: v.a.pos(s.Location)}
 	case s.SubLinkType == pg.SubLinkType_ALL_SUBLINK && operator == "<>":
-		in := &ast.InQuery{X: v.expr(s.Testexpr), Query: v.rows(sel, s.Location), At: v.a.pos(s.Location)}
-		if v.each.notIn(v, s) {
-			return &ast.Bool{Kind: ast.Not, Args: []ast.Expr{in}, At: in.At}
-		}
-		in.Not = true
-		return in
+		return &ast.InQuery{X: v.expr(s.Testexpr), Query: v.rows(sel, s.Location), Not: true, At: v.a.pos(s.Location)}
 	case s.SubLinkType == pg.SubLinkType_EXPR_SUBLINK:
 		if x := v.each.valueQuery(v, s, sel); x != nil {
 			return x

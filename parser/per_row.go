@@ -116,8 +116,7 @@ func (q queries) perRow(sel *pg.SelectStmt, around *scope) bool {
 	for _, n := range slices.Concat(sel.TargetList, []*pg.Node{sel.HavingClause}, sel.SortClause) {
 		everyAggregate(n, func(n *pg.Node) { owned = owned && n.GetFuncCall() != nil && level.owns(n) })
 	}
-	unit, key := level.ties(sel)
-	return owned && (level.kind != released || unit || key)
+	return owned && (level.kind != released || level.tiedToUnit(sel))
 }
 
 // plainRows reports whether a query has rows of FROM, or groups of them, perhaps the first of these.
@@ -140,10 +139,10 @@ func skippedRows(sel *pg.SelectStmt) (n int, known bool) {
 	return n, known && n >= 0
 }
 
-// ties reports whether equalities with columns of the query around say that the rows of a query are of the unit of its row: they are of
-// units, or of all columns of a key. Which SELECT is a release block depends on it, so that it is asked before names are resolved; package
-// planner/source proves it.
-func (l *level) ties(sel *pg.SelectStmt) (unit, key bool) {
+// tiedToUnit reports whether equalities with columns of the query around say that the rows of a query are of the unit of its row: they are
+// of units, or of all columns of a key. Which SELECT is a release block depends on it, so that it is asked before names are resolved;
+// package planner/source proves it.
+func (l *level) tiedToUnit(sel *pg.SelectStmt) bool {
 	own, outer := l.scope, l.scope.parent.parent
 	parts := keyParts{}
 	for _, n := range pgtree.Conjuncts(sel.WhereClause) {
@@ -156,11 +155,13 @@ func (l *level) ties(sel *pg.SelectStmt) (unit, key bool) {
 			if inner == nil || around == nil || own.reach(inner) != 0 || own.reach(around) != scopesBetween {
 				continue
 			}
-			unit = unit || own.isUnit(side[0]) && outer.isUnit(side[1])
+			if own.isUnit(side[0]) && outer.isUnit(side[1]) {
+				return true
+			}
 			parts.add(inBoth(own.holdsOf(side[0]), outer.holdsOf(side[1])))
 		}
 	}
-	return unit, parts.whole()
+	return parts.whole()
 }
 
 // scopesBetween is how many scopes out the query around a sub-select is, which has one of its own.

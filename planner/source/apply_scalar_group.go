@@ -79,8 +79,8 @@ func holdsAggregate(e ast.Expr) bool {
 func (q *perRow) ofGroup(level frame, e ast.Expr) bool {
 	operands := ast.Operands(e)
 	switch e.(type) { //nolint:gochecksumtype // the others have columns only below
-	case *ast.Aggregate:
-		return q.sides(level, e)&(around|elsewhere) == 0
+	case *ast.Aggregate: // its columns are ones of the query
+		return true
 	case *ast.Column:
 		return q.sides(level, e) == around
 	case *ast.Exists, *ast.InQuery, *ast.ValueQuery, *ast.Quantified, *ast.Window:

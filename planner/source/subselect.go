@@ -90,9 +90,14 @@ func (sc scope) inQuery(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 	if err := inner.resolveWhere(where); err != nil {
 		return nil, err
 	}
+	correlated := len(inner.resolved.ties) > 0
 	inner.tie(inner.resolved.match)
 	hasValues := isValue(left) && inner.isValue(right) && inner.neverNull()
-	inner.resolved.unmatched = !e.Not && !mustBeTrue && !hasValues
+	_, column := e.X.(*ast.Column)
+	valued := column && hasValues
+	// NOT IN of rows that are tied to the row around is the opposite of IN, which looks for a NULL among them.
+	not := e.Not && (valued || !correlated)
+	inner.resolved.unmatched = !not && !mustBeTrue && !hasValues
 	if inner.resolved.unmatched && inner.resolved.alike {
 		return nil, notHere(e.At, "Write x IN (...) AND x IN (...) for INTERSECT, and x IN (...) AND NOT EXISTS (...) for EXCEPT.",
 			"IN of INTERSECT or EXCEPT cannot be NULL on protected data, and both sides may have NULL")
@@ -108,8 +113,11 @@ func (sc scope) inQuery(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 		return nil, notHere(e.At, "Use EXISTS with an equality.",
 			"IN (SELECT ...) of values that may be NULL cannot be nested on protected data")
 	}
-	_, column := e.X.(*ast.Column)
-	return sc.semijoin(inner, &semijoin{at: e.At, not: e.Not, valued: column && hasValues}, out)
+	x, err := sc.semijoin(inner, &semijoin{at: e.At, not: not, valued: valued}, out)
+	if e.Not && !not && err == nil {
+		x = scalar.Opposite(x)
+	}
+	return x, err
 }
 
 // comparedByIn resolves the left side of IN: a column of the level around, or a constant.
