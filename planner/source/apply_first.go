@@ -47,7 +47,7 @@ func (a *applied) rowOf(of *ast.ValueQuery, all func(*perRow) *ast.Select) (ast.
 	if known := a.known(of); known != nil {
 		return known, nil
 	}
-	q := a.perRow(of.Query, of.At, of.Refusal)
+	q := a.try(of, of.Query, of.Refusal)
 	if q == nil || !q.ofOwnRows(a.frame) {
 		return nil, nil
 	}
@@ -60,7 +60,7 @@ func (a *applied) rowOf(of *ast.ValueQuery, all func(*perRow) *ast.Select) (ast.
 		value.X = q.column(of.Query.Targets[0].Name)
 	}
 	value.Name = q.field()
-	q.of, q.value = of, q.column(value.Name)
+	q.value = q.column(value.Name)
 	return q.value, q.join(a, rows)
 }
 

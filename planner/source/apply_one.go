@@ -25,7 +25,7 @@ func lateralRows(q *perRow, f lateral) (*ast.Select, []ast.Target) {
 //	FROM visits v LEFT JOIN f ON f.patient_id = v.patient_id WHERE v.day = f.first
 func applyOne(a *applied, e ast.Expr) (ast.Expr, *ast.Join) {
 	of, ok := e.(*ast.ValueQuery)
-	if !ok || of.Query.Limit != nil || len(of.Query.Groups) > 0 {
+	if !ok || !leavesFirst(of.Query.Limit) {
 		return nil, nil
 	}
 	return a.rowOf(of, func(q *perRow) *ast.Select {

@@ -24,12 +24,12 @@ func applyScalarGroup(a *applied, e ast.Expr) (ast.Expr, *ast.Join) {
 	if known := a.known(of); known != nil {
 		return known, nil
 	}
-	q := a.perRow(of.Query, of.At, of.Refusal)
+	q := a.try(of, of.Query, of.Refusal)
 	if q == nil || !q.ofGroup(a.frame, q.query.Targets[0].X) {
 		return nil, nil
 	}
 	all := q.grouped()
-	q.of, q.value = of, q.aroundGroup(all, q.query.Targets[0].X)
+	q.value = q.aroundGroup(all, q.query.Targets[0].X)
 	return q.value, q.join(a, all)
 }
 

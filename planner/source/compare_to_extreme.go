@@ -28,7 +28,7 @@ func compareToExtreme(a *applied, e ast.Expr) (ast.Expr, *ast.Join) {
 	if known := a.known(of); known != nil {
 		return known, nil
 	}
-	q := a.perRow(of.Query, of.At, of.Refusal)
+	q := a.try(of, of.Query, of.Refusal)
 	if q == nil || !q.ofOwnRows(a.frame) || !q.ofOneUnit() {
 		return nil, nil
 	}
@@ -46,7 +46,7 @@ func compareToExtreme(a *applied, e ast.Expr) (ast.Expr, *ast.Join) {
 	parts = append(parts, &ast.Case{Whens: []ast.When{{If: noNull, Then: yes}}, At: q.at})
 	none := ast.When{If: &ast.IsNull{X: count, At: q.at}, Then: yes}
 	q.value = &ast.Case{Whens: []ast.When{none}, Else: allOf(parts, asIs), At: q.at}
-	if q.of = of; !of.All {
+	if !of.All {
 		q.value = &ast.Bool{Kind: ast.Not, Args: []ast.Expr{q.value}, At: q.at}
 	}
 	return q.value, q.join(a, all)

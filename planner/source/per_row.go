@@ -44,6 +44,18 @@ func (a *applied) known(of ast.Expr) ast.Expr {
 	return nil
 }
 
+// try returns the query of an expression, resolved once for all rules; nil if none of them takes it.
+func (a *applied) try(of ast.Expr, sel *ast.Select, refusal *pgerr.Error) *perRow {
+	if a.tried == nil || a.tried.of != of {
+		q := a.perRow(sel, of.Pos(), refusal)
+		if q == nil {
+			return nil
+		}
+		q.of, a.tried = of, q
+	}
+	return a.tried
+}
+
 // perRow resolves a query, which is refused unless a rule takes it; nil if it has no protected rows, or if anything but equalities ties its
 // conditions to the row around.
 func (a *applied) perRow(sel *ast.Select, at int, refusal *pgerr.Error) *perRow {

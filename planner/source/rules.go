@@ -61,8 +61,9 @@ type applied struct {
 	extended bool
 	// rows are those that are looked up.
 	rows []*lookup
-	// queries are those with a value for each row that have been joined.
+	// queries are those with a value for each row that have been joined, and tried is the last one, for which rules are tried.
 	queries []*perRow
+	tried   *perRow
 	err     error
 }
 
