@@ -176,6 +176,33 @@ func sameEquality(a, b pgtype.Type) bool {
 	return a.Same(b)
 }
 
+// Separates reports whether an equality of a column, which may be cast, tells apart all of its values that differ: one float8 can be equal
+// to several large bigint.
+func Separates(e Expr) bool {
+	x, y, ok := Equated(e)
+	if !ok || len(x.Columns()) != 1 {
+		return false
+	}
+	c := x.Columns()[0].Type
+	return eachApart(c, x.Type()) && eachApart(c, y.Type())
+}
+
+// eachApart reports whether values that differ still do when they are compared with those of another type.
+func eachApart(t, with pgtype.Type) bool {
+	from, to := t.Family(), with.Family()
+	switch {
+	case from == pgtype.NoFamily || to == pgtype.NoFamily:
+		return false
+	case !t.Deterministic || !with.Deterministic:
+		return from == to && t.Collation == with.Collation
+	case to == pgtype.FloatFamily:
+		return from == to || t.OID == pgtype.Int2 || t.OID == pgtype.Int4
+	case to == pgtype.InstantFamily:
+		return from == to
+	}
+	return true
+}
+
 // Fixed returns the column of a condition column = constant which, if it is true, gives the column one value in one spelling.
 func Fixed(e Expr) (*Column, bool) {
 	x, y, ok := Equated(e)

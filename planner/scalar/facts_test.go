@@ -105,6 +105,32 @@ func TestEquality(t *testing.T) {
 	}
 }
 
+func TestSeparates(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want bool
+	}{
+		{"i8 = i4", true},
+		{"i8 = num", true},
+		{"i4 = f8", true},
+		{"i8 = f8", false},
+		{"f8 = i8", true},
+		{"num = f8", false},
+		{"f4 = f8", true},
+		{"d = ts", true},
+		{"ts = tz", false},
+		{"tz = ts", true},
+		{"s = c", true},
+		{"c = s", true},
+		{"s || v = v", false},
+		{"nd = nd", true},
+	} {
+		if scalar.Separates(mustResolve(t, resolver(), c.text)) != c.want {
+			t.Errorf("%s: %v", c.text, !c.want)
+		}
+	}
+}
+
 func TestFixed(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"i4 = 5", "i4"},

@@ -59,6 +59,9 @@ func joinLateral(sc scope, q *perRow, f lateral, rows *ast.Select, outer []ast.T
 		on = append(on, f.On)
 	}
 	n, all, err := sc.joinTo(&ast.Join{Kind: kind, Right: right, On: allOf(on, asIs), At: f.of.At}, left, f.frame, f.nullable)
+	if err == nil {
+		err = q.separated(n)
+	}
 	if err != nil || outer == nil {
 		return n, all, err
 	}

@@ -239,6 +239,20 @@ func (q *perRow) join(a *applied, all *ast.Select) *ast.Join {
 	return &ast.Join{Kind: ast.Left, Right: &ast.Derived{Query: all, Alias: q.alias, At: q.at}, On: on, At: q.at}
 }
 
+// separated refuses a query whose ties give several groups of their sides to a row around. The conditions of its join begin with them.
+func (q *perRow) separated(n node) error {
+	j, ok := n.(*joined)
+	if !ok || len(j.on) < len(q.ties) {
+		return q.relation.refusal
+	}
+	for _, c := range j.on[:len(q.ties)] {
+		if !scalar.Separates(c.x) {
+			return q.relation.refusal
+		}
+	}
+	return nil
+}
+
 // equalities are the ties of a query of all rows of that alias, which takes the place of the query.
 func (q *perRow) equalities(alias string, all *ast.Select) (on []ast.Expr) {
 	q.shared.replacing[all] = q.relation

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"slices"
 
 	"dpproxy/parser/ast"
@@ -88,9 +89,13 @@ func (a *applied) normal(e ast.Expr) ast.Expr {
 			if r.apply == nil {
 				continue
 			}
+			joined := len(a.queries)
 			stand, join := r.apply(a, x)
 			if join != nil {
 				a.scope, a.err = a.attached(join)
+			}
+			for _, q := range a.queries[joined:] {
+				a.err = cmp.Or(a.err, q.separated(a.resolved.root))
 			}
 			if stand != nil {
 				return stand
