@@ -115,6 +115,8 @@ func (g statementGenerator) value(src source, text string) (sql, feature string)
 		"(SELECT count(*) FROM events s9 WHERE s9.uid = "+u+" AND s9.kind = 'a') > 1",
 		"(SELECT coalesce(sum(s9.n), 0) FROM events s9 WHERE s9.uid = "+u+") < 5",
 		"(SELECT max(s9.age) FROM people s9 WHERE s9.uid = "+u+") > 20",
+		"(SELECT s9.c + 1 FROM (SELECT uid, count(*) AS c FROM events GROUP BY uid) s9 WHERE s9.uid = "+u+") > 3",
+		"(SELECT s9.n FROM (SELECT DISTINCT ON (uid) uid, n FROM events ORDER BY uid, n, kind) s9 WHERE "+u+" = s9.uid AND s9.n > 1) > 2",
 		"(SELECT count(*) FROM events s9 WHERE s9.uid = "+u+" AND s9.n > (SELECT avg(a9.n) FROM events a9 WHERE a9.uid = s9.uid)) > 1",
 	), eachValue
 }

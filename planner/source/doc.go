@@ -10,8 +10,8 @@
 // (phases.go); a later one holds the earlier ones.
 //
 //   - resolved: names have meanings, and columns say whether they can be NULL (resolve.go, from.go,
-//     derived.go, union.go, subselect.go; the tree is in tree.go). Rules have put joins in the place of queries that have a value for
-//     each row (rules.go). A rule proves nothing: the rows that it makes are judged as any others are.
+//     derived.go, union.go, subselect.go; the tree is in tree.go). Rules have put joins in the place of queries that are evaluated
+//     for each row (rules.go). A rule proves nothing: the rows that it makes are judged as any others are.
 //   - proved: the rows are a term of package core, which judges them (terms.go, terms_table.go, terms_query.go, judgment.go).
 //     From its equalities follow the relation whose unit is that of the row, and the paths that the
 //     statement joins itself (equalities.go, ownership.go). Sub-selects are part of the rows around them (semijoin.go).

@@ -8,9 +8,9 @@ import (
 	"dpproxy/pgerr"
 )
 
-// A query in an expression that has a value for each row of its level is an Apply: of every row, the query is evaluated anew. The rules
-// below put joins in the place of Applies once the names of FROM are resolved, and before anything is proved: package core judges what
-// they make. A rule whose condition does not hold leaves the query as it is. One of a value that is left is refused.
+// A query in an expression that has a value for each row of its level is an Apply, and so is LATERAL: of every row, the query is evaluated
+// anew. The rules below put joins in the place of Applies once the names of FROM are resolved, and before the level is proved: package core
+// judges these joins as any others. A rule whose condition does not hold leaves the query as it is. A query that is left is refused.
 //
 // Names of identities are those of Galindo-Legaria and Joshi, Orthogonal Optimization of Subqueries and Aggregation, SIGMOD 2001, of which
 // each rule has the case that it needs.
