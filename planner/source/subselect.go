@@ -93,10 +93,8 @@ func (sc scope) inQuery(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 	correlated := len(inner.resolved.ties) > 0
 	inner.tie(inner.resolved.match)
 	hasValues := isValue(left) && inner.isValue(right) && inner.neverNull()
-	_, column := e.X.(*ast.Column)
-	valued := column && hasValues
 	// NOT IN of rows that are tied to the row around is the opposite of IN, which looks for a NULL among them.
-	not := e.Not && (valued || !correlated)
+	not := e.Not && !correlated
 	inner.resolved.unmatched = !not && !mustBeTrue && !hasValues
 	if inner.resolved.unmatched && inner.resolved.alike {
 		return nil, notHere(e.At, "Write x IN (...) AND x IN (...) for INTERSECT, and x IN (...) AND NOT EXISTS (...) for EXCEPT.",
@@ -113,7 +111,8 @@ func (sc scope) inQuery(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 		return nil, notHere(e.At, "Use EXISTS with an equality.",
 			"IN (SELECT ...) of values that may be NULL cannot be nested on protected data")
 	}
-	x, err := sc.semijoin(inner, &semijoin{at: e.At, not: not, valued: valued}, out)
+	_, column := e.X.(*ast.Column)
+	x, err := sc.semijoin(inner, &semijoin{at: e.At, not: not, valued: column && hasValues}, out)
 	if e.Not && !not && err == nil {
 		x = scalar.Opposite(x)
 	}
