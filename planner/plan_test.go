@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
@@ -245,10 +246,28 @@ func list(d *datadriven.TestData, key string) []string {
 // of.
 func evaluate(t testing.TB, conn *pgconn.PgConn, q *planner.Query, params []uint32, args []string) []scalar.Value {
 	t.Helper()
-	if mirrorServer != server && len(q.Folds()) > 0 {
-		conn = connectTo(t, mirrorServer, databaseOf(t, conn))
+	if len(q.Folds()) > 0 {
+		conn = mirrorOf(t, conn)
 	}
 	return plannertest.Evaluate(t, conn, q.Folds(), params, args)
+}
+
+// mirrors are the sessions on the mirror, by those on the protected database that they stand beside.
+var mirrors sync.Map
+
+// mirrorOf returns the session on the mirror beside one on the protected database, which is the same where the servers are.
+func mirrorOf(t testing.TB, conn *pgconn.PgConn) *pgconn.PgConn {
+	t.Helper()
+	if mirrorServer == server {
+		return conn
+	}
+	if beside, ok := mirrors.Load(conn); ok {
+		return beside.(*pgconn.PgConn)
+	}
+	beside := connectTo(t, mirrorServer, databaseOf(t, conn))
+	mirrors.Store(conn, beside)
+	t.Cleanup(func() { mirrors.Delete(conn) })
+	return beside
 }
 
 // costs prices a plan in a full budget of 100.
