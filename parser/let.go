@@ -168,14 +168,14 @@ func leadBindings(s *Statement, toks lex.Tokens) {
 		return
 	}
 	first := sort.Search(len(toks), func(i int) bool { return toks[i].Start >= s.Offset })
-	comments := s.Text[:toks[first].Start-s.Offset]
+	comments := template{{words: s.Text[:toks[first].Start-s.Offset], at: -1, hole: -1}}
 	for _, c := range s.Comments {
 		if c.Query {
-			comments += c.Text + "\n"
+			comments = append(comments, segment{words: c.Text + "\n", at: -1, hole: -1})
 		}
 	}
 	for i := range s.Let.Bindings {
 		b := &s.Let.Bindings[i]
-		b.query = append(template{{words: comments, at: -1, hole: -1}}, b.query...)
+		b.query = slices.Concat(comments, b.query)
 	}
 }

@@ -36,13 +36,8 @@ func (s *seeker) byGroup(sel *pg.SelectStmt, own *scope, open, end int) {
 		inner = append(inner, s.text[spans[1].Start:spans[1].End])
 		cuts, places = append(cuts, spans[0]), append(places, strconv.Itoa(i+1))
 	}
-	place, ok := s.clients(s.l.between(open, end))
-	targets, also := s.clients(Span{toks[open+2].Start, toks[end-1].Start})
-	if !ok || !also {
-		s.lost = true
-		return
-	}
-	f.span, f.text = place, []passage{{words: "SELECT " + strings.Join(inner, ", ") + ", "}}
+	targets := s.own(Span{toks[open+2].Start, toks[end-1].Start})
+	f.span, f.text = s.own(s.l.between(open, end)), []passage{{words: "SELECT " + strings.Join(inner, ", ") + ", "}}
 	slices.SortFunc(cuts, func(x, y Span) int { return x.Start - y.Start })
 	for _, cut := range cuts {
 		f.text = append(f.text, passage{span: Span{targets.Start, cut.Start}}, passage{words: "TRUE"})

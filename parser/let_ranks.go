@@ -95,11 +95,7 @@ func (s *seeker) rankCalls(sel *pg.SelectStmt, target *pg.ResTarget, n *pg.Node,
 	} else {
 		end = s.l.toks.Name(end)
 	}
-	own, ok := s.clients(Span{call.Start, s.l.toks[end-1].End})
-	if c.span = own; !ok {
-		s.lost = true
-		return
-	}
+	c.span = s.own(Span{call.Start, s.l.toks[end-1].End})
 	*out = append(*out, c)
 }
 
@@ -326,12 +322,7 @@ func (s *seeker) clauses(sel *pg.SelectStmt) (targets, rest Span, ok bool) {
 	for end < k.end && (!l.afterGrouping(end, k.depth) || l.toks[end].Kind == pg.Token_HAVING) {
 		end++
 	}
-	targets, ok = s.clients(l.between(first, k.from))
-	rest, also := s.clients(l.between(k.from+1, end))
-	if !ok || !also {
-		s.lost = true
-	}
-	return targets, rest, ok && also
+	return s.own(l.between(first, k.from)), s.own(l.between(k.from+1, end)), true
 }
 
 // choice writes the rank of a row: of released values that are not there it is NULL.

@@ -145,6 +145,16 @@ func (s *seeker) clients(in Span) (Span, bool) {
 	return out, out.Start < out.End
 }
 
+// own is [seeker.clients] of a part without which the statement is no Let.
+func (s *seeker) own(in Span) Span {
+	out, ok := s.clients(in)
+	if !ok {
+		s.lost = true
+		return Span{}
+	}
+	return out
+}
+
 // kindOf returns the kind of an item of FROM that is no join, and the WITH query that it is.
 func (s *seeker) kindOf(item *pg.Node) (kind, *cte) {
 	switch x := item.GetNode().(type) {
@@ -211,8 +221,8 @@ func (s *seeker) with(c *cte) bool {
 		return false
 	}
 	s.add(AsRows, span, c.node.Ctequery)
-	own, ok := s.clients(span)
-	return ok && slices.ContainsFunc(s.found, func(f finding) bool { return f.span == own })
+	own := s.own(span)
+	return slices.ContainsFunc(s.found, func(f finding) bool { return f.span == own })
 }
 
 // relation notes a sub-select of rows.
@@ -262,11 +272,8 @@ func (s *seeker) condition(n *pg.Node) {
 
 // add notes a result whose query is the text of its place.
 func (s *seeker) add(as As, span Span, query *pg.Node) {
-	if own, ok := s.clients(span); ok {
-		s.note(finding{as: as, span: own, text: []passage{{span: own}}}, query)
-		return
-	}
-	s.lost = true
+	own := s.own(span)
+	s.note(finding{as: as, span: own, text: []passage{{span: own}}}, query)
 }
 
 // note notes a result. Its query has the WITH queries around it that it reads: those that are released are bindings as well, and their
@@ -285,20 +292,15 @@ func (s *seeker) note(f finding, query *pg.Node) {
 	between := "WITH "
 	for _, c := range around {
 		whole, ok := s.l.withQuery(c.node)
-		own, also := s.clients(whole)
-		if !ok || !also {
-			s.lost = true
-			return
-		}
-		text = append(text, passage{words: between}, passage{span: own})
+		s.lost = s.lost || !ok
+		text = append(text, passage{words: between}, passage{span: s.own(whole)})
 		between = ", "
 	}
 	open, end := " SELECT * FROM (", ") AS prior"
 	if f.as == AsValue {
 		open, end = " SELECT * FROM ", " AS prior"
 	}
-	text = append(append(append(text, passage{words: open}), f.text...), passage{words: end})
-	f.text = text
+	f.text = slices.Concat(text, []passage{{words: open}}, f.text, []passage{{words: end}})
 	s.found = append(s.found, f)
 	for _, c := range around {
 		if c.result.kind == released && !s.with(c) {

@@ -126,7 +126,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 		if err != nil {
 			return nil, err
 		}
-		if shown && len(q.stmt.Unknown) == 0 && len(b.sets) == 1 && !g.Private() && g.size == 0 { // no public group meets the conditions
+		if shown && len(b.sets) == 1 && !g.Private() && g.size == 0 { // no public group meets the conditions
 			return b.planNone(withStrays(g.strays, bp.strays)...), nil
 		}
 		if err := q.chooseTop(b, g, env, s); err != nil {

@@ -49,6 +49,10 @@ var thresholds = []string{
 		"FROM visits WINDOW w AS (PARTITION BY diagnosis ORDER BY cost)) t WHERE q = 2 GROUP BY diagnosis",
 	"SELECT count(*) FROM patients p JOIN (SELECT birth_year, sex, count(*) AS n FROM patients GROUP BY 1, 2) t " +
 		"ON t.birth_year = p.birth_year AND t.sex = p.sex WHERE t.n > 3",
+	"SELECT h.name, count(*) FROM visits v JOIN hospitals h ON h.id = v.hospital_id " +
+		"JOIN (SELECT hospital_id, avg(cost) AS m FROM visits WHERE cost > 24 GROUP BY 1 ORDER BY count(*) DESC LIMIT 2) t " +
+		"ON t.hospital_id = h.id WHERE v.cost > t.m GROUP BY h.name",
+	"SELECT count(*) FROM visits WHERE cost > 100 / ((SELECT max(cost) FROM visits WHERE cost > 25) - 1)",
 	"SELECT count(*), count(*) FILTER (WHERE r > 0.9) FROM (SELECT cume_dist() OVER (ORDER BY cost) AS r FROM visits WHERE cost > 19) t",
 }
 

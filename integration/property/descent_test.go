@@ -93,7 +93,7 @@ func (w *world) texts(q *planner.Query) ([][]byte, error) {
 	if len(cols) == 0 {
 		return nil, nil
 	}
-	res, err := w.query("SELECT "+strings.Join(cols, ", ")+from, nil, nil)
+	res, err := w.query("SELECT " + strings.Join(cols, ", ") + from)
 	if err != nil {
 		return nil, err
 	}

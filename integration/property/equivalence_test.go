@@ -70,11 +70,11 @@ func equivalent(w *world, st sqlgen.Statement, p *planned) error {
 	if p.inexact {
 		asked = p.stmt.Text
 	}
-	want, raised := w.query(asked, nil, nil)
+	want, raised := w.query(asked)
 	if raised != nil {
 		return nil //nolint:nilerr // Postgres raises where dpproxy has NULL
 	}
-	got, err := w.query(sql, nil, nil)
+	got, err := w.query(sql)
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, sql)
 	}

@@ -220,8 +220,8 @@ func (w *world) close() {
 }
 
 // query runs a statement of the client and returns its rows as texts.
-func (w *world) query(sql string, params [][]byte, formats []int16) (*pgconn.Result, error) {
-	return query(w.client, sql, params, formats)
+func (w *world) query(sql string) (*pgconn.Result, error) {
+	return query(w.client, sql, nil, nil)
 }
 
 func query(conn *pgx.Conn, sql string, params [][]byte, formats []int16) (*pgconn.Result, error) {

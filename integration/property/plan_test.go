@@ -82,7 +82,7 @@ func (w *world) let(st *parser.Statement, change func(*planner.Settings)) (*plan
 	inexact := false
 	for _, binding := range st.Let.Bindings {
 		sql := binding.Query(results).SQL
-		exact, raised := w.query(sql, nil, nil)
+		exact, raised := w.query(sql)
 		res := exact
 		p, err := w.plan(sql, change)
 		switch {
@@ -115,7 +115,7 @@ func (p *planned) released() (*pgconn.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := p.w.query(sql, nil, nil)
+	res, err := p.w.query(sql)
 	if err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, sql)
 	}

@@ -29,11 +29,12 @@ type printer struct {
 func (p *printer) expr(e Expr) string {
 	switch e := e.(type) { //nolint:gochecksumtype // the others consist of their operands
 	case *Ref:
+		p.ok = p.ok && !p.constants.unsettled(e)
 		return p.column(e.Column)
 	case *term:
 		return e.sql
 	case *constant:
-		p.ok = p.ok && !p.constants.folds[e.fold].Unknown
+		p.ok = p.ok && !p.constants.unsettled(e)
 		return p.constants.SQL(e.fold)
 	case *Query, *aggregate, *bounded:
 		p.ok = false

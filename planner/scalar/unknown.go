@@ -16,15 +16,26 @@ func holdsUnknown(e Expr) bool {
 	return ok && t.unknown || slices.ContainsFunc(operands(e), holdsUnknown)
 }
 
-// unsettled reports whether such a result is in an expression, or in what its columns are computed of.
-func (values Values) unsettled(e Expr) bool {
-	switch e := e.(type) { //nolint:gochecksumtype // the others have them in their operands
+// unsettled reports whether such a result is in an expression, or in what its columns are computed of: its constants say so by their folds.
+func unsettled(e Expr, unknown func(fold int) bool) bool {
+	below := func(x Expr) bool { return unsettled(x, unknown) }
+	switch e := e.(type) { //nolint:gochecksumtype // the others have it in their operands
 	case *constant:
-		return e.fold < len(values) && values[e.fold].Unknown
+		return unknown(e.fold)
 	case *Ref:
-		return e.Column.List != nil && values.unsettled(e.Column.List) || slices.ContainsFunc(e.Column.Of, values.unsettled)
+		return e.Column.List != nil && below(e.Column.List) || slices.ContainsFunc(e.Column.Of, below)
 	}
-	return slices.ContainsFunc(operands(e), values.unsettled)
+	return slices.ContainsFunc(operands(e), below)
+}
+
+func (values Values) unsettled(e Expr) bool {
+	return slices.ContainsFunc(values, func(v Value) bool { return v.Unknown }) &&
+		unsettled(e, func(fold int) bool { return fold < len(values) && values[fold].Unknown })
+}
+
+func (in Inlined) unsettled(e Expr) bool {
+	return slices.ContainsFunc(in.folds, func(f Fold) bool { return f.Unknown }) &&
+		unsettled(e, func(fold int) bool { return in.folds[fold].Unknown })
 }
 
 // standIn is the value that stands for any: NULL of types whose values are only compared.
