@@ -30,7 +30,7 @@ func withAlone(r *refused) {
 func valueAlone(r *refused) {
 	for _, n := range nodesOf(r.SelectStmt, isSubLink) {
 		q := r.located(n.GetSubLink().Subselect.GetSelectStmt())
-		if q == nil || n.GetSubLink().SubLinkType != pg.SubLinkType_EXPR_SUBLINK {
+		if q == nil || n.GetSubLink().SubLinkType != pg.SubLinkType_EXPR_SUBLINK || len(q.TargetList) != 1 {
 			continue
 		}
 		r.ask(r.edited(q.whole))

@@ -59,7 +59,7 @@ func (r *refused) flatter() *draft {
 func (r *refused) joinedLateral(j *pg.JoinExpr) *draft {
 	s := j.Rarg.GetRangeSubselect()
 	sub, alias := r.located(s.Subquery.GetSelectStmt()), s.GetAlias().GetAliasname()
-	if sub == nil || alias == "" || len(sub.GroupClause) > 0 {
+	if sub == nil || alias == "" || len(sub.GroupClause) > 0 || len(sub.TargetList) == 0 {
 		return nil
 	}
 	tied, own, outer := r.tie(sub)
