@@ -1,8 +1,6 @@
 package pgtree
 
 import (
-	"slices"
-
 	pg "github.com/pganalyze/pg_query_go/v5"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -177,18 +175,6 @@ func Conjuncts(n *pg.Node) []*pg.Node {
 		return nil
 	}
 	return []*pg.Node{n}
-}
-
-// AllOf connects conditions with AND.
-func AllOf(list ...*pg.Node) *pg.Node {
-	list = slices.DeleteFunc(list, func(n *pg.Node) bool { return n == nil })
-	switch len(list) {
-	case 0:
-		return nil
-	case 1:
-		return list[0]
-	}
-	return &pg.Node{Node: &pg.Node_BoolExpr{BoolExpr: &pg.BoolExpr{Boolop: pg.BoolExprType_AND_EXPR, Args: list}}}
 }
 
 // IsTrue reports whether a condition is the word TRUE.
