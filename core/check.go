@@ -18,7 +18,13 @@ var (
 var errUnknown = errors.New("an unknown operator")
 
 // A Judge derives the type of each relation once.
-type Judge struct{ types map[Rel]*judged }
+type Judge struct {
+	// Spend counts the steps of all that is derived, and of what its types are asked; nil: nobody counts. If it returns an error it must
+	// do so from then on: [Judge.Check] returns that error, and types no longer say all that follows.
+	Spend func(steps int) error
+
+	types map[Rel]*judged
+}
 
 type judged struct {
 	Type
@@ -36,6 +42,11 @@ func (j *Judge) Check(r Rel) (Type, error) {
 	if err == nil && len(t.Row) == 0 {
 		err = ErrFresh
 	}
+	if j.Spend != nil {
+		if spent := j.Spend(1); spent != nil {
+			err = spent
+		}
+	}
 	if j.types == nil {
 		j.types = map[Rel]*judged{}
 	}
@@ -47,10 +58,10 @@ func (j *Judge) Check(r Rel) (Type, error) {
 func (j *Judge) derive(r Rel) (Type, error) {
 	switch r := r.(type) {
 	case *Scan:
-		return scan(r), nil
+		return j.scan(r), nil
 	case *Values:
 		return Type{
-			Cols: Of(r.Cols...), Row: Of(r.Row), Spelled: r.Spelled, closed: Facts{Valued: r.Valued.Or(Of(r.Row))}.close(),
+			Cols: Of(r.Cols...), Row: Of(r.Row), Spelled: r.Spelled, closed: j.knowing(Facts{Valued: r.Valued.Or(Of(r.Row))}),
 			Deps: []Dep{{Of(r.Row), Of(r.Cols...)}},
 		}, nil
 	case *Filter: // loose rows may be filtered: the same of them remain in D, D⁻ and Dₓ
@@ -95,8 +106,8 @@ func (j *Judge) tight(r Rel) (Type, error) {
 
 // scan: the catalogue proves that each row of a protected table belongs to one unit. The Scan says what it proves of the path to the unit,
 // of keys and of references. Rows of a reference table are the same in D, D⁻ and Dₓ.
-func scan(r *Scan) Type {
-	t := Type{Cols: Of(r.Cols...).Or(Of(r.Unit, r.Row)), Row: Of(r.Row), Unit: r.Unit, Spelled: r.Spelled}
+func (j *Judge) scan(r *Scan) Type {
+	t := Type{closed: closed{spend: j.Spend}, Cols: Of(r.Cols...).Or(Of(r.Unit, r.Row)), Row: Of(r.Row), Unit: r.Unit, Spelled: r.Spelled}
 	says := r.Says.with(Facts{Valued: Of(r.Unit, r.Row)})
 	t.Deps = slices.Concat(r.Deps, []Dep{{Of(r.Row), t.Cols}})
 	for _, k := range r.Keys {
@@ -146,6 +157,8 @@ func (f Facts) with(g Facts) Facts {
 // mapped: a computed column is a function of its row and of windows. All rows of a window belong to one unit, so the value is the same
 // without the other units.
 func mapped(t Type, r *Map) (Type, error) {
+	t.spent(len(t.Deps) / few)
+	t.Deps = slices.Clip(t.Deps)
 	for _, d := range r.Defs {
 		if err := t.defines(d); err != nil {
 			return t, err
@@ -176,10 +189,11 @@ func (t Type) defines(d Def) error {
 	return nil
 }
 
-// computed adds a column.
+// computed adds a column. It appends to the dependencies in their place.
 func (t Type) computed(d Def) Type {
 	out, says := Of(d.Out), Facts{}
-	t.Cols, t.Deps = t.Cols.Or(out), append(slices.Clip(t.Deps), Dep{t.Row, out})
+	t.spent(len(t.Cols) / few)
+	t.Cols, t.Deps = t.Cols.Or(out), append(t.Deps, Dep{t.Row, out})
 	if d.Spelled || t.Spelled.Has(d.Same) {
 		t.Spelled = t.Spelled.Or(out)
 	}
@@ -244,8 +258,9 @@ func ranked(t Type, r *Rank) (Type, error) {
 	if err := t.defines(number); err != nil {
 		return t, err
 	}
+	t.Deps = slices.Clip(t.Deps)
 	t = t.computed(number)
-	t.Deps = append(slices.Clip(t.Deps), Dep{r.By.Or(Of(t.Unit, r.Out)), t.Row})
+	t.Deps = append(t.Deps, Dep{r.By.Or(Of(t.Unit, r.Out)), t.Row})
 	return t, nil
 }
 
@@ -294,7 +309,7 @@ func (j *Judge) union(r *Union) (Type, error) {
 			out.Deps = append(out.Deps, Dep{key, look.gives()})
 		}
 	}
-	out.closed = says.close()
+	out.closed = j.knowing(says)
 	if l.Unit != 0 && out.Unit == 0 {
 		return out, ErrUnits
 	}
@@ -308,7 +323,7 @@ func (j *Judge) union(r *Union) (Type, error) {
 func (r *Union) looks(l, also Type) (list []Look) {
 	for _, a := range l.Looks {
 		for _, b := range also.Looks {
-			if a.Of != b.Of {
+			if a.Of != b.Of || l.spent(len(r.Out)*(len(a.Cols)+len(a.Gives))/few) {
 				continue
 			}
 			both := Look{Key: Key{Of: a.Of}, Gives: map[string]Col{}}
@@ -351,7 +366,7 @@ func unnest(t Type, r *Unnest) (Type, error) {
 		return t, err
 	}
 	t.Rows = times(t.Rows, r.Most)
-	t.Row, t.Cols = t.Row.Or(Of(r.Row)), t.Cols.Or(Of(r.Row))
+	t.Row, t.Cols, t.Deps = t.Row.Or(Of(r.Row)), t.Cols.Or(Of(r.Row)), slices.Clip(t.Deps)
 	return t.computed(array), nil
 }
 

@@ -92,7 +92,7 @@ func (t *Type) lookUp() {
 	for again := true; again; {
 		again = false
 		for i, loose := range t.Loose {
-			if t.refersTo(loose) {
+			if !t.spent(len(loose.Keys)*len(t.Refers)) && t.refersTo(loose) {
 				t.Loose = slices.Delete(slices.Clone(t.Loose), i, i+1)
 				t.Refers = slices.Concat(t.Refers, loose.Refers)
 				again = true

@@ -45,7 +45,9 @@ func (t Type) Identifies(c Col) bool {
 func (t Type) Closure(s Set) Set {
 	s = slices.Clone(s).add(t.Fixed)
 	for again := true; again; {
-		again = false
+		if again = false; t.spent((len(t.Deps) + len(t.Facts.Equal)) * (1 + len(s)/few)) {
+			break
+		}
 		for _, d := range t.Deps {
 			if d.From.In(s) && !d.To.In(s) {
 				s, again = s.add(d.To), true

@@ -14,7 +14,7 @@
 //     rows.go, convert_pattern.go, computed.go;
 //   - calls of dp functions: suggest.go, plans.go, survey.go, estimates.go;
 //   - statements that use released results as constants: let.go, let_result.go, statement.go (what a
-//     statement becomes), setting.go;
+//     statement becomes), setting.go, reserved.go;
 //   - edits of the text, and the new text that is compared with the edited tree: inner.go, edits.go, views.go (views over protected rows
 //     are expanded in the text), splice.go, sorts.go, execute.go;
 //   - columns of errors: errorarithmetic.go, errorcolumns.go;

@@ -105,6 +105,10 @@ func (s *Script) place(text string, comments []lex.Token, toks lex.Tokens) {
 func read(st *Statement, stmt *pg.Node, l *locator, cat ast.Names) {
 	var views []ast.TableRef
 	for depth := 0; ; depth++ {
+		if refusal := reserved(l); refusal != nil {
+			st.refuse(refusal)
+			return
+		}
 		a := newAnalysis(l, cat)
 		a.protected, a.expanded, a.unknown = views, views, st.Unknown
 		(&classification{a, st, stmt}).classify()

@@ -24,8 +24,11 @@ var (
 		"The analyst may not ask about this table.")
 	Syntax = declare("42601", "syntax_error",
 		"The statement cannot be parsed.")
+	ReservedName = declare("42939", "reserved_name",
+		"The statement has a name that begins like those which dpproxy makes up.")
 	StatementTooComplex = declare("54001", "statement_too_complex",
-		"The statement is longer, or has a longer chain of operators, than dpproxy parses.")
+		"The statement is longer, or has a longer chain of operators, than dpproxy parses, or takes too much work to be planned. "+
+			"Nothing was read.")
 	CardinalityViolation = declare("21000", "cardinality_violation",
 		"A sub-select that stands for one value has several rows. It was released and charged.")
 	ProgramLimitExceeded = declare("54000", "program_limit_exceeded",

@@ -10,6 +10,7 @@ import (
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 	"dpproxy/planner/source"
+	"dpproxy/planner/work"
 )
 
 // A Query is an analysed statement: every name is resolved, and every node is allowed. It contains no value of a constant, and can be
@@ -28,10 +29,18 @@ type Query struct {
 const maxFolds = 1_500
 
 // Analyze resolves a statement of class Release or Explain; params are the types of its parameters. Its errors are *pgerr.Error, with
-// positions in the text of the statement.
-func Analyze(cat *policy.Model, stmt *parser.Statement, params []uint32) (*Query, error) {
+// positions in the text of the statement, or the cause of the end of the meter's context.
+func Analyze(m *work.Meter, cat *policy.Model, stmt *parser.Statement, params []uint32) (*Query, error) {
+	q, err := analyze(m, cat, stmt, params)
+	if spent := m.Err(); spent != nil {
+		return nil, spent
+	}
+	return q, err
+}
+
+func analyze(m *work.Meter, cat *policy.Model, stmt *parser.Statement, params []uint32) (*Query, error) {
 	q := &Query{cat: cat, stmt: stmt, params: params, constants: &scalar.Constants{}}
-	st := &source.Statement{Model: cat, Constants: q.constants, Params: params}
+	st := &source.Statement{Model: cat, Constants: q.constants, Params: params, Work: m}
 	for _, b := range stmt.Blocks {
 		if b.Err != nil {
 			return nil, b.Err
@@ -137,7 +146,7 @@ func (q *Query) block(st *source.Statement, b *ast.Block) (*block, error) {
 	}
 	q.public = append(q.public, rows.PublicRefs()...)
 	out.source = rows.Source()
-	en := &enumeration{keys: out.keys, source: out.source, constants: q.constants, timeZones: q.cat.TimeZones()}
+	en := &enumeration{keys: out.keys, source: out.source, constants: q.constants, timeZones: q.cat.TimeZones(), work: st.Work}
 	err = en.run()
 	out.factors = en.factors
 	if err == nil && addExtents(out) {

@@ -172,7 +172,7 @@ func TestColumns(t *testing.T) {
 	}{{130, false}, {140, true}} {
 		q := analyzed(t, cat, averages(tt.averages))
 		values := evaluate(t, conn, q, nil, nil)
-		p, err := q.Specialize(values, settings)
+		p, err := q.Specialize(nil, values, settings)
 		if refusal, ok := errors.AsType[*pgerr.Error](err); ok != tt.refused || ok && refusal.Code != pgerr.ProgramLimitExceeded {
 			t.Fatalf("%d averages: %v", tt.averages, err)
 		}

@@ -18,7 +18,7 @@ func BenchmarkUncached(b *testing.B) {
 	values := evaluate(b, connect(b), analyze(b, cat), nil, nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := analyze(b, cat).Specialize(values, benchmarkSettings); err != nil {
+		if _, err := analyze(b, cat).Specialize(nil, values, benchmarkSettings); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -32,7 +32,7 @@ func BenchmarkSeen(b *testing.B) {
 	values := evaluate(b, connect(b), q, nil, nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := q.Specialize(values, benchmarkSettings); err != nil {
+		if _, err := q.Specialize(nil, values, benchmarkSettings); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -48,7 +48,7 @@ func analyze(b *testing.B, cat *policy.Model) *planner.Query {
 	if err != nil {
 		b.Fatal(err)
 	}
-	q, err := planner.Analyze(cat, script.Statements[0], nil)
+	q, err := planner.Analyze(nil, cat, script.Statements[0], nil)
 	if err != nil {
 		b.Fatal(err)
 	}

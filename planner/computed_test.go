@@ -259,11 +259,11 @@ func (w computedWorld) plan(sql string) computedPlan {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	q, err := planner.Analyze(w.cat, script.Statements[0], nil)
+	q, err := planner.Analyze(nil, w.cat, script.Statements[0], nil)
 	if err != nil {
 		w.t.Fatalf("%s: %v", sql, err)
 	}
-	p, err := q.Specialize(evaluate(w.t, w.conn, q, nil, nil), planner.Settings{
+	p, err := q.Specialize(nil, evaluate(w.t, w.conn, q, nil, nil), planner.Settings{
 		EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1e8, Mechanism: "gaussian", Alpha: 0.05, ShowSmallGroups: true,
 		MaxRows: 3, MaxPartitions: 2, Contribution: planner.FixedContribution, Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000},
 	})

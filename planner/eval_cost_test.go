@@ -89,7 +89,7 @@ func TestEvalCost(t *testing.T) {
 func specializeDefault(t *testing.T, cat *policy.Model, sql string) error {
 	t.Helper()
 	q := analyzed(t, cat, sql)
-	_, err := q.Specialize(evaluate(t, connect(t), q, nil, nil), planner.Settings{
+	_, err := q.Specialize(nil, evaluate(t, connect(t), q, nil, nil), planner.Settings{
 		EpsilonPico: 1e12, DeltaAtto: 1e8, Mechanism: "gaussian", Alpha: 0.05, Limits: policy.Limits{PublicFanout: 1000, Work: 1e6},
 	})
 	return err

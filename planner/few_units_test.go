@@ -32,11 +32,11 @@ func TestFewUnits(t *testing.T) {
 		p.Tables[1].MaxRows, p.Tables[1].MaxPartitions, p.Tables[1].AutoRows = 0, 0, 40
 		cat := plannertest.CheckedBy(t, p, plannertest.ClinicSchema())
 		for _, mechanism := range []string{"gaussian", "laplace"} {
-			q, err := planner.Analyze(cat, parsed(t, cat, c.sql), nil)
+			q, err := planner.Analyze(nil, cat, parsed(t, cat, c.sql), nil)
 			if err != nil {
 				t.Fatalf("%s: %v", c.sql, err)
 			}
-			plan, err := q.Specialize(evaluate(t, conn, q, nil, nil), planner.Settings{
+			plan, err := q.Specialize(nil, evaluate(t, conn, q, nil, nil), planner.Settings{
 				EpsilonPico: dp.PicoPerUnit / 10, Mechanism: mechanism, Alpha: 0.05,
 				Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000},
 			})

@@ -30,6 +30,20 @@ type GroupingSet struct {
 // Totals says which integers of the set are sums over partitions of another set; nil if none are.
 func (g *GroupingSet) Totals() *Totals { return g.totals }
 
+// perPercentile is how many steps it takes to decide how a percentile is answered.
+const perPercentile = 80_000
+
+// work is how many steps its statistics take, each of which is compared with all others, and its percentiles.
+func (g *GroupingSet) work() int {
+	percentiles := 0
+	for i := range g.outputs {
+		_, fractions, _ := rankOf(g.outputs[i].estimator)
+		percentiles += len(fractions)
+	}
+	n := len(g.statistics)
+	return 2*n*n + perPercentile*percentiles
+}
+
 // answers reports whether anything is released for the set.
 func (g *GroupingSet) answers() bool { return len(g.Reads) > 0 || g.totals != nil }
 

@@ -12,6 +12,7 @@ import (
 	"dpproxy/planner/scalar"
 	"dpproxy/planner/source"
 	"dpproxy/planner/sqltext"
+	"dpproxy/planner/work"
 )
 
 // An enumeration finds the keys of a block with known public values: keys over columns with declared values, and keys over public tables.
@@ -21,6 +22,7 @@ type enumeration struct {
 	source    *source.Source
 	constants *scalar.Constants
 	timeZones map[string]bool
+	work      *work.Meter
 
 	factors []*factor
 	done    []bool // keys that are in a factor
@@ -134,7 +136,7 @@ func (en *enumeration) publicFactor(first int) {
 
 // inlined writes expressions for the mirror, with the constants in the text.
 func (en *enumeration) inlined() *scalar.Writer {
-	return &scalar.Writer{Env: &scalar.Env{TimeZones: en.timeZones}, Fold: en.source.Inlined().SQL}
+	return &scalar.Writer{Env: &scalar.Env{TimeZones: en.timeZones, Work: en.work}, Fold: en.source.Inlined().SQL}
 }
 
 // declaredFactor joins the keys over the same columns with declared values, under the conditions on these columns alone. Columns of derived

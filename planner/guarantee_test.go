@@ -132,14 +132,14 @@ func everyPlan(t *testing.T) func(yield func(*planner.Plan) bool) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			q, err := planner.Analyze(cat, script.Statements[0], nil)
+			q, err := planner.Analyze(nil, cat, script.Statements[0], nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, mechanism := range planner.Mechanisms() {
 				for _, target := range targets {
 					for i := range 4 {
-						p, err := q.Specialize(nil, planner.Settings{
+						p, err := q.Specialize(nil, nil, planner.Settings{
 							EpsilonPico: 10 * dp.PicoPerUnit, DeltaAtto: 1e8, Mechanism: mechanism, Mechanisms: planner.Mechanisms(),
 							Pure: i%2 > 0, Contribution: planner.Contributions()[i/2], Alpha: 0.05,
 							Target: target, TypicalPico: dp.PicoPerUnit,

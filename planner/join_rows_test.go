@@ -37,11 +37,11 @@ func TestJoinRows(t *testing.T) {
 		p := plannertest.ClinicPolicy()
 		p.Tables[1].MaxRows = c.stated
 		cat := plannertest.CheckedBy(t, p, plannertest.ClinicSchema())
-		q, err := planner.Analyze(cat, parsed(t, cat, c.sql), nil)
+		q, err := planner.Analyze(nil, cat, parsed(t, cat, c.sql), nil)
 		if err != nil {
 			t.Fatalf("%s: %v", c.sql, err)
 		}
-		plan, err := q.Specialize(evaluate(t, connect(t), q, nil, nil), planner.Settings{
+		plan, err := q.Specialize(nil, evaluate(t, connect(t), q, nil, nil), planner.Settings{
 			EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1e9, Mechanism: "gaussian", Alpha: 0.05, MaxRows: 5, MaxPartitions: 2,
 			Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000},
 		})

@@ -29,7 +29,7 @@ func TestLongKeys(t *testing.T) {
 		} {
 			script, err := parser.Parse(sql, cat)
 			if err == nil {
-				_, err = planner.Analyze(cat, script.Statements[0], nil)
+				_, err = planner.Analyze(nil, cat, script.Statements[0], nil)
 			}
 			if tt.answered != (err == nil) {
 				t.Errorf("by a key of type %s: %s: %v", tt.key.Display, sql, err)
@@ -60,7 +60,7 @@ func TestLongUnits(t *testing.T) {
 		"(SELECT patient_id, count(*) AS n FROM visits GROUP BY patient_id) g ON g.patient_id = p.id"
 	script, err := parser.Parse(sql, cat)
 	if err == nil {
-		_, err = planner.Analyze(cat, script.Statements[0], nil)
+		_, err = planner.Analyze(nil, cat, script.Statements[0], nil)
 	}
 	if err != nil {
 		t.Error(err)

@@ -19,7 +19,7 @@ func specializeWith(t *testing.T, cat *policy.Model, sql string, change func(*pl
 	}
 	change(&settings)
 	vals := evaluate(t, connect(t), q, nil, nil)
-	p, err := q.Specialize(vals, settings)
+	p, err := q.Specialize(nil, vals, settings)
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}

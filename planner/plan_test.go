@@ -22,6 +22,7 @@ import (
 	"dpproxy/planner/plannertest"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/work"
 )
 
 // server is a real Postgres with the clinic's tables, the protected database; mirrorServer may be
@@ -100,6 +101,20 @@ func TestPlans(t *testing.T) {
 				return out
 			})
 		})
+	}
+	if t.Logf("at most %d steps", mostWork); mostWork > work.Most/4 {
+		t.Errorf("a statement took %d steps, of %d", mostWork, work.Most)
+	}
+}
+
+// mostWork is how many steps the longest analysis and plan of a golden file took, of those that came to an end.
+var mostWork int64
+
+func noteWork(meters ...*work.Meter) {
+	for _, m := range meters {
+		if m.Err() == nil {
+			mostWork = max(mostWork, m.Spent())
+		}
 	}
 }
 
@@ -192,7 +207,9 @@ func makePlan(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, st *parser.S
 		n, _ := strconv.ParseUint(p, 10, 32)
 		params = append(params, uint32(n))
 	}
-	q, err := planner.Analyze(cat, st, params)
+	analysis, plan := work.New(t.Context(), work.Most), work.New(t.Context(), work.Most)
+	defer func() { noteWork(analysis, plan) }()
+	q, err := planner.Analyze(analysis, cat, st, params)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +247,7 @@ func makePlan(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, st *parser.S
 	if d.HasArg("max_sum") {
 		s.MaxSum = rat(list(d, "max_sum")[0])
 	}
-	return q.Specialize(vals, s)
+	return q.Specialize(plan, vals, s)
 }
 
 func list(d *datadriven.TestData, key string) []string {

@@ -21,7 +21,7 @@ func TestPublicNames(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
-		q, err := planner.Analyze(cat, script.Statements[0], nil)
+		q, err := planner.Analyze(nil, cat, script.Statements[0], nil)
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}

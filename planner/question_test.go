@@ -20,12 +20,12 @@ func TestUnknownQuestions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, err := planner.Analyze(cat, script.Statements[0], nil)
+		q, err := planner.Analyze(nil, cat, script.Statements[0], nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		values := evaluate(t, conn, q, nil, nil)
-		p, err := q.Specialize(values, planner.Settings{
+		p, err := q.Specialize(nil, values, planner.Settings{
 			EpsilonPico: dp.PicoPerUnit, Mechanism: "auto", Alpha: 0.05, Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000},
 		})
 		if err != nil {

@@ -142,7 +142,7 @@ func TestPaddedTexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := planner.Analyze(cat, script.Statements[0], nil); err == nil {
+	if _, err := planner.Analyze(nil, cat, script.Statements[0], nil); err == nil {
 		t.Error("compared")
 	}
 }

@@ -324,7 +324,7 @@ func analyzed(t testing.TB, cat *policy.Model, sql string) *planner.Query {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := planner.Analyze(cat, script.Statements[0], nil)
+	q, err := planner.Analyze(nil, cat, script.Statements[0], nil)
 	if err != nil {
 		t.Fatalf("%.200s: %v", sql, err)
 	}
@@ -351,7 +351,7 @@ func planned(t testing.TB, conn *pgconn.PgConn, cat *policy.Model, sql string, c
 		Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000},
 	}
 	change(&s)
-	p, err := q.Specialize(vals, s)
+	p, err := q.Specialize(nil, vals, s)
 	return specialized{p, vals}, err
 }
 

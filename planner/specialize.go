@@ -9,19 +9,28 @@ import (
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/work"
 )
 
 // Specialize decides everything about the statement for known constants and settings. If joins multiply the rows of a unit, nobody has
 // stated their number, and the statement would do too much work for a unit, it tries again with a half, a quarter and so on of the default
 // number. This depends on the statement alone.
-func (q *Query) Specialize(values []scalar.Value, s Settings) (*Plan, error) {
-	p, err := q.specialize(values, s)
+func (q *Query) Specialize(m *work.Meter, values []scalar.Value, s Settings) (*Plan, error) {
+	p, err := q.withFewerRows(m, values, s)
+	if spent := m.Err(); spent != nil {
+		return nil, spent
+	}
+	return p, err
+}
+
+func (q *Query) withFewerRows(m *work.Meter, values []scalar.Value, s Settings) (*Plan, error) {
+	p, err := q.specialize(m, values, s)
 	for n := q.cat.JoinRows() / 2; n >= leastJoinRows && tooMuchWork(err) && q.takesJoinRows(); n /= 2 {
-		less, refused := Analyze(q.cat.WithJoinRows(n), q.stmt, q.params)
+		less, refused := Analyze(m, q.cat.WithJoinRows(n), q.stmt, q.params)
 		if refused != nil {
 			return nil, refused
 		}
-		fewer, still := less.specialize(values, s)
+		fewer, still := less.specialize(m, values, s)
 		if !tooMuchWork(still) {
 			return fewer, still
 		}
@@ -30,29 +39,29 @@ func (q *Query) Specialize(values []scalar.Value, s Settings) (*Plan, error) {
 }
 
 // specialize uses the smallest and the largest value of columns of public tables as bounds if there is no plan without them.
-func (q *Query) specialize(values []scalar.Value, s Settings) (*Plan, error) {
-	p, err := q.specializeOnce(values, s, false)
+func (q *Query) specialize(m *work.Meter, values []scalar.Value, s Settings) (*Plan, error) {
+	p, err := q.specializeOnce(m, values, s, false)
 	if refusal, ok := errors.AsType[*pgerr.Error](err); ok && refusal.Code == pgerr.NoBounds && q.extents {
-		return q.specializeOnce(values, s, true)
+		return q.specializeOnce(m, values, s, true)
 	}
 	return p, err
 }
 
 // specializeOnce plans the statement, finds blocks that ask the same, and if there are any plans it again with them as one.
-func (q *Query) specializeOnce(values []scalar.Value, s Settings, extents bool) (*Plan, error) {
-	p, err := q.specializeBy(values, s, extents, nil)
+func (q *Query) specializeOnce(m *work.Meter, values []scalar.Value, s Settings, extents bool) (*Plan, error) {
+	p, err := q.specializeBy(m, values, s, extents, nil)
 	if err != nil || len(p.Blocks) == 1 {
 		return p, err
 	}
 	if twins := twinsOf(p, values); len(twins) > 0 {
-		return q.specializeBy(values, s, extents, twins)
+		return q.specializeBy(m, values, s, extents, twins)
 	}
 	return p, nil
 }
 
 // specializeBy decides everything about the statement for known constants and settings; twins maps blocks to an earlier block that asks the
 // same.
-func (q *Query) specializeBy(values []scalar.Value, s Settings, extents bool, twins map[int]int) (*Plan, error) {
+func (q *Query) specializeBy(m *work.Meter, values []scalar.Value, s Settings, extents bool, twins map[int]int) (*Plan, error) {
 	if err := q.Check(values); err != nil {
 		return nil, err
 	}
@@ -67,7 +76,7 @@ func (q *Query) specializeBy(values []scalar.Value, s Settings, extents bool, tw
 	env := &scalar.Env{
 		Values: values, TimeZones: q.cat.TimeZones(), Before14: q.cat.Before14(),
 		UTF8:    true, // the proxy serves databases of this encoding only
-		Extents: extents,
+		Extents: extents, Work: m,
 	}
 	var evalCost int64
 	for i, b := range q.blocks {
@@ -130,6 +139,9 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 			return b.planNone(withStrays(g.strays, bp.strays)...), nil
 		}
 		if err := q.chooseTop(b, g, env, s); err != nil {
+			return nil, err
+		}
+		if err := env.Work.Spend(g.work()); err != nil {
 			return nil, err
 		}
 		bp.Sets = append(bp.Sets, g)

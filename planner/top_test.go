@@ -182,7 +182,7 @@ func TestTopByParameter(t *testing.T) {
 		t.Fatal(err)
 	}
 	params := []uint32{20}
-	q, err := planner.Analyze(cat, script.Statements[0], params)
+	q, err := planner.Analyze(nil, cat, script.Statements[0], params)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestTopByParameter(t *testing.T) {
 		if at := slices.IndexFunc(values, func(v scalar.Value) bool { return v.OID == pgtype.Int8 }); limit == "" {
 			values[at].Bytes = nil
 		}
-		p, err := q.Specialize(values, topSettings(false))
+		p, err := q.Specialize(nil, values, topSettings(false))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,13 +199,13 @@ func TestTopByParameter(t *testing.T) {
 			t.Errorf("LIMIT %s: %+v", limit, top)
 		}
 	}
-	p, err := q.Specialize(evaluate(t, conn, q, params, []string{"0"}), topSettings(false))
+	p, err := q.Specialize(nil, evaluate(t, conn, q, params, []string{"0"}), topSettings(false))
 	if err != nil || p.Reads() || len(p.Event) > 0 {
 		t.Errorf("LIMIT 0 reads %v, %v", p, err)
 	} else if columns := p.Blocks[0].Columns([]*planner.Released{nil}); !slices.Equal(columns, []string{"{}", "{}"}) {
 		t.Errorf("LIMIT 0 shows %v", columns)
 	}
-	_, err = q.Specialize(evaluate(t, conn, q, params, []string{"-1"}), topSettings(false))
+	_, err = q.Specialize(nil, evaluate(t, conn, q, params, []string{"-1"}), topSettings(false))
 	var refusal *pgerr.Error
 	if !errors.As(err, &refusal) || refusal.Code != pgerr.InvalidLimit {
 		t.Errorf("LIMIT -1: %v", err)

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -18,28 +19,22 @@ func (t *tree) line(depth int, format string, args ...any) {
 
 func (t *tree) draw() []string {
 	lines := make([]string, len(t.texts))
-	for i, text := range t.texts {
-		var b strings.Builder
-		for d := 1; d < t.depths[i]; d++ {
-			b.WriteString(map[bool]string{true: " │  ", false: "    "}[t.goesOn(i, d)])
+	var goesOn []bool // by depth: whether a later line continues the branch
+	for i, text := range slices.Backward(t.texts) {
+		depth := t.depths[i]
+		for len(goesOn) <= depth {
+			goesOn = append(goesOn, false)
 		}
-		if t.depths[i] > 0 {
-			b.WriteString(map[bool]string{true: " ├── ", false: " └── "}[t.goesOn(i, t.depths[i])])
+		var b strings.Builder
+		for d := 1; d < depth; d++ {
+			b.WriteString(map[bool]string{true: " │  ", false: "    "}[goesOn[d]])
+		}
+		if depth > 0 {
+			b.WriteString(map[bool]string{true: " ├── ", false: " └── "}[goesOn[depth]])
 		}
 		lines[i] = b.String() + text
+		clear(goesOn[depth:])
+		goesOn[depth] = true
 	}
 	return lines
-}
-
-// goesOn reports whether a later line continues the branch at the depth.
-func (t *tree) goesOn(i, depth int) bool {
-	for _, d := range t.depths[i+1:] {
-		if d == depth {
-			return true
-		}
-		if d < depth {
-			return false
-		}
-	}
-	return false
 }

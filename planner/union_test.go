@@ -163,7 +163,7 @@ func released(cat *policy.Model, sql string) (string, error) {
 	if st.Refusal != nil {
 		return "", st.Refusal
 	}
-	q, err := planner.Analyze(cat, st, nil)
+	q, err := planner.Analyze(nil, cat, st, nil)
 	if err != nil {
 		return "", err
 	}

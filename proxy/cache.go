@@ -15,6 +15,7 @@ import (
 	"dpproxy/planner"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/work"
 )
 
 const (
@@ -72,19 +73,36 @@ type analysed struct {
 	plans *recent[planKey, *planner.Plan]
 }
 
-// analyse resolves the statement, once for each types of its parameters.
-func (t *text) analyse(cat *policy.Model, params []uint32) *analysed {
+// analyse resolves the statement, once for each types of its parameters, unless the work was ended.
+func (t *text) analyse(w *work.Meter, cat *policy.Model, params []uint32) *analysed {
 	key := make([]byte, 0, 4*len(params))
 	for _, oid := range params {
 		key = binary.BigEndian.AppendUint32(key, oid)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if a := t.queries[string(key)]; a != nil {
+	if a := t.known(key); a != nil {
 		return a
 	}
 	a := &analysed{plans: t.plans}
-	a.query, a.err = planner.Analyze(cat, t.stmt, params)
+	a.query, a.err = planner.Analyze(w, cat, t.stmt, params)
+	if w.Err() == nil {
+		a = t.remember(key, a)
+	}
+	return a
+}
+
+func (t *text) known(key []byte) *analysed {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.queries[string(key)]
+}
+
+// remember keeps an analysis, and returns the one that was kept first.
+func (t *text) remember(key []byte, a *analysed) *analysed {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if first := t.queries[string(key)]; first != nil {
+		return first
+	}
 	if len(t.queries) >= cachedQueries || t.queries == nil {
 		t.queries = map[string]*analysed{}
 	}
@@ -93,12 +111,12 @@ func (t *text) analyse(cat *policy.Model, params []uint32) *analysed {
 }
 
 // plan decides everything about the statement, once for each constants and settings.
-func (a *analysed) plan(values []scalar.Value, s planner.Settings) (*planner.Plan, error) {
+func (a *analysed) plan(w *work.Meter, values []scalar.Value, s planner.Settings) (*planner.Plan, error) {
 	key := newPlanKey(a.query, values, s)
 	if p, ok := a.plans.get(key); ok {
 		return p, nil
 	}
-	p, err := a.query.Specialize(values, s)
+	p, err := a.query.Specialize(w, values, s)
 	if err != nil {
 		return nil, err
 	}

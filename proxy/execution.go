@@ -10,6 +10,7 @@ import (
 	"dpproxy/parser"
 	"dpproxy/parser/ast"
 	"dpproxy/planner"
+	"dpproxy/planner/work"
 	"dpproxy/proxy/cashier"
 	"dpproxy/proxy/memory"
 	"dpproxy/wire"
@@ -35,7 +36,7 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 	if len(e.text.stmt.Unknown) > 0 {
 		return wire.Rewrite{}, errors.New("proxy: a statement would be answered before the results that it uses")
 	}
-	analysed, err := e.resolve(b)
+	analysed, err := e.resolve(ctx, m, b)
 	if err != nil {
 		return wire.Rewrite{}, err
 	}
@@ -80,7 +81,7 @@ func (e *execution) answer(ctx context.Context, analysed *analysed, pre *prelude
 	patience, stop := pre.patience(ctx)
 	defer stop()
 	for {
-		plan, err := e.planWithinBudget(ctx, analysed, pre)
+		plan, err := e.planWithinBudget(patience, analysed, pre)
 		if err != nil {
 			return nil, nil, e.mended(err)
 		}
@@ -92,15 +93,21 @@ func (e *execution) answer(ctx context.Context, analysed *analysed, pre *prelude
 		case err == nil:
 			return plan, released, nil
 		case !errors.Is(err, errAgain):
-			return nil, nil, e.fitting(ctx, analysed, pre, err)
+			return nil, nil, e.fitting(patience, analysed, pre, err)
 		}
 	}
 }
 
 // resolve resolves the statement and checks that it is the analyst's to ask.
-func (e *execution) resolve(b wire.BindRequest) (*analysed, error) {
+func (e *execution) resolve(ctx context.Context, m *wire.Asker, b wire.BindRequest) (*analysed, error) {
+	a, err := e.granted(ctx, m, b)
+	return a, e.mended(err)
+}
+
+// granted is resolve without another statement that could be asked.
+func (e *execution) granted(ctx context.Context, m *wire.Asker, b wire.BindRequest) (*analysed, error) {
 	e.enter(stepResolve)
-	analysed := e.text.analyse(e.p.cfg.Catalog, b.ParamOIDs)
+	analysed := understand(ctx, e, m, b.ParamOIDs)
 	granted := checkGrants(e.text.stmt.Protected, e.p.analyst(e.analyst).Tables)
 	if granted == nil {
 		if err := e.checkSchema(analysed); err != nil {
@@ -108,7 +115,7 @@ func (e *execution) resolve(b wire.BindRequest) (*analysed, error) {
 		}
 	}
 	if analysed.err != nil {
-		return nil, e.mended(analysed.err)
+		return nil, analysed.err
 	}
 	return analysed, granted
 }
@@ -132,10 +139,10 @@ func (e *execution) checkSchema(analysed *analysed) error {
 }
 
 // plan decides everything, with the values of the constants and the settings.
-func (e *execution) plan(analysed *analysed, pre *prelude) (*planner.Plan, error) {
+func (e *execution) plan(ctx context.Context, analysed *analysed, pre *prelude) (*planner.Plan, error) {
 	tables := analysed.query.Tables()
 	allowed := e.p.allowance(e.analyst, tables)
-	plan, err := analysed.plan(pre.values, planner.Settings{
+	plan, err := analysed.plan(work.New(ctx, work.Most), pre.values, planner.Settings{
 		EpsilonPico: allowed.most(pre.settings.Spend()),
 		DeltaAtto:   e.p.cfg.Defaults.DeltaAtto,
 		Mechanism:   pre.settings.Mechanism,
@@ -151,7 +158,7 @@ func (e *execution) plan(analysed *analysed, pre *prelude) (*planner.Plan, error
 		Limits: e.p.cfg.Limits,
 	})
 	if err != nil {
-		return nil, err
+		return nil, timely(err)
 	}
 	return plan, e.p.incidents.admit(e.analyst, plan.Shape)
 }
@@ -164,7 +171,7 @@ const leastUseful = 100
 // and less is left, it may spend that. It reads and charges nothing.
 func (e *execution) planWithinBudget(ctx context.Context, analysed *analysed, pre *prelude) (*planner.Plan, error) {
 	e.enter(stepPlan)
-	plan, err := e.plan(analysed, pre)
+	plan, err := e.plan(ctx, analysed, pre)
 	if err != nil || plan.Reduces() != dp.ZCDP || pre.settings.Capped {
 		return plan, err
 	}
@@ -186,7 +193,7 @@ func (e *execution) planWithinBudget(ctx context.Context, analysed *analysed, pr
 	}
 	lessened := *pre
 	lessened.leftPico = left
-	if smaller, err := e.plan(analysed, &lessened); err == nil {
+	if smaller, err := e.plan(ctx, analysed, &lessened); err == nil {
 		return smaller, nil
 	}
 	return plan, nil
@@ -270,7 +277,7 @@ func (e *execution) mended(err error) error {
 	if e.part != nil {
 		return err // the whole statement says it
 	}
-	return withInstead(err, e.text.stmt.Text, e.p.cfg.Catalog, e.p.analyst(e.analyst).Tables)
+	return withInstead(brief(e), err, e.text.stmt.Text, e.p.cfg.Catalog, e.p.analyst(e.analyst).Tables)
 }
 
 // enter notes that an execution comes to a step.

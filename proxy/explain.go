@@ -85,7 +85,7 @@ func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRe
 	if x.text.stmt.Let != nil {
 		return x.explainLet(ctx, m, b)
 	}
-	analysed, err := x.resolve(wire.BindRequest{ParamOIDs: b.ParamOIDs})
+	analysed, err := x.resolve(ctx, m, wire.BindRequest{ParamOIDs: b.ParamOIDs})
 	if err != nil {
 		return nil, false, err
 	}
@@ -93,7 +93,9 @@ func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRe
 	if err != nil || pre.shadowed {
 		return nil, err == nil, err
 	}
-	plan, err := x.planWithinBudget(ctx, analysed, pre)
+	patience, stop := pre.patience(ctx)
+	defer stop()
+	plan, err := x.planWithinBudget(patience, analysed, pre)
 	if err != nil {
 		return nil, false, err
 	}
@@ -107,14 +109,17 @@ func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRe
 	}
 	x.p.consents.show(x.analyst, pre.asked, costs)
 	if plan.Candidates == nil && plan.Reads() {
-		plan = x.compared(plan, analysed, pre)
+		plan = x.compared(patience, plan, analysed, pre)
+	}
+	if patience.Err() != nil { // others were not planned
+		return nil, false, timely(context.Cause(patience))
 	}
 	return plan.Explain(costs), false, nil
 }
 
 // compared returns the plan with its alternatives, within dp.epsilon: noise of either kind, and the chosen one, if that is
 // neither.
-func (x explanation) compared(plan *planner.Plan, analysed *analysed, pre *prelude) *planner.Plan {
+func (x explanation) compared(ctx context.Context, plan *planner.Plan, analysed *analysed, pre *prelude) *planner.Plan {
 	out := *plan
 	names := []string{"gaussian", "laplace"}
 	if !slices.Contains(names, plan.Mechanism) {
@@ -129,7 +134,7 @@ func (x explanation) compared(plan *planner.Plan, analysed *analysed, pre *prelu
 			Mechanism: name, Note: "not possible in these budgets, or not allowed by the policy",
 			Chosen: name == plan.Mechanism,
 		}
-		if p, err := x.plan(analysed, &other); err == nil {
+		if p, err := x.plan(ctx, analysed, &other); err == nil {
 			if loss, err := x.p.cashier.PriceIn(p.Event, x.scopes(p.Tables)[0]); err == nil {
 				c = planner.Candidate{Mechanism: name, Loss: loss, Errors: p.ErrorsBefore(), Chosen: c.Chosen}
 			}

@@ -105,7 +105,7 @@ func (e *execution) affords(
 	lessened := *pre
 	lessened.settings.EpsilonPico, lessened.settings.MaxEpsilonPico = pico, pico
 	var err error
-	if plan, err = e.plan(analysed, &lessened); pico == 0 || err != nil {
+	if plan, err = e.plan(ctx, analysed, &lessened); pico == 0 || err != nil {
 		return nil, 0, tightest
 	}
 	known := e.recall(ctx, plan, &lessened)

@@ -11,6 +11,7 @@ import (
 	"dpproxy/pgerr"
 	"dpproxy/planner"
 	"dpproxy/planner/policy"
+	"dpproxy/planner/work"
 )
 
 // mendable are the codes of refusals for which another statement may be answered.
@@ -20,12 +21,12 @@ var mendable = []pgerr.Code{
 
 // withInstead adds a statement that works to the hint of a refusal, with others before it that it needs. They are found by
 // the statement, the policy and the catalogue alone, as the refusal was: granted are the tables of the analyst.
-func withInstead(err error, text string, cat *policy.Model, granted map[catalog.Name]bool) error {
+func withInstead(w *work.Meter, err error, text string, cat *policy.Model, granted map[catalog.Name]bool) error {
 	var refused *pgerr.Error
 	if !errors.As(err, &refused) || !slices.Contains(mendable, refused.Code) {
 		return err
 	}
-	sql := trial{cat, granted}.instead(text, refused.Position-1)
+	sql := trial{w, cat, granted}.instead(text, refused.Position-1)
 	if sql == "" || strings.HasSuffix(refused.Hint, ": "+sql+".") { // it says so
 		return err
 	}
@@ -34,6 +35,7 @@ func withInstead(err error, text string, cat *policy.Model, granted map[catalog.
 
 // A trial finds out whether statements would be answered.
 type trial struct {
+	work    *work.Meter // of all of them
 	cat     *policy.Model
 	granted map[catalog.Name]bool
 }
@@ -59,6 +61,6 @@ func (t trial) resolves(stmt *parser.Statement) bool {
 	if !releases || stmt.Let != nil || checkGrants(stmt.Protected, t.granted) != nil {
 		return false
 	}
-	_, err := planner.Analyze(t.cat, stmt, nil)
+	_, err := planner.Analyze(t.work, t.cat, stmt, nil)
 	return err == nil
 }

@@ -22,10 +22,15 @@ type waited interface {
 
 // patience is how long a statement waits for others.
 func (p *prelude) patience(ctx context.Context) (context.Context, context.CancelFunc) {
-	if p.timeout <= 0 {
+	return patience(ctx, p.timeout)
+}
+
+// patience ends a context at a statement_timeout, of which 0 is none.
+func patience(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, p.timeout, reader.ErrTimeout)
+	return context.WithTimeoutCause(ctx, timeout, reader.ErrTimeout)
 }
 
 // claim begins the flight of a drawing, unless another one draws the same, in this process or in one that shares the

@@ -283,7 +283,7 @@ func (s *evaluation) placed(err error, origin func(at int) int) error {
 	if told.Position > 0 {
 		told.Position = origin(told.Position-1) + 1
 	}
-	return withInstead(&told, s.text.stmt.Text, s.p.cfg.Catalog, s.p.analyst(s.analyst).Tables)
+	return withInstead(brief(s.execution), &told, s.text.stmt.Text, s.p.cfg.Catalog, s.p.analyst(s.analyst).Tables)
 }
 
 // behind is an error of the statement when bindings have been released. One that would have it run anew is another one.
@@ -305,7 +305,7 @@ func (s *evaluation) behind(err error) error {
 
 // outlookOf takes a statement as far as the charge.
 func outlookOf(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest) (*outlook, error) {
-	analysed, err := e.resolve(b)
+	analysed, err := e.resolve(ctx, m, b)
 	if err != nil {
 		return nil, err
 	}
@@ -321,7 +321,9 @@ func outlookOf(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequ
 			return nil, err
 		}
 	}
-	plan, err := e.planWithinBudget(ctx, analysed, pre)
+	patience, stop := pre.patience(ctx)
+	defer stop()
+	plan, err := e.planWithinBudget(patience, analysed, pre)
 	if err != nil {
 		return nil, err
 	}

@@ -133,7 +133,7 @@ func (e *execution) early() *wire.Question {
 	if e.text.stmt.Let != nil {
 		return nil
 	}
-	analysed, err := e.resolve(wire.BindRequest{})
+	analysed, err := e.granted(e.session.Context(), nil, wire.BindRequest{})
 	if err != nil || e.text.stmt.InTransaction { // such a statement is rehearsed first
 		return nil
 	}

@@ -60,7 +60,7 @@ func (w *world) plan(sql string, change func(*planner.Settings)) (*planned, erro
 		return w.let(st, change)
 	}
 	p := &planned{w: w, stmt: st}
-	if p.query, err = planner.Analyze(w.cat, st, nil); err != nil {
+	if p.query, err = planner.Analyze(nil, w.cat, st, nil); err != nil {
 		return nil, err
 	}
 	if p.values, err = w.constants(p.query); err != nil {
@@ -71,7 +71,7 @@ func (w *world) plan(sql string, change func(*planner.Settings)) (*planned, erro
 		Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000, PublicRows: w.publicRows},
 	}
 	change(&s)
-	p.plan, err = p.query.Specialize(p.values, s)
+	p.plan, err = p.query.Specialize(nil, p.values, s)
 	return p, err
 }
 

@@ -56,14 +56,16 @@ var allowed = map[string]string{
 	"parser/repair":             "parser/ast parser/lex parser/pgtree",
 	"parser/parsertest":         "parser/ast",
 	"planner": "dp pgerr catalog parser parser/ast mechanisms brdp contribution estimate fold planner/pgtype planner/policy " +
-		"planner/scalar planner/source planner/sqltext",
-	"planner/source":      "core pgerr catalog parser parser/ast planner/pgtype planner/policy planner/scalar planner/sqltext",
+		"planner/scalar planner/source planner/sqltext planner/work",
+	"planner/source": "core pgerr catalog parser parser/ast planner/pgtype planner/policy planner/scalar planner/sqltext " +
+		"planner/work",
 	"planner/plannertest": "pgerr catalog planner/policy planner/scalar internal/pgtemp",
 	"planner/pgtype":      "catalog parser/ast",
 	"planner/constraint":  "catalog parser parser/ast planner/pgtype planner/scalar",
 	"planner/policy":      "pgerr catalog parser parser/ast planner/constraint planner/pgtype planner/scalar",
 	"planner/sqltext":     "",
-	"planner/scalar":      "pgerr catalog parser/ast planner/pgtype",
+	"planner/scalar":      "pgerr catalog parser/ast planner/pgtype planner/work",
+	"planner/work":        "pgerr",
 	"wire":                "pgerr internal/frugal",
 	"mirror":              "pgerr catalog mirror/ddl mirror/introspect mirror/quote mirror/steady",
 	"mirror/ddl":          "pgerr catalog mirror/quote",
@@ -72,8 +74,8 @@ var allowed = map[string]string{
 	"mirror/steady":       "catalog mirror/introspect mirror/quote",
 	"mirror/mirrortest":   "catalog internal/pgtemp",
 	"proxy": "dp pgerr catalog parser parser/ast parser/lex parser/repair mechanisms brdp estimate accountant answers planner " +
-		"planner/pgtype planner/policy planner/scalar wire mirror proxy/cashier proxy/flight proxy/memory proxy/reader proxy/release " +
-		"proxy/settings proxy/survey",
+		"planner/pgtype planner/policy planner/scalar planner/work wire mirror proxy/cashier proxy/flight proxy/memory proxy/reader " +
+		"proxy/release proxy/settings proxy/survey",
 	"proxy/cashier": "dp pgerr catalog accountant planner planner/policy",
 	"proxy/flight":  "answers",
 	"proxy/memory":  "answers dp mechanisms planner planner/scalar proxy/release",

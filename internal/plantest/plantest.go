@@ -35,11 +35,11 @@ func block(t testing.TB, cat *policy.Model, sql string, s planner.Settings) *pla
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := planner.Analyze(cat, script.Statements[0], nil)
+	q, err := planner.Analyze(nil, cat, script.Statements[0], nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := q.Specialize(nil, s)
+	plan, err := q.Specialize(nil, nil, s)
 	if err != nil {
 		t.Fatal(err)
 	}

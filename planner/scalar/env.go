@@ -6,6 +6,7 @@ import (
 
 	"dpproxy/parser/ast"
 	"dpproxy/planner/pgtype"
+	"dpproxy/planner/work"
 )
 
 // An Env has the values of constants, and derives bounds from them. It is for use by one goroutine.
@@ -19,6 +20,8 @@ type Env struct {
 	Before14 bool
 	// Extents says that public values may bound the columns of public tables ([Column.Extent]).
 	Extents bool
+	// Work counts the expressions that are bounded and written. Where it is spent they have no bounds.
+	Work *work.Meter
 
 	// undeclared are columns of tables whose declared values and bounds are not relied upon.
 	undeclared map[*Column]bool
@@ -52,6 +55,9 @@ func (env *Env) Bounds(e Expr) Interval {
 func (env *Env) interval(e Expr) Interval {
 	if i, ok := env.computed[e]; ok {
 		return i
+	}
+	if env.Work.Spend(perExpression+len(env.given)) != nil {
+		return Interval{Null: true}
 	}
 	i := env.compute(e)
 	for _, g := range env.given {

@@ -7,6 +7,7 @@ import (
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
+	"dpproxy/planner/work"
 )
 
 // A Resolver gives the parser's expressions their meaning. Its errors are *pgerr.Error, with positions in the statement.
@@ -16,6 +17,8 @@ type Resolver struct {
 	Concealed bool
 	// Params are the types of $1, $2, ...
 	Params []uint32
+	// Work counts the expressions that are resolved.
+	Work *work.Meter
 	// Column resolves a reference. Its error refuses the name.
 	Column func(*ast.Column) (*Column, error)
 	// Computed, if not nil, returns the expression for which a reference stands, or nil if it is a column.
@@ -89,12 +92,18 @@ func (r *resolution) resolveAll(list ...ast.Expr) ([]Expr, error) {
 }
 
 func (r *resolution) resolve(e ast.Expr) (Expr, error) {
+	if err := r.Work.Spend(perExpression); err != nil {
+		return nil, err
+	}
 	x, err := r.meaning(e)
 	if err != nil {
 		return nil, err
 	}
 	return bound(r.constants, x), nil
 }
+
+// perExpression is how many steps an expression takes that is resolved, bounded or written, without those below it.
+const perExpression = 20
 
 // meaning resolves an expression without the bounds that the policy declares for it.
 func (r *resolution) meaning(e ast.Expr) (Expr, error) {

@@ -122,6 +122,9 @@ func (w *Writer) Target(c *Column, branch int) (string, error) {
 const longest = 1 << 20
 
 func (w *Writer) write(e Expr, m mode) (fragment, error) {
+	if err := w.Env.Work.Spend(perExpression); err != nil {
+		return fragment{}, err
+	}
 	f, err := w.dispatch(e, m)
 	if err == nil && len(f.sql) > longest {
 		return fragment{}, pgerr.New(pgerr.StatementTooComplex, "the expression is too large").At(e.Pos()).WithHint("Use a simpler one.")

@@ -19,7 +19,7 @@ func BenchmarkJoins(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := planner.Analyze(cat, script.Statements[0], nil); err != nil {
+		if _, err := planner.Analyze(nil, cat, script.Statements[0], nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -255,16 +255,25 @@ func (d *draft) joinOf(f *ast.Join, left, right node) (*joined, error) {
 	return j, nil
 }
 
+// few is how many names are compared in a step.
+const few = 8
+
 // usingColumns resolves USING and NATURAL to equalities, and returns the merged columns.
 func (sc scope) usingColumns(f *ast.Join, j *joined, lf, rf frame) ([]field, error) {
 	names := f.Using
 	if f.Natural {
 		names = nil
+		if err := sc.shared.Work.Spend(len(lf.visible) * len(rf.visible) / few); err != nil {
+			return nil, err
+		}
 		for _, l := range lf.visible {
 			if slices.ContainsFunc(rf.visible, func(r field) bool { return r.name == l.name }) && !slices.Contains(names, l.name) {
 				names = append(names, l.name)
 			}
 		}
+	}
+	if err := sc.shared.Work.Spend(len(names) * (len(lf.visible) + len(rf.visible)) / few); err != nil {
+		return nil, err
 	}
 	var merged []field
 	for _, n := range names {

@@ -23,7 +23,7 @@ func (sc scope) resolveListed(f *ast.Listed, nullable bool) (node, frame, error)
 	r.listed = true
 	constants := &scalar.Resolver{
 		Constants: sc.shared.Constants, Concealed: sc.resolved.view != "", Params: sc.shared.Params,
-		Column: frame{}.unknownColumn,
+		Column: frame{}.unknownColumn, Work: sc.shared.Work,
 	}
 	it := &item{alias: f.Alias}
 	for i, l := range f.Lists {

@@ -116,7 +116,7 @@ func levelsOf(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, sql string) 
 	if err != nil || script.Statements[0].Refusal != nil {
 		return nil
 	}
-	q, err := planner.Analyze(cat, script.Statements[0], nil)
+	q, err := planner.Analyze(nil, cat, script.Statements[0], nil)
 	if err != nil {
 		return nil
 	}
@@ -125,7 +125,7 @@ func levelsOf(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, sql string) 
 	settings := planner.Settings{
 		EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1_000_000_000, Mechanism: "gaussian", Alpha: 0.05, Limits: limits,
 	}
-	if _, err := q.Specialize(values, settings); err != nil {
+	if _, err := q.Specialize(nil, values, settings); err != nil {
 		return nil
 	}
 	var all []source.Level

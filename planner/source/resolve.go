@@ -3,11 +3,13 @@ package source
 import (
 	"slices"
 
+	"dpproxy/core"
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 	"dpproxy/planner/sqltext"
+	"dpproxy/planner/work"
 )
 
 // Rows are those of a block, proved, while expressions over them are resolved.
@@ -23,6 +25,7 @@ type Statement struct {
 	Model     *policy.Model
 	Constants *scalar.Constants // to which those of the blocks are added
 	Params    []uint32          // types of the parameters
+	Work      *work.Meter
 	// columns counts those of all sub-selects.
 	columns int
 }
@@ -42,7 +45,7 @@ func (st *Statement) widen(by, width, at int) error {
 // Resolve resolves FROM and WHERE of a block and proves whose its rows are. Its errors are
 // *pgerr.Error with positions in the statement's text.
 func Resolve(st *Statement, block *ast.Block) (*Rows, error) {
-	b := &shared{Statement: st, rules: applyRules, conceals: block.Concealed != ""}
+	b := &shared{Statement: st, rules: applyRules, conceals: block.Concealed != "", terms: terms{judge: core.Judge{Spend: st.Work.Spend}}}
 	block, over := ownBlock(block)
 	sc, err := b.newLevel(place{view: block.Concealed}).resolveLevel(block.From, over)
 	return &Rows{sc.proved, block, sc}, err
@@ -236,7 +239,7 @@ func (sc scope) resolveTruth(e ast.Expr) (scalar.Expr, error) {
 func (sc scope) Resolver() *scalar.Resolver {
 	return &scalar.Resolver{
 		Constants: sc.shared.Constants, Concealed: sc.resolved.view != "", Params: sc.shared.Params,
-		Column: sc.reference, Computed: sc.computed, Condition: sc.subselect,
+		Column: sc.reference, Computed: sc.computed, Condition: sc.subselect, Work: sc.shared.Work,
 	}
 }
 

@@ -176,9 +176,11 @@ func (t *terms) joined(items []core.Rel, conds []core.Condition) core.Rel {
 				next, at = other, i
 			}
 		}
-		conds = slices.DeleteFunc(conds, func(c core.Condition) bool {
-			return slices.ContainsFunc(next.On, func(on core.Condition) bool { return on.Of == c.Of })
-		})
+		taken := map[any]bool{}
+		for _, on := range next.On {
+			taken[on.Of] = true
+		}
+		conds = slices.DeleteFunc(conds, func(c core.Condition) bool { return taken[c.Of] })
 		rel, items = next, slices.Delete(items, at, at+1)
 	}
 	return rel

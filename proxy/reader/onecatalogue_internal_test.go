@@ -219,11 +219,11 @@ func movingPlan(t *testing.T, d *Data, conn *pgx.Conn, sql string) *planner.Plan
 	if err != nil {
 		t.Fatal(err)
 	}
-	query, err := planner.Analyze(model, script.Statements[0], nil)
+	query, err := planner.Analyze(nil, model, script.Statements[0], nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := query.Specialize(nil, planner.Settings{
+	plan, err := query.Specialize(nil, nil, planner.Settings{
 		EpsilonPico: 1e12, TypicalPico: 1e12, DeltaAtto: 1e12, Mechanism: "auto", Alpha: 0.05,
 		Limits: policy.Limits{PublicFanout: 10, Work: 1e9},
 	})

@@ -50,11 +50,11 @@ func (e effects) plan(n catalog.Name, aggregate, end string, s planner.Settings)
 	if refusal := script.Statements[0].Refusal; refusal != nil {
 		return nil, refusal
 	}
-	query, err := planner.Analyze(e.model, script.Statements[0], nil)
+	query, err := planner.Analyze(nil, e.model, script.Statements[0], nil)
 	if err != nil {
 		return nil, err
 	}
-	return query.Specialize(nil, s)
+	return query.Specialize(nil, nil, s)
 }
 
 // settings are those of an analyst who asks for an epsilon and nothing else.
