@@ -42,15 +42,33 @@ func (p *Plan) Explain(costs []Cost) []string {
 			asked = "error " + p.settings.Target.String() + ", for at most " + p.allowance()
 		}
 		w.line(1, "mechanism: %s (dp.mechanism = %s, %s)", p.Mechanism, p.settings.Mechanism, asked)
-		p.explainCandidates(w)
+		if !p.unsettled() {
+			p.explainCandidates(w)
+		}
 	}
 	if len(costs) == 0 {
 		w.line(1, "cost: nothing, %s", free)
+	}
+	if len(costs) > 0 && p.PriceOpen() {
+		w.line(1, "cost: known when the result that it uses is, for at most %s", p.allowance())
+		costs = nil
 	}
 	for _, c := range costs {
 		w.line(1, "cost: %s%s", p.atMost(c.Loss.Measure()), c)
 	}
 	return w.draw()
+}
+
+// unsettled reports whether a value is computed with a released result that is not known: errors follow from other bounds then.
+func (p *Plan) unsettled() bool {
+	return slices.ContainsFunc(p.sets(), func(g *GroupingSet) bool {
+		return slices.ContainsFunc(g.outputs, func(o output) bool { return o.unsettled })
+	})
+}
+
+// PriceOpen reports whether the price of an error to reach is not known, since a value is computed with a released result that is not.
+func (p *Plan) PriceOpen() bool {
+	return p.settings.Target.asked() && p.Reduces() == 0 && p.unsettled()
 }
 
 // String writes a cost, and what it would leave.
@@ -62,11 +80,15 @@ func (c Cost) String() string {
 	return c.Loss.String() + " of " + c.Scope + ", " + after
 }
 
-// ExplainTogether writes the cost of several statements together.
-func ExplainTogether(costs []Cost, most bool) []string {
+// ExplainTogether writes the cost of several statements together. The price of the last may be open.
+func ExplainTogether(costs []Cost, most, open bool) []string {
 	w := &tree{}
 	w.line(0, "together")
-	if len(costs) == 0 {
+	switch {
+	case open:
+		w.line(1, "cost: known when all results are")
+		return w.draw()
+	case len(costs) == 0:
 		w.line(1, "cost: nothing")
 	}
 	for _, c := range costs {

@@ -222,7 +222,7 @@ const knownAfter = "known with the answer"
 func (g *GroupingSet) errorBefore(o *output, alpha float64) string {
 	bar := g.errorBar(o, nil, alpha)
 	switch {
-	case alpha == 0:
+	case alpha == 0, o.unsettled:
 		return knownAfter
 	case g.Reduction != nil:
 		return g.Reduction.Goal() + ", if that is reached"

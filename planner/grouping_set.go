@@ -6,6 +6,7 @@ import (
 
 	"dpproxy/dp"
 	"dpproxy/mechanisms"
+	"dpproxy/planner/scalar"
 )
 
 // A GroupingSet answers a grouping set of a block: it says which statistics are read, and with which noise they are released.
@@ -108,6 +109,14 @@ type Selection interface {
 	Event() dp.Event
 	Select(src mechanisms.Source, weight mechanisms.Private) (noisy mechanisms.Released, kept bool)
 	String() string
+}
+
+// markUnsettled notes the outputs whose values are computed with a released result that is not known.
+func (g *GroupingSet) markUnsettled(env *scalar.Env) {
+	for i := range g.outputs {
+		o := &g.outputs[i]
+		o.unsettled = slices.ContainsFunc(o.clamped(), func(t term) bool { return env.Unsettled(t.arg) })
+	}
 }
 
 // errorBar is the error of an output of the grouping set, which fails with probability alpha; alpha is 0 if it is not known yet.

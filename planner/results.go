@@ -15,6 +15,9 @@ import (
 type output struct {
 	*aggregate
 	estimator
+	// unsettled says that its values are computed with a released result that is not known. All that follows from their bounds is of
+	// another value then.
+	unsettled bool
 }
 
 // results are the outputs of a grouping set, computed from the statistics of an aggregation.
@@ -180,8 +183,12 @@ func (o *output) bar() ErrorBar {
 }
 
 // clampedTo returns the bounds to which values are clamped, if any value can be beyond them. No error includes the effect of clamping,
-// neither before nor after the answer, neither of a sum nor of a moment or a rank.
+// neither before nor after the answer, neither of a sum nor of a moment or a rank. Bounds that a result decides that is not known are left
+// out.
 func (o *output) clampedTo() (bounds string) {
+	if o.unsettled {
+		return ""
+	}
 	for _, t := range o.cutTerms() {
 		bounds = both(bounds, o.boundsOf(t)+t.computedOf())
 	}

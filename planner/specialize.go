@@ -144,6 +144,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 		if err := env.Work.Spend(g.work()); err != nil {
 			return nil, err
 		}
+		g.markUnsettled(env)
 		bp.Sets = append(bp.Sets, g)
 	}
 	if !b.reads() {

@@ -86,7 +86,7 @@ func (sp *specializer) specializeAll(c *collector) ([]output, error) {
 		if err != nil && i < refused {
 			refused, refusal = i, err
 		}
-		outputs[i] = output{a, e}
+		outputs[i] = output{aggregate: a, estimator: e}
 	}
 	return outputs, refusal
 }

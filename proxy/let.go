@@ -367,7 +367,7 @@ func (x explanation) explainLet(ctx context.Context, m *wire.Asker, b wire.BindR
 		return nil, false, reserveError(s.body.bill, err)
 	}
 	s.p.consents.show(s.analyst, s.part.whole, costs)
-	return append(lines, planner.ExplainTogether(costs, s.rounds())...), false, nil
+	return append(lines, planner.ExplainTogether(costs, s.rounds(), s.body.plan.PriceOpen())...), false, nil
 }
 
 // rounds reports whether a binding or the body is paid round by round: its bill is the most that it can cost.

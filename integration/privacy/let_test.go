@@ -160,6 +160,11 @@ func testThresholdRefusals(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
 	if len(prices) != 3 || math.Abs(prices[0]+prices[1]-prices[2]) > 1e-12 || !strings.Contains(plan, "planned here without that result") {
 		t.Errorf("EXPLAIN: %v in %s", prices, plan)
 	}
+	scaled := "/* dp: error=1000000 */ SELECT sum(cost * (SELECT count(*) FROM visits WHERE cost > 6)) FROM visits"
+	plan = shown(t, conn, "EXPLAIN "+scaled, pgx.QueryExecModeSimpleProtocol)
+	if !strings.Contains(plan, "cost: known when all results are") {
+		t.Errorf("EXPLAIN has a price that the result changes: %s", plan)
+	}
 	_, err := conn.Exec(t.Context(), "EXPLAIN "+manyConstants)
 	if sitetest.SQLState(err) != "54000" || !strings.Contains(err.Error(), "more than 1000 rows") {
 		t.Error(err)

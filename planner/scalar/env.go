@@ -138,6 +138,9 @@ func (env *Env) neverTrue(c *call) bool {
 	return err == nil && wrong == nil && l.number != nil && h.number != nil && l.number.Cmp(h.number) > 0
 }
 
+// Unsettled reports whether a released result that is not known is in an expression: its bounds are then those of another value.
+func (env *Env) Unsettled(e Expr) bool { return env.unsettled(e) }
+
 // null reports whether an expression is a constant with value NULL.
 func (env *Env) null(x Expr) bool {
 	c, ok := x.(*constant)
