@@ -37,7 +37,7 @@ func (s *evaluation) binding(ctx context.Context, m *wire.Asker, i int) (*bindin
 	case parser.Relay:
 		b.public = true
 	case parser.Refused:
-		return nil, s.within(of, inner.text.stmt.Refusal)
+		return nil, s.within(ctx, of, inner.text.stmt.Refusal)
 	case parser.Explain, parser.Empty, parser.Set, parser.Execution:
 		return nil, unusable()
 	}

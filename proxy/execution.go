@@ -83,7 +83,7 @@ func (e *execution) answer(ctx context.Context, analysed *analysed, pre *prelude
 	for {
 		plan, err := e.planWithinBudget(patience, analysed, pre)
 		if err != nil {
-			return nil, nil, e.mended(err)
+			return nil, nil, e.mended(ctx, err)
 		}
 		if !plan.Reads() {
 			return plan, nil, nil
@@ -101,7 +101,7 @@ func (e *execution) answer(ctx context.Context, analysed *analysed, pre *prelude
 // resolve resolves the statement and checks that it is the analyst's to ask.
 func (e *execution) resolve(ctx context.Context, m *wire.Asker, b wire.BindRequest) (*analysed, error) {
 	a, err := e.granted(ctx, m, b)
-	return a, e.mended(err)
+	return a, e.mended(ctx, err)
 }
 
 // granted is resolve without another statement that could be asked.
@@ -273,11 +273,11 @@ func (e *execution) rewrite(
 }
 
 // mended is a refusal that says what works instead, if something does.
-func (e *execution) mended(err error) error {
+func (e *execution) mended(ctx context.Context, err error) error {
 	if e.part != nil {
 		return err // the whole statement says it
 	}
-	return withInstead(brief(e), err, e.text.stmt.Text, e.p.cfg.Catalog, e.p.analyst(e.analyst).Tables)
+	return withInstead(work.New(ctx, work.Brief), err, e.text.stmt.Text, e.p.cfg.Catalog, e.p.analyst(e.analyst).Tables)
 }
 
 // enter notes that an execution comes to a step.

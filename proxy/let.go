@@ -10,6 +10,7 @@ import (
 	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
+	"dpproxy/planner/work"
 	"dpproxy/proxy/cashier"
 	"dpproxy/proxy/memory"
 	"dpproxy/wire"
@@ -135,7 +136,7 @@ func (s *evaluation) releaseAll(ctx context.Context, m *wire.Asker) (wire.Rewrit
 			return wire.Rewrite{}, err
 		}
 	}
-	body, err := s.withResults()
+	body, err := s.withResults(ctx)
 	if err != nil {
 		return wire.Rewrite{}, err
 	}
@@ -174,12 +175,12 @@ func (s *evaluation) planAll(ctx context.Context, m *wire.Asker, each func(b *bi
 			return err
 		}
 	}
-	body, err := s.withResults()
+	body, err := s.withResults(ctx)
 	if err != nil {
 		return err
 	}
 	if s.body, err = outlookOf(ctx, body, m, s.bound); err != nil {
-		return s.moved(err)
+		return s.moved(ctx, err)
 	}
 	s.prices[len(s.env)], err = s.priced(ctx, s.body, s.env.known())
 	return err
@@ -194,7 +195,7 @@ func (s *evaluation) planBinding(ctx context.Context, m *wire.Asker, b *binding,
 	}
 	o, err := outlookOf(ctx, b.execution, m, b.bound)
 	if err != nil {
-		return s.within(b.of, err)
+		return s.within(ctx, b.of, err)
 	}
 	if s.prices[b.at], err = s.priced(ctx, o, itself); err != nil {
 		return err
@@ -248,7 +249,7 @@ func unusable() *pgerr.Error {
 }
 
 // withResults is the body with the values in it.
-func (s *evaluation) withResults() (*execution, error) {
+func (s *evaluation) withResults(ctx context.Context) (*execution, error) {
 	body, err := s.other(s.let.Body(s.env))
 	if err != nil {
 		return nil, err
@@ -257,24 +258,24 @@ func (s *evaluation) withResults() (*execution, error) {
 	case parser.Release, parser.Explain:
 		return body, nil
 	case parser.Refused:
-		return nil, s.moved(body.text.stmt.Refusal)
+		return nil, s.moved(ctx, body.text.stmt.Refusal)
 	case parser.Relay, parser.Empty, parser.Set, parser.Execution:
 	}
 	return nil, unusable()
 }
 
 // within takes an error of a binding to where that is in the statement.
-func (s *evaluation) within(b parser.Binding, err error) error {
-	return s.placed(err, func(at int) int { return b.Origin(at, s.env) })
+func (s *evaluation) within(ctx context.Context, b parser.Binding, err error) error {
+	return s.placed(ctx, err, func(at int) int { return b.Origin(at, s.env) })
 }
 
 // moved takes an error of the body to where it is in the statement.
-func (s *evaluation) moved(err error) error {
-	return s.placed(err, func(at int) int { return s.let.Origin(at, s.env) })
+func (s *evaluation) moved(ctx context.Context, err error) error {
+	return s.placed(ctx, err, func(at int) int { return s.let.Origin(at, s.env) })
 }
 
 // placed is an error of the statement, which says what works instead, if something does.
-func (s *evaluation) placed(err error, origin func(at int) int) error {
+func (s *evaluation) placed(ctx context.Context, err error, origin func(at int) int) error {
 	own, ok := errors.AsType[*pgerr.Error](err)
 	if !ok {
 		return err
@@ -283,7 +284,7 @@ func (s *evaluation) placed(err error, origin func(at int) int) error {
 	if told.Position > 0 {
 		told.Position = origin(told.Position-1) + 1
 	}
-	return withInstead(brief(s.execution), &told, s.text.stmt.Text, s.p.cfg.Catalog, s.p.analyst(s.analyst).Tables)
+	return withInstead(work.New(ctx, work.Brief), &told, s.text.stmt.Text, s.p.cfg.Catalog, s.p.analyst(s.analyst).Tables)
 }
 
 // behind is an error of the statement when bindings have been released. One that would have it run anew is another one.
@@ -349,13 +350,13 @@ func (x explanation) explainLet(ctx context.Context, m *wire.Asker, b wire.BindR
 	if err != nil {
 		return nil, false, err
 	}
-	body, err := s.withResults()
+	body, err := s.withResults(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	own, _, err := explanation{body}.explained(ctx, m, b)
 	if err != nil {
-		return nil, false, s.moved(err)
+		return nil, false, s.moved(ctx, err)
 	}
 	then := "then, with that result"
 	if !s.env.known() {

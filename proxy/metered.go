@@ -34,9 +34,6 @@ func understand(ctx context.Context, e *execution, m *wire.Asker, params []uint3
 	return a
 }
 
-// brief is a meter of work that is worth little.
-func brief(e *execution) *work.Meter { return work.New(e.session.Context(), work.Brief) }
-
 // timely is an error of planning as clients see it.
 func timely(err error) error {
 	if errors.Is(err, reader.ErrTimeout) {

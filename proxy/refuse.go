@@ -17,7 +17,7 @@ func (r refusal) refuse(ctx context.Context, m *wire.Asker, _ wire.BindRequest) 
 	if err != nil || shadowed {
 		return wire.Rewrite{Relay: true}, err
 	}
-	return wire.Rewrite{}, r.mended(r.text.stmt.Refusal)
+	return wire.Rewrite{}, r.mended(ctx, r.text.stmt.Refusal)
 }
 
 // refuseRows refuses a statement that asks for rows of protected tables, unless the
