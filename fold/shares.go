@@ -50,14 +50,6 @@ func newShares(each, parts, most int) *shares {
 // deskOf returns the number of the desk that serves a share.
 func (s *shares) deskOf(at int) int { return at * finishers / len(s.parts) }
 
-// size is how many bytes all shares take.
-func (s *shares) size() (n int) {
-	for i := range s.desks {
-		n += s.desks[i].size
-	}
-	return n
-}
-
 // room is how many bytes the shares and the desks take. The desks take about twice as much as the largest share.
 func (s *shares) room() (n int) {
 	for i := range s.desks {

@@ -81,3 +81,11 @@ func capacities(s *shares) (n int) {
 	}
 	return n
 }
+
+// size is how many bytes all shares take.
+func (s *shares) size() (n int) {
+	for i := range s.desks {
+		n += s.desks[i].size
+	}
+	return n
+}
