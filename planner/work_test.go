@@ -10,6 +10,7 @@ import (
 	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
+	"dpproxy/planner/plannertest"
 	"dpproxy/planner/work"
 )
 
@@ -84,20 +85,6 @@ func TestHeavy(t *testing.T) {
 	}
 }
 
-// looked is a context that ends when it is looked at for the n-th time.
-type looked struct {
-	context.Context //nolint:containedctx // it is one
-
-	left int
-}
-
-func (l *looked) Err() error {
-	if l.left--; l.left < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
 // The end of a context ends planning wherever it is, and whatever else is wrong.
 func TestPlanningEnds(t *testing.T) {
 	cat := clinic(t)
@@ -111,7 +98,7 @@ func TestPlanningEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		for ; looks < 10_000; looks++ {
-			m := work.New(&looked{t.Context(), looks}, work.Most)
+			m := work.New(plannertest.EndsAt(t.Context(), looks), work.Most)
 			if plan {
 				_, err = q.Specialize(m, nil, benchmarkSettings)
 			} else {

@@ -12,7 +12,7 @@ import (
 	"dpproxy/wire"
 )
 
-// A binding is the execution of one.
+// A binding is the execution of a [parser.Binding].
 type binding struct {
 	*execution
 
@@ -23,7 +23,7 @@ type binding struct {
 	types  []pgtype.Type // of its columns
 }
 
-// binding prepares one with the values that there are.
+// binding prepares the execution of a binding with the results of those before it.
 func (s *evaluation) binding(ctx context.Context, m *wire.Asker, i int) (*binding, error) {
 	of := s.let.Bindings[i]
 	inner, err := s.other(of.Query(s.env))

@@ -34,7 +34,7 @@ func (p *part) ends() bool { return p == nil || !p.unseen }
 // quiet reports whether nothing of an execution is told.
 func (p *part) quiet() bool { return p != nil && p.silent }
 
-// An evaluation is one of a statement that uses results.
+// An evaluation evaluates a statement that uses results.
 type evaluation struct {
 	*execution
 

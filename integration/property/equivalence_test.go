@@ -225,7 +225,7 @@ func (w *world) sameCell(o sqlgen.Output, want, got string) error {
 }
 
 // ofProducts is how far rounding may move a covariance of values that bounds of some width hold. The largest product of distances from the
-// middles of the bounds has 2³⁰ units (planner/statistic_product.go), each product is inexact by less than one, and so is their mean,
+// middles of the bounds has 2³⁰ units (planner/statistic_product.go), each product is rounded by less than one, and so is their mean,
 // which COVAR_SAMP multiplies by N/(N−1), at most two.
 func ofProducts(width float64) float64 { return 2 * (width / 2) * (width / 2) / (1 << 30) }
 

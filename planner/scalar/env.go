@@ -103,7 +103,7 @@ func (env *Env) Never(e Expr) bool {
 	switch e := e.(type) {
 	case *constant:
 		d, err := env.datum(e)
-		return err == nil && !env.unsettled(e) && (d.null || d.number != nil && d.number.Sign() == 0)
+		return err == nil && !env.Unsettled(e) && (d.null || d.number != nil && d.number.Sign() == 0)
 	case *logic:
 		if e.kind == ast.And {
 			return slices.ContainsFunc(e.args, env.Never)
@@ -130,7 +130,7 @@ func (env *Env) neverTrue(c *call) bool {
 	}
 	low, ok := c.args[1].(*constant)
 	high, also := c.args[2].(*constant)
-	if !ok || !also || env.unsettled(low) || env.unsettled(high) || low.typ != high.typ || !low.typ.Number() && !low.typ.Dated() {
+	if !ok || !also || env.Unsettled(low) || env.Unsettled(high) || low.typ != high.typ || !low.typ.Number() && !low.typ.Dated() {
 		return false
 	}
 	l, err := env.datum(low)
@@ -138,13 +138,10 @@ func (env *Env) neverTrue(c *call) bool {
 	return err == nil && wrong == nil && l.number != nil && h.number != nil && l.number.Cmp(h.number) > 0
 }
 
-// Unsettled reports whether a released result that is not known is in an expression: its bounds are then those of another value.
-func (env *Env) Unsettled(e Expr) bool { return env.unsettled(e) }
-
 // null reports whether an expression is a constant with value NULL.
 func (env *Env) null(x Expr) bool {
 	c, ok := x.(*constant)
-	if !ok || env.unsettled(c) {
+	if !ok || env.Unsettled(c) {
 		return false
 	}
 	d, err := env.datum(c)

@@ -106,7 +106,7 @@ func (values Values) Listed(list Expr) (n int64, notNull bool) {
 	if !ok {
 		return -1, false
 	}
-	return int64(len(items)), values.unsettled(list) || !slices.ContainsFunc(items, func(b []byte) bool { return b == nil })
+	return int64(len(items)), values.Unsettled(list) || !slices.ContainsFunc(items, func(b []byte) bool { return b == nil })
 }
 
 // Different reports whether constant arrays of equal length, read as rows, have no two rows with the same bytes.

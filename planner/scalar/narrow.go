@@ -45,7 +45,7 @@ func (env *Env) narrowing(where []Expr, listing bool) *narrowing {
 	n := &narrowing{constants: env, columns: map[*Column]Interval{}, listing: listing}
 	for _, cond := range where {
 		for _, c := range Conjuncts(cond) {
-			if c, ok := c.(*call); ok && c.fn.over.narrow != nil && !env.unsettled(c) {
+			if c, ok := c.(*call); ok && c.fn.over.narrow != nil && !env.Unsettled(c) {
 				c.fn.over.narrow(n, c)
 			}
 		}

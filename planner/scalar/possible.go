@@ -16,7 +16,7 @@ func possible(env *Env, e Expr, texts []string, where []Expr) []string {
 	size := 0
 	for _, cond := range where {
 		for _, c := range Conjuncts(cond) {
-			if mentions(c, alike) && !env.unsettled(c) {
+			if mentions(c, alike) && !env.Unsettled(c) {
 				about = append(about, c)
 				size += nodes(c)
 			}

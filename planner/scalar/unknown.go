@@ -28,7 +28,8 @@ func unsettled(e Expr, unknown func(fold int) bool) bool {
 	return slices.ContainsFunc(operands(e), below)
 }
 
-func (values Values) unsettled(e Expr) bool {
+// Unsettled reports whether a released result that is not known is in an expression: its bounds are then those of another value.
+func (values Values) Unsettled(e Expr) bool {
 	return slices.ContainsFunc(values, func(v Value) bool { return v.Unknown }) &&
 		unsettled(e, func(fold int) bool { return fold < len(values) && values[fold].Unknown })
 }

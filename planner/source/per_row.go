@@ -83,7 +83,7 @@ func (a *applied) perRow(sel *ast.Select, at int, refusal *pgerr.Error) *perRow 
 	return q
 }
 
-// tells tells the ties of a query, and leaves the conditions on its own rows; false if any other is about the row around.
+// tells finds the ties of a query, and leaves the conditions on its own rows; false if any other condition is about the row around.
 func (q *perRow) tells(level frame) bool {
 	var rest []ast.Expr
 	for _, c := range conjunction(q.query.Where) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"dpproxy/pgerr"
+	"dpproxy/planner/plannertest"
 	"dpproxy/planner/work"
 )
 
@@ -26,24 +27,11 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// looked is a context that ends when it is looked at for the n-th time.
-type looked struct {
-	context.Context //nolint:containedctx // it is one
-	left            int
-}
-
-func (l *looked) Err() error {
-	if l.left--; l.left < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
 // The context is looked at before anything is counted, and again after a number of steps, however many are counted at once.
 func TestContext(t *testing.T) {
 	for _, steps := range []int{1, 7, 999, 1000, 5000} {
 		for looks := range 5 {
-			m := work.New(&looked{t.Context(), looks}, 1<<40)
+			m := work.New(plannertest.EndsAt(t.Context(), looks), 1<<40)
 			for m.Spend(steps) == nil {
 				if m.Spent() > int64(10_000*(looks+1)) {
 					t.Fatalf("%d steps at once: %d steps without a look", steps, m.Spent())
