@@ -46,7 +46,7 @@ type passage struct {
 
 // seek returns the statement as a Let, its views expanded; nil if it uses no results. It is of use if the statement is refused as it is.
 func seek(a *analysis, text string, stmt *pg.Node) *Let {
-	if len(a.protected) == 0 || len(a.views) > 0 {
+	if len(a.protected) == 0 || len(a.views) > 0 || len(a.levels) < 2 { // what uses a result has a query below it
 		return nil
 	}
 	s := seeker{analysis: a, text: text, stmt: stmt}
