@@ -264,17 +264,8 @@ func (n *enumeration) union(list, where []Expr) ([]string, bool) {
 
 // integral reports whether the values of a numeric expression are whole numbers.
 func (n *enumeration) integral(e Expr) bool {
-	if c, ok := e.(*call); ok && c.fn.name == "extract" {
-		field, err := n.env.text(c.args[0])
-		return err == nil && field != nil && slices.Contains(wholeFields, *field)
-	}
 	digits, known := n.env.Scale(e)
 	return known && digits == 0
-}
-
-// wholeFields are the fields of extract whose values are whole numbers.
-var wholeFields = []string{
-	"century", "day", "decade", "dow", "doy", "hour", "isodow", "isoyear", "millennium", "minute", "month", "quarter", "week", "year",
 }
 
 // listed lists booleans, whole numbers and dates within an interval.

@@ -2,6 +2,8 @@ package scalar
 
 import (
 	"math/big"
+	"slices"
+	"strings"
 
 	"dpproxy/planner/pgtype"
 )
@@ -101,7 +103,19 @@ func (env *Env) callScale(c *call) (digits int, ok bool) {
 			return int(max(in.Low.Num().Int64(), 0)), true
 		}
 	case "extract":
+		field, err := env.text(c.args[0])
+		switch {
+		case err != nil:
+			return 0, false
+		case field == nil || slices.Contains(wholeFields, strings.ToLower(*field)):
+			return 0, true
+		}
 		return 6, true
 	}
 	return 0, false
+}
+
+// wholeFields are the fields of extract whose values are whole numbers.
+var wholeFields = []string{
+	"century", "day", "decade", "dow", "doy", "hour", "isodow", "isoyear", "millennium", "minute", "month", "quarter", "week", "year",
 }
