@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/parser/parsertest"
 )
 
@@ -29,7 +30,7 @@ func TestWideLists(t *testing.T) {
 		}
 		return "SELECT count(*) FROM visits v JOIN (VALUES " + strings.Join(rows, ", ") + ") AS t ON t.column1 = v.id"
 	}
-	visits := parsertest.Schema{{Schema: "public", Name: "visits", Protected: true, Columns: []string{"id"}}}
+	visits := parsertest.Schema{{Relation: ast.Relation{Schema: "public", Name: "visits", Protected: true, Columns: []string{"id"}}}}
 	took := func(sql string) time.Duration {
 		start := time.Now()
 		if _, err := parser.Parse(sql, visits); err != nil {

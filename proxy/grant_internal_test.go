@@ -34,9 +34,6 @@ func (shop) SuggestBounds(_, table, column string) (string, *pgerr.Error) {
 	return "SELECT max(" + column + ") AS lower FROM public." + table, nil
 }
 
-// SuggestedType implements parser.Suggester.
-func (shop) SuggestedType(_, _, _ string) (typ string, unknown bool) { return "integer", true }
-
 func TestGrants(t *testing.T) {
 	for _, c := range []struct {
 		sql, granted string

@@ -43,7 +43,7 @@ type trial struct {
 // instead returns statements for a statement that is refused at a place, "" if there are none.
 func (t trial) instead(text string, at int) string {
 	const longest = 2000
-	for _, sql := range repair.Instead(text, at, repair.SchemaOf(t.cat)) {
+	for _, sql := range repair.Instead(text, at, t.cat.Schema()) {
 		if len(sql) > longest {
 			continue
 		}

@@ -54,7 +54,7 @@ var allowed = map[string]string{
 	"parser/lex":                "pgerr",
 	"parser/pgtree":             "parser/lex",
 	"parser/repair":             "parser/ast parser/lex parser/pgtree",
-	"parser/parsertest":         "parser/ast",
+	"parser/parsertest":         "parser/ast parser/repair",
 	"planner": "dp pgerr catalog parser parser/ast mechanisms brdp contribution estimate fold planner/pgtype planner/policy " +
 		"planner/scalar planner/source planner/sqltext planner/work",
 	"planner/source": "core pgerr catalog parser parser/ast planner/pgtype planner/policy planner/scalar planner/sqltext " +
@@ -62,7 +62,7 @@ var allowed = map[string]string{
 	"planner/plannertest": "pgerr catalog planner/policy planner/scalar internal/pgtemp",
 	"planner/pgtype":      "catalog parser/ast",
 	"planner/constraint":  "catalog parser parser/ast planner/pgtype planner/scalar",
-	"planner/policy":      "pgerr catalog parser parser/ast planner/constraint planner/pgtype planner/scalar",
+	"planner/policy":      "pgerr catalog parser parser/ast parser/repair planner/constraint planner/pgtype planner/scalar",
 	"planner/sqltext":     "",
 	"planner/scalar":      "pgerr catalog parser/ast planner/pgtype planner/work",
 	"planner/work":        "pgerr",

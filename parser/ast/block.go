@@ -8,19 +8,14 @@ type Relation struct {
 	Protected    bool
 	// Reference says that its rows are looked up alone, by those that refer to them.
 	Reference bool
-	// Unit is the column that identifies the privacy unit, or empty. Nobody says that rows count on which it is NULL.
+	// Unit is the column that identifies the privacy unit, or empty.
 	Unit    string
-	Nobody  bool
 	Columns []string
 	// Keys says of columns, by their names, which keys they hold values of: rows that have the same values of a key are of one unit.
 	Keys map[string][]KeyPart
 	// Refers says likewise of which keys of other tables columns have a value, or NULL: rows that refer to the same row are taken for ones
 	// of its unit, and compared with it.
 	Refers map[string][]KeyPart
-	// Unique are the columns of each of which no two rows have the same value, and none has NULL.
-	Unique []string
-	// Parents says of columns which other one always has their value, and that they are never NULL: "schema.table.column".
-	Parents map[string]string
 	// View is the query of a view, as the real database's catalogue prints it; it
 	// takes the view's place. Empty for tables.
 	View string

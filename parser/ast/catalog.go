@@ -16,10 +16,8 @@ type Names interface {
 	Relation(schema, name string) (r Relation, ok bool)
 }
 
-// A Suggester is [Names] that know such queries.
+// A Suggester is [Names] that know queries which suggest bounds.
 type Suggester interface {
 	// SuggestBounds returns the query that suggests bounds of a column; the schema is empty if the client wrote none.
 	SuggestBounds(schema, table, column string) (query string, refusal *pgerr.Error)
-	// SuggestedType returns the type of a column of which it can, empty of any other, and whether the policy has no bounds of it.
-	SuggestedType(schema, table, column string) (typ string, unknown bool)
 }

@@ -3,38 +3,61 @@ package parsertest
 
 import (
 	"embed"
+	"maps"
 	"strings"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/repair"
 )
 
-// A Schema is the [ast.Names] of a few tables.
-type Schema []ast.Relation
+// A Schema is the [ast.Names] of a few tables, and their [repair.Schema].
+type Schema []Table
+
+// A Table is a table or a view.
+type Table struct {
+	ast.Relation
+
+	keys    []string
+	parents map[string]repair.Key
+}
 
 // Relation implements [ast.Names].
 func (s Schema) Relation(namespace, name string) (ast.Relation, bool) {
-	for _, r := range s {
-		if r.Name == name && (namespace == "" || namespace == r.Schema) {
-			return r, true
+	t, known := s.named(namespace, name)
+	return t.Relation, known
+}
+
+// Table implements [repair.Schema].
+func (s Schema) Table(namespace, name string) (repair.Table, bool) {
+	t, known := s.named(namespace, name)
+	return repair.Table{
+		Columns: t.Columns, Protected: t.Protected, View: t.View != "", Unit: t.Unit, Keys: t.keys, Parents: maps.Clone(t.parents),
+	}, known
+}
+
+// Suggested implements [repair.Schema].
+func (Schema) Suggested(_, _, _ string) (typ string, unknown bool) { return "", false }
+
+func (s Schema) named(namespace, name string) (Table, bool) {
+	for _, t := range s {
+		if t.Name == name && (namespace == "" || namespace == t.Schema) {
+			return t, true
 		}
 	}
-	return ast.Relation{}, false
+	return Table{}, false
 }
 
-func table(name, unit, columns string) ast.Relation {
-	return ast.Relation{
+func table(name, unit, columns string) Table {
+	return Table{Relation: ast.Relation{
 		Schema: "public", Name: name, Protected: unit != "public",
 		Unit: strings.Trim(unit, "-"), Columns: strings.Fields(columns),
-	}
+	}}
 }
 
-// keyed is a table whose first column is a key; others have values of other tables.
-func keyed(r ast.Relation, parents ...string) ast.Relation {
-	r.Unique, r.Parents = r.Columns[:1], map[string]string{}
-	for i := 0; i < len(parents); i += 2 {
-		r.Parents[parents[i]] = parents[i+1]
-	}
-	return r
+// keyed is a table whose first column is a key; its other columns refer to keys of other tables.
+func keyed(t Table, parents map[string]repair.Key) Table {
+	t.keys, t.parents = t.Columns[:1], parents
+	return t
 }
 
 // viewTexts holds the queries of the views of the clinic, as pg_get_viewdef prints them.
@@ -42,21 +65,21 @@ func keyed(r ast.Relation, parents ...string) ast.Relation {
 //go:embed views/*.sql
 var viewTexts embed.FS
 
-func view(name, columns string) ast.Relation {
+func view(name, columns string) Table {
 	text, err := viewTexts.ReadFile("views/" + name + ".sql")
 	if err != nil {
 		panic(err) //nolint:forbidigo // the file is embedded
 	}
-	return ast.Relation{Schema: "public", Name: name, View: string(text), Columns: strings.Fields(columns)}
+	return Table{Relation: ast.Relation{Schema: "public", Name: name, View: string(text), Columns: strings.Fields(columns)}}
 }
 
 // Clinic is the schema of clinic.sql in the tests of package parser; Shop is the schema of the attacks.
 var (
 	Clinic = Schema{
-		keyed(table("hospitals", "public", "id name region")),
-		keyed(table("patients", "id", "id name sex birth_year region smoker Größe")),
+		keyed(table("hospitals", "public", "id name region"), nil),
+		keyed(table("patients", "id", "id name sex birth_year region smoker Größe"), nil),
 		keyed(table("visits", "patient_id", "id patient_id hospital_id day ts diagnosis cost qty big f8"),
-			"patient_id", "public.patients.id"),
+			map[string]repair.Key{"patient_id": {Schema: "public", Table: "patients", Column: "id"}}),
 		view("dear_visits", "id patient_id price qty diagnosis"),
 		view("dearest", "visit who price"),
 		view("by_region", "Region n avg"),

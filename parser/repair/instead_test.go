@@ -66,7 +66,7 @@ func TestRules(t *testing.T) {
 // A suggesting schema can suggest bounds of some columns. Each visit is in a hospital.
 type suggesting struct{ repair.Schema }
 
-func clinic() suggesting { return suggesting{repair.SchemaOf(parsertest.Clinic)} }
+func clinic() suggesting { return suggesting{parsertest.Clinic} }
 
 // Table implements repair.Schema.
 func (s suggesting) Table(schema, name string) (repair.Table, bool) {
@@ -145,7 +145,7 @@ func TestInsteadOfAny(t *testing.T) {
 	}
 	made := 0
 	for _, sql := range all {
-		for _, instead := range repair.Instead(sql, strings.IndexByte(sql, '('), repair.SchemaOf(parsertest.Shop)) {
+		for _, instead := range repair.Instead(sql, strings.IndexByte(sql, '('), parsertest.Shop) {
 			script, err := parser.Parse(instead, parsertest.Shop)
 			if err != nil || len(script.Statements) != 1 {
 				t.Errorf("%s\nmakes %s: %v", sql, instead, err)

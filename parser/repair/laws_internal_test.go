@@ -2,7 +2,6 @@ package repair
 
 import (
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"dpproxy/internal/sqlgen"
 	"dpproxy/parser/ast"
 	"dpproxy/parser/lex"
-	"dpproxy/parser/parsertest"
 	"dpproxy/parser/pgtree"
 )
 
@@ -193,25 +191,6 @@ func TestFew(t *testing.T) {
 	)
 	if !slices.Equal(r.found, []candidate{{"found", "a"}}) {
 		t.Error(r.found)
-	}
-}
-
-// A column that identifies the unit in some rows alone is none that every row has a value of.
-func TestSchemaOf(t *testing.T) {
-	t1 := ast.Relation{Name: "t", Unit: "u", Columns: []string{"a"}, Protected: true, Parents: map[string]string{"a": "s.p.id"}}
-	t2 := t1
-	t2.Name, t2.Nobody, t2.View = "v", true, "SELECT 1"
-	s := SchemaOf(parsertest.Schema{t1, t2})
-	want := Table{Columns: []string{"a"}, Protected: true, Unit: "u", Parents: map[string]Key{"a": {"s", "p", "id"}}}
-	if got, known := s.Table("", "t"); !known || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v", got)
-	}
-	want.Unit, want.View = "", true
-	if got, _ := s.Table("", "v"); !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v", got)
-	}
-	if typ, _ := s.Suggested("", "t", "a"); typ != "" {
-		t.Error(typ)
 	}
 }
 

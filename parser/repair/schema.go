@@ -2,11 +2,9 @@ package repair
 
 import (
 	"slices"
-	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
-	"dpproxy/parser/ast"
 	"dpproxy/parser/pgtree"
 )
 
@@ -33,34 +31,6 @@ type Table struct {
 
 // A Key is a column of another table.
 type Key struct{ Schema, Table, Column string }
-
-// SchemaOf is the Schema of the names that the parser resolves.
-func SchemaOf(names ast.Names) Schema { return schema{names} }
-
-type schema struct{ names ast.Names }
-
-// Table implements Schema.
-func (s schema) Table(namespace, name string) (Table, bool) {
-	r, known := s.names.Relation(namespace, name)
-	t := Table{Columns: r.Columns, Protected: r.Protected, View: r.View != "", Keys: r.Unique, Parents: map[string]Key{}}
-	if !r.Nobody {
-		t.Unit = r.Unit
-	}
-	for column, of := range r.Parents {
-		if place := strings.Split(of, "."); len(place) == 3 {
-			t.Parents[column] = Key{place[0], place[1], place[2]}
-		}
-	}
-	return t, known
-}
-
-// Suggested implements Schema.
-func (s schema) Suggested(namespace, table, column string) (typ string, unknown bool) {
-	if suggester, knows := s.names.(ast.Suggester); knows {
-		return suggester.SuggestedType(namespace, table, column)
-	}
-	return "", false
-}
 
 // valued returns a column that has a value in every row, if analysts can name such a column: the unit, or a key. Otherwise it returns any
 // column, and nothing if there is none.

@@ -189,7 +189,7 @@ func (m *Model) Relation(schema, name string) (ast.Relation, bool) {
 	}
 	r := ast.Relation{Schema: t.Name.Schema, Name: t.Name.Name, Protected: !t.Public, Reference: t.Reference}
 	if len(t.Unit.Steps) == 0 && !t.Hides(t.Unit.Column) {
-		r.Unit, r.Nobody = t.Unit.Column, t.Counting != nil
+		r.Unit = t.Unit.Column
 	}
 	for i := range t.Columns {
 		if !t.Columns[i].Hidden {
@@ -197,17 +197,6 @@ func (m *Model) Relation(schema, name string) (ast.Relation, bool) {
 		}
 	}
 	r.Keys, r.Refers = t.unitKeys()
-	for i := range t.Columns {
-		if t.Tells(t.Columns[i].Name) {
-			r.Unique = append(r.Unique, t.Columns[i].Name)
-		}
-	}
-	r.Parents = map[string]string{}
-	for _, fk := range t.Source.Foreign {
-		if t.always(fk) {
-			r.Parents[fk.Columns[0]] = fk.References.String() + "." + fk.Target[0]
-		}
-	}
 	return r, true
 }
 

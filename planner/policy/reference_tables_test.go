@@ -8,6 +8,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/parser/ast"
+	"dpproxy/parser/repair"
 	"dpproxy/planner/plannertest"
 	"dpproxy/planner/policy"
 )
@@ -165,11 +166,12 @@ func TestReferencesProveNoPeople(t *testing.T) {
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	of, known := m.Relation("public", "wards")
-	if !known || !of.Protected || of.Unit != "" || len(of.Parents) > 0 || !slices.Equal(of.Unique, []string{"id"}) {
+	of, known := m.Schema().Table("public", "wards")
+	if !known || !of.Protected || of.Unit != "" || len(of.Parents) > 0 || !slices.Equal(of.Keys, []string{"id"}) {
 		t.Errorf("%+v", of)
 	}
-	if visits, _ := m.Relation("public", "visits"); visits.Parents["ward_id"] != "public.wards.id" {
+	visits, _ := m.Schema().Table("public", "visits")
+	if want := (repair.Key{Schema: "public", Table: "wards", Column: "id"}); visits.Parents["ward_id"] != want {
 		t.Errorf("%v", visits.Parents)
 	}
 	if len(s.Tables[name("wards")].Foreign) != 2 || len(m.Source(name("wards")).Foreign) != 1 {

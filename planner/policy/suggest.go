@@ -48,8 +48,8 @@ func (m *Model) SuggestBounds(schema, table, column string) (string, *pgerr.Erro
 	return g.query(t.Name, column), nil
 }
 
-// SuggestedType implements parser.Suggester.
-func (m *Model) SuggestedType(schema, table, column string) (typ string, unknown bool) {
+// suggestedType returns the type of a column whose bounds can be suggested, empty of any other, and whether the policy has no bounds of it.
+func (m *Model) suggestedType(schema, table, column string) (typ string, unknown bool) {
 	t, refusal := m.suggested(schema, table)
 	if refusal != nil {
 		return "", false
