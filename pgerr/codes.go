@@ -15,15 +15,17 @@ var (
 	InvalidAuthorization = declare("28000", "invalid_authorization_specification",
 		"This login is not allowed.")
 	InvalidParameterValue = declare("22023", "invalid_parameter_value",
-		"A dp. setting has a value that cannot be used.")
+		"A dp. setting, or a setting at log-in, has a value that cannot be used.")
 	InvalidLimit = declare("2201W", "invalid_row_count_in_limit_clause",
 		"LIMIT has a negative number, by a parameter.")
 	UndefinedObject = declare("42704", "undefined_object",
-		"There is no dp. setting of that name.")
+		"There is no dp. setting of that name, or no setting at log-in.")
 	InsufficientPrivilege = declare("42501", "insufficient_privilege",
-		"The analyst may not ask about this table.")
+		"The analyst may not ask about this table, or may not change the setting.")
+	CannotChange = declare("55P02", "cant_change_runtime_param",
+		"A setting at log-in cannot be changed while Postgres runs.")
 	Syntax = declare("42601", "syntax_error",
-		"The statement cannot be parsed.")
+		"The statement, or options in a connection string, cannot be parsed.")
 	ReservedName = declare("42939", "reserved_name",
 		"The statement has a name that begins like those which dpproxy makes up.")
 	StatementTooComplex = declare("54001", "statement_too_complex",

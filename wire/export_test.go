@@ -5,13 +5,13 @@ func ParseStartup(body []byte) error {
 	s, err := parseStartup(body)
 	if err == nil {
 		s.negotiation()
-		allowedSettings(s.params)
+		_, err = requestedSettings(s.params)
 	}
 	return err
 }
 
-// AllowedSettings lets tests see the settings that reach the mirror.
-var AllowedSettings = allowedSettings
+// RequestedSettings lets tests see the settings that reach the mirror.
+var RequestedSettings = requestedSettings
 
 // Owed returns how many replies the mirror owes to all sessions.
 func (v *Server) Owed() int {

@@ -286,16 +286,15 @@ func TestDialErrors(t *testing.T) {
 
 func TestStartupParameters(t *testing.T) {
 	p := start(t, nil)
-	options := `options='-c dp.epsilon=0.5 -csearch_path=pg_catalog --statement-timeout=7s ` +
-		`-c role=postgres -c session_replication_role=replica -c nonsense=1' ` +
-		`application_name=test timezone=Asia/Tokyo unknown_thing=1 role=postgres`
+	options := `options='-c dp.epsilon=0.5 -csearch_path=pg_catalog --statement-timeout=7s -c a.thing=1 -c enable_sort=off' ` +
+		`application_name=test timezone=Asia/Tokyo`
 	c, err := pgx.Connect(t.Context(), p.url(options))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close(t.Context())
 	for name, want := range map[string]string{
-		"dp.epsilon": "0.5", "search_path": "pg_catalog", "statement_timeout": "7s", "role": "none",
+		"dp.epsilon": "0.5", "search_path": "pg_catalog", "statement_timeout": "7s", "role": "none", "a.thing": "1", "enable_sort": "off",
 		"application_name": "test", "TimeZone": "Asia/Tokyo", "session_replication_role": "origin",
 	} {
 		var got string
@@ -306,20 +305,39 @@ func TestStartupParameters(t *testing.T) {
 	if got := c.PgConn().ParameterStatus("is_superuser"); got != "off" {
 		t.Errorf("is_superuser = %q", got)
 	}
-	want := "FATAL 22023 a start-up parameter has an invalid value"
-	if got := connectError(t, p.url("timezone=Nowhere")); got != want {
-		t.Errorf("a bad time zone: %s, want %s", got, want)
+	for params, want := range map[string]string{
+		"timezone=Nowhere":           `FATAL 22023 invalid value for parameter "TimeZone": "Nowhere"`,
+		"unknown_thing=1":            `FATAL 42704 unrecognized configuration parameter "unknown_thing"`,
+		"options='-c nonsense=1'":    `FATAL 42704 unrecognized configuration parameter "nonsense"`,
+		"options='-c user=postgres'": `FATAL 42704 unrecognized configuration parameter "user"`,
+		"User=postgres":              `FATAL 42704 unrecognized configuration parameter "User"`,
+		"options='-c session_replication_role=replica'": `FATAL 42501 permission denied to set parameter "session_replication_role"`,
+		"options='-c wal_level=minimal'":                `FATAL 55P02 parameter "wal_level" cannot be changed at log-in`,
+		"options='-c role=postgres'":                    `FATAL 22023 a start-up parameter has an invalid value, or must not be set`,
+		"options='-c session_authorization=postgres'":   `FATAL 22023 a start-up parameter has an invalid value, or must not be set`,
+		"options='-x'":          `FATAL 42601 invalid command-line argument for server process: -x`,
+		"options='-c work_mem'": `FATAL 42601 -c work_mem requires a value`,
+	} {
+		if got := connectError(t, p.url(params)); got != want {
+			t.Errorf("%s: %s, want %s", params, got, want)
+		}
 	}
 }
 
-func TestAllowedSettings(t *testing.T) {
-	got := wire.AllowedSettings(map[string]string{
-		"user": "u", "database": "d", "DateStyle": "ISO", "session_authorization": "postgres",
-		"dp.": "x", "DP.Error": "5", "options": `-c a=1 -c search_path=a\ b\\c -c -c`,
+func TestRequestedSettings(t *testing.T) {
+	got, err := wire.RequestedSettings(map[string]string{
+		"user": "u", "database": "d", "DateStyle": "ISO", "DP.Error": "5", "options": `-c a=1 -c search_path=a\ b\\c`,
 	})
-	want := map[string]string{"datestyle": "ISO", "dp.error": "5", "search_path": `a b\c`}
-	if !maps.Equal(got, want) {
-		t.Error(cmp.Diff(want, got))
+	want := map[string]string{"datestyle": "ISO", "dp.error": "5", "search_path": `a b\c`, "a": "1"}
+	if err != nil || !maps.Equal(got, want) {
+		t.Error(cmp.Diff(want, got), err)
+	}
+	for _, params := range []map[string]string{
+		{"dp.": "x"}, {"USER": "postgres"}, {"a b": "1"}, {"options": "-c replication=true"}, {"options": "-c"}, {"options": "a=1"},
+	} {
+		if got, err := wire.RequestedSettings(params); err == nil {
+			t.Errorf("%v is taken as %v", params, got)
+		}
 	}
 }
 

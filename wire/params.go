@@ -1,40 +1,72 @@
 package wire
 
-import "strings"
+import (
+	"regexp"
+	"strings"
 
-// plainSettings are the start-up parameters that reach the mirror, besides
-// the class dp. None of them changes the session's user or privileges.
-var plainSettings = map[string]bool{
-	"application_name": true, "client_encoding": true, "datestyle": true, "timezone": true,
-	"intervalstyle": true, "extra_float_digits": true, "search_path": true, "bytea_output": true,
-	"client_min_messages": true, "statement_timeout": true, "lock_timeout": true,
-	"idle_in_transaction_session_timeout": true, "default_transaction_isolation": true,
-	"default_transaction_read_only": true, "default_transaction_deferrable": true,
-	"standard_conforming_strings": true, "work_mem": true, "jit": true, "geqo": true,
-}
+	"github.com/jackc/pgx/v5/pgconn"
 
-// allowedSettings picks from a start-up packet the settings that reach the
-// mirror. Settings in options come first, as in Postgres. The rest is ignored.
-func allowedSettings(params map[string]string) map[string]string {
+	"dpproxy/pgerr"
+)
+
+// protocolWords are the parameters of a start-up packet that are no settings.
+var protocolWords = map[string]bool{"user": true, "database": true, "options": true, "replication": true}
+
+// A settingName is the name of a setting; those with dots belong to extensions, and to dpproxy.
+var settingName = regexp.MustCompile(`^[a-z_][a-z0-9_$]*(\.[a-z_][a-z0-9_$]*)*$`)
+
+// requestedSettings returns the settings of a start-up packet. Those in options come first, as in Postgres. The mirror, on which analysts have
+// the rights that they need, decides about each as it does about SET.
+func requestedSettings(params map[string]string) (map[string]string, error) {
 	out := map[string]string{}
-	take := func(name, value string) {
-		name = strings.ToLower(name)
-		if plainSettings[name] || strings.HasPrefix(name, "dp.") && len(name) > len("dp.") {
-			out[name] = value
-		}
+	options, err := optionSettings(params["options"])
+	if err != nil {
+		return nil, err
 	}
-	for _, o := range optionSettings(params["options"]) {
-		take(o[0], o[1])
+	for _, o := range options {
+		name := strings.ToLower(o[0])
+		if protocolWords[name] || !settingName.MatchString(name) {
+			return nil, unknownSetting(o[0])
+		}
+		out[name] = o[1]
 	}
 	for name, value := range params {
-		take(name, value)
+		lower := strings.ToLower(name)
+		switch {
+		case protocolWords[name]:
+		case protocolWords[lower] || !settingName.MatchString(lower):
+			return nil, unknownSetting(name)
+		default:
+			out[lower] = value
+		}
 	}
-	return out
+	return out, nil
 }
 
-// optionSettings reads "-c name=value", "-cname=value" and "--name=value".
-// Dashes in a name stand for underscores.
-func optionSettings(options string) [][2]string {
+func unknownSetting(name string) error {
+	return fatal(pgerr.UndefinedObject, "unrecognized configuration parameter %q", name)
+}
+
+// refusedSetting says in words of our own which setting the mirror refused at log-in: the one whose name its message quotes first.
+func refusedSetting(settings map[string]string, theirs *pgconn.PgError) error {
+	_, quoted, _ := strings.Cut(theirs.Message, `"`)
+	quoted, _, _ = strings.Cut(quoted, `"`)
+	value, ours := settings[strings.ToLower(quoted)]
+	switch {
+	case !ours:
+		return fatal(pgerr.InvalidParameterValue, "a start-up parameter has an invalid value, or must not be set")
+	case theirs.Code == "42704":
+		return unknownSetting(quoted)
+	case theirs.Code == "42501":
+		return fatal(pgerr.InsufficientPrivilege, "permission denied to set parameter %q", quoted)
+	case theirs.Code == "55P02":
+		return fatal(pgerr.CannotChange, "parameter %q cannot be changed at log-in", quoted)
+	}
+	return fatal(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", quoted, value)
+}
+
+// optionSettings reads "-c name=value", "-cname=value" and "--name=value". Dashes in a name stand for underscores.
+func optionSettings(options string) ([][2]string, error) {
 	var out [][2]string
 	words := splitOptions(options)
 	for i := 0; i < len(words); i++ {
@@ -48,13 +80,15 @@ func optionSettings(options string) [][2]string {
 		case strings.HasPrefix(w, "-c"):
 			w = w[2:]
 		default:
-			continue
+			return nil, fatal(pgerr.Syntax, "invalid command-line argument for server process: %s", w)
 		}
-		if name, value, ok := strings.Cut(w, "="); ok {
-			out = append(out, [2]string{strings.ReplaceAll(name, "-", "_"), value})
+		name, value, ok := strings.Cut(w, "=")
+		if !ok {
+			return nil, fatal(pgerr.Syntax, "-c %s requires a value", w)
 		}
+		out = append(out, [2]string{strings.ReplaceAll(name, "-", "_"), value})
 	}
-	return out
+	return out, nil
 }
 
 // splitOptions cuts at white space; a backslash takes the next byte as it is.

@@ -251,20 +251,24 @@ func (v *Server) tryLogin(ctx context.Context, c *connection) (*relay, error) {
 
 // open dials the mirror for a client that has proved to be the user.
 func (v *Server) open(ctx context.Context, c *connection, p *peer, start startup) (*relay, error) {
-	login := Login{User: start.user(), Database: start.database(), Params: allowedSettings(start.params)}
+	settings, err := requestedSettings(start.params)
+	if err != nil {
+		return nil, err
+	}
+	login := Login{User: start.user(), Database: start.database(), Params: settings}
 	ctx, stop := context.WithTimeout(ctx, c.config.Limits.DialTime)
 	defer stop()
 	backend, err := c.config.Dial(ctx, login)
 	if err != nil {
-		return nil, v.dialError(login.User, err)
+		return nil, v.dialError(login, err)
 	}
 	if err = backend.SyncConn(ctx); err != nil {
 		backend.Close(ctx)
-		return nil, v.dialError(login.User, err)
+		return nil, v.dialError(login, err)
 	}
 	hijacked, err := backend.Hijack()
 	if err != nil {
-		return nil, v.dialError(login.User, err)
+		return nil, v.dialError(login, err)
 	}
 	p.in.limit = c.config.Limits.MessageBytes
 	s := newRelay(c.config, v.log, login, p, backend, hijacked, v.sessions.senders)
@@ -273,15 +277,15 @@ func (v *Server) open(ctx context.Context, c *connection, p *peer, start startup
 }
 
 // dialError says why there is no mirror session, in words of our own.
-func (v *Server) dialError(user string, err error) error {
+func (v *Server) dialError(login Login, err error) error {
 	if own, ok := errors.AsType[*pgerr.Error](err); ok {
 		return &fatalError{own}
 	}
 	if theirs, ok := errors.AsType[*pgconn.PgError](err); ok {
-		v.log.Error("the mirror refused a session", "user", user, "code", theirs.Code)
+		v.log.Error("the mirror refused a session", "user", login.User, "code", theirs.Code)
 		switch theirs.Code {
-		case "22023", "22P02":
-			return fatal(pgerr.InvalidParameterValue, "a start-up parameter has an invalid value")
+		case "22023", "22P02", "42501", "42704", "55P02":
+			return refusedSetting(login.Params, theirs)
 		case "53300":
 			return fatal(pgerr.TooManyConnections, "sorry, too many clients already")
 		case "28000", "28P01":
@@ -289,7 +293,7 @@ func (v *Server) dialError(user string, err error) error {
 				WithHint("An analyst who is new in the policy has one after the administrator's dpproxy sync.")}
 		}
 	} else {
-		v.log.Error("the mirror cannot be reached", "user", user)
+		v.log.Error("the mirror cannot be reached", "user", login.User)
 	}
 	return fatal(pgerr.CannotConnectNow, "the mirror database cannot be reached")
 }

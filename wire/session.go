@@ -13,7 +13,7 @@ import (
 type Login struct {
 	User     string
 	Database string            // as the client asked; the user's name if it did not
-	Params   map[string]string // settings for the session's start, allowed ones only
+	Params   map[string]string // settings for the session's start
 }
 
 // A Session is a client that has logged in, as a [Handler] sees it.
