@@ -1,6 +1,9 @@
 package parser
 
 import (
+	"slices"
+	"strings"
+
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
@@ -68,10 +71,26 @@ func convert(a *analysis, c *candidate, m *matcher) *ast.Block {
 		b.Aggregates = append(b.Aggregates, row.aggregate(n))
 	}
 	row.weigh(b.Aggregates, m)
-	b.Top = v.top(c, m)
+	b.Top, b.Having = v.top(c, m), row.exprs(settled(c.sel.HavingClause))
 	v.strays(m)
 	b.Err, b.Offsets = v.err, v.offsets
 	return b
+}
+
+// settled returns the conditions of HAVING that compare constants and parameters alone.
+func settled(having *pg.Node) []*pg.Node {
+	return slices.DeleteFunc(slices.Clone(pgtree.Conjuncts(having)), func(condition *pg.Node) (varies bool) {
+		pgtree.Every(condition, func(n *pg.Node) {
+			switch e := n.Node.(type) {
+			case *pg.Node_AConst, *pg.Node_ParamRef, *pg.Node_TypeCast, *pg.Node_String_, *pg.Node_BoolExpr, *pg.Node_NullTest:
+			case *pg.Node_AExpr:
+				varies = varies || !strings.Contains(" = <> < <= > >= ", " "+pgtree.OperatorName(e.AExpr)+" ")
+			default:
+				varies = true
+			}
+		})
+		return varies
+	})
 }
 
 // strays refuses expressions above the grouping that are neither grouped nor aggregated.

@@ -141,6 +141,11 @@ func (q *Query) block(st *source.Statement, b *ast.Block) (*block, error) {
 		}
 		out.offsets = append(out.offsets, x)
 	}
+	for _, e := range b.Having {
+		if x, err := r.Boolean(e); err == nil { // HAVING is evaluated above the block: here it only spares the read
+			out.having = append(out.having, x)
+		}
+	}
 	if out.top, err = newTopClause(r, b.Top); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,9 @@ import "slices"
 // statement and of these values, for which the analyst can ask anyway, and its loss is 0. So nothing is charged, read or drawn, and the
 // answer is exact: no groups except the group of GROUP BY (), whose counts are 0 and whose other aggregates are NULL.
 //
+// A condition of HAVING without columns leaves out every group if it is false or NULL. The answer is then of no use above the block, which
+// shows nothing.
+//
 // If no public value of a key meets the conditions, there are no groups either, and no loss. But rows with other values than the policy
 // declares can meet the conditions: the answer leaves them out and says so.
 //

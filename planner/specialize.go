@@ -114,7 +114,7 @@ func (q *Query) specializeBy(m *work.Meter, values []scalar.Value, s Settings, e
 // planBlock plans a block except for its mechanisms, and adds to evalCost the cost of its reads for a row.
 func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64) (*BlockPlan, error) {
 	shown := !b.source.Concealing()
-	if shown && b.source.Never(env) {
+	if shown && (b.source.Never(env) || slices.ContainsFunc(b.having, env.Never)) {
 		return b.planNone(), nil
 	}
 	var err error

@@ -15,8 +15,8 @@ var protocolWords = map[string]bool{"user": true, "database": true, "options": t
 // A settingName is the name of a setting; those with dots belong to extensions, and to dpproxy.
 var settingName = regexp.MustCompile(`^[a-z_][a-z0-9_$]*(\.[a-z_][a-z0-9_$]*)*$`)
 
-// requestedSettings returns the settings of a start-up packet. Those in options come first, as in Postgres. The mirror, on which analysts have
-// the rights that they need, decides about each as it does about SET.
+// requestedSettings returns the settings of a start-up packet; a parameter overrides what options say, as in Postgres. The mirror decides
+// about each as it does about SET.
 func requestedSettings(params map[string]string) (map[string]string, error) {
 	out := map[string]string{}
 	options, err := optionSettings(params["options"])

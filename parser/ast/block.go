@@ -71,6 +71,8 @@ type Block struct {
 	// Top says that of all groups those with the largest values of an aggregate are shown; nil where
 	// something else decides, or nothing.
 	Top *Top
+	// Having are conditions of HAVING without columns: they hold for all groups or for none.
+	Having []Expr
 	// Counts are the places of aggregates above the block that count its rows, whatever was measured of them.
 	Counts []int
 	// Offsets are parameters that stand after OFFSET in sub-selects: they must be 0.
