@@ -85,13 +85,9 @@ func (v exprConverter) column(ref *pg.ColumnRef) ast.Expr {
 	if !plain {
 		return v.notAllowed(ref.Location, "a whole row")
 	}
-	if around := v.each.around; around != nil && !v.each.scope.names(ref) {
-		return around.column(ref)
-	}
 	out := &ast.Column{Name: names[len(names)-1], At: v.a.pos(ref.Location)}
 	switch len(names) {
 	case 1:
-		out.Qualifier = v.each.qualifier(ref)
 	case 2:
 		out.Qualifier = names[0]
 	case 3:

@@ -31,8 +31,7 @@ func (v *queryConverter) rows(sel *pg.SelectStmt, location int32) ast.Rows {
 		return nil
 	}
 	v.tail(sel, location)
-	own := &each{scope: level.scope, exists: sel == v.exists}
-	below := &queryConverter{conversion: v.conversion, level: level, depth: v.depth + 1, each: own}
+	below := &queryConverter{conversion: v.conversion, level: level, depth: v.depth + 1, each: &each{scope: level.scope}}
 	switch {
 	case len(sel.ValuesLists) > 0:
 		v.forbid(location, "VALUES", "Write a list with IN, or keep the values in a table.")
@@ -167,7 +166,7 @@ func (v *queryConverter) query(sel *pg.SelectStmt, location int32) *ast.Select {
 		out.Where = condition{exprConverter{v, false}}.where(sel.WhereClause)
 	}
 	group := exprConverter{v, pgtree.IsAggregated(sel)}
-	if group.grouped && (v.each.around == nil || len(sel.GroupClause) > 0) { // one group can have columns of the row around
+	if group.grouped && (!v.each.repeated || len(sel.GroupClause) > 0) { // one group can have columns of the row around
 		out.Groups = v.groups(sel)
 	}
 	v.windows = &windowClause{sel}

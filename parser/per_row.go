@@ -18,30 +18,10 @@ type queries map[*pg.SelectStmt]*level
 // An each knows of such queries of a level.
 type each struct {
 	scope *scope
-	// exists says that it is the level of an EXISTS, which may be joined with the one around it.
-	exists bool
 	// open says that FROM is converted: a query in an expression can be joined with it.
 	open bool
-	// around converts columns of the query around the level, if it is evaluated for each row of that one; else nil.
-	around *exprConverter
-}
-
-// qualifier is the table of a bare name of an EXISTS: where both levels have the name it is that of the EXISTS itself, and stays so if
-// they are joined.
-func (e *each) qualifier(ref *pg.ColumnRef) string {
-	if !e.exists || e.scope.parent == nil || e.scope.parent.parent == nil {
-		return ""
-	}
-	outer := e.scope.parent.parent
-	it, c, ok := e.scope.own(ref)
-	there, _, also := outer.own(ref)
-	switch {
-	case ok && outer.find(c.name).count > 0:
-		return e.scope.items[it].name
-	case !ok && also && e.scope.reach(ref) == scopesBetween && e.scope.named("", outer.items[there].name) < 0:
-		return outer.items[there].name
-	}
-	return ""
+	// repeated says that the level is evaluated for each row of the one around it.
+	repeated bool
 }
 
 // valueQuery converts such a sub-select of one value; nil if it is none, or has syntax that no rule knows.
@@ -91,7 +71,7 @@ func (e *each) isPerRow(v exprConverter, sel *pg.SelectStmt) bool {
 // perRow converts such a query.
 func (e *each) perRow(v exprConverter, sel *pg.SelectStmt, location int32) *ast.Select {
 	level := v.a.levels[sel]
-	below := &queryConverter{conversion: v.conversion, level: level, depth: v.depth + 1, each: &each{scope: level.scope, around: &v}}
+	below := &queryConverter{conversion: v.conversion, level: level, depth: v.depth + 1, each: &each{scope: level.scope, repeated: true}}
 	if below.depth > maxLevels {
 		v.tooLarge(location)
 		return nil

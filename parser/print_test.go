@@ -51,7 +51,7 @@ func TestPrint(t *testing.T) {
 		{
 			"EXISTS (SELECT DISTINCT *, p.* FROM public.patients p NATURAL LEFT JOIN hospitals WHERE id = qty)",
 			`EXISTS (SELECT DISTINCT *, "p".* FROM ("public"."patients" AS "p" NATURAL LEFT JOIN "hospitals") ` +
-				`WHERE ("id" OPERATOR(pg_catalog.=) "visits"."qty"))`,
+				`WHERE ("id" OPERATOR(pg_catalog.=) "qty"))`,
 		},
 		{
 			"patient_id IN (SELECT id FROM (SELECT patient_id, count(*) FROM visits GROUP BY 1 HAVING sum(DISTINCT qty) " +

@@ -258,12 +258,6 @@ func (s *scope) own(ref *pg.ColumnRef) (it int, c column, ok bool) {
 	return found.first, s.items[found.first].columnNamed(name), true
 }
 
-// names reports whether a reference names a column of this level that is known.
-func (s *scope) names(ref *pg.ColumnRef) bool {
-	it, c, ok := s.own(ref)
-	return ok && s.items[it].column(c.name) >= 0
-}
-
 // columnNamed returns the column of that name, which need not be known.
 func (it *item) columnNamed(name string) column {
 	if i := it.column(name); i >= 0 {

@@ -102,7 +102,6 @@ func (q *Query) Relations() []catalog.Name {
 }
 
 func (q *Query) block(st *source.Statement, b *ast.Block) (*block, error) {
-	b = source.WithoutDuplicates(q.cat, b)
 	rows, err := source.Resolve(st, b)
 	if err != nil {
 		return nil, err

@@ -125,6 +125,8 @@ type Table struct {
 	Alias   string   // the name its columns are reached by; never empty
 	Columns []string // new names of its first columns
 	Only    bool
+	// Hidden says that no bare name or star means its columns.
+	Hidden bool
 }
 
 // A Join of two items.

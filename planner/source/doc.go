@@ -75,13 +75,13 @@
 //
 //   - phases and trees: phases.go, tree.go, refuse.go, source.go, frame.go, columns.go;
 //   - the term of a level, and its judgment: terms.go, terms_table.go, terms_query.go, equalities.go, judgment.go;
-//   - references: references_to_people.go, reference_tables.go, duplicates.go, nobody.go;
+//   - references: references_to_people.go, reference_tables.go, nobody.go;
 //   - the unit of a level: semijoin.go, ownership.go, linking.go;
 //   - how many rows a unit has: fanout.go, unitrows.go, public.go, cut.go;
 //   - SQL: redact.go, write_own.go, write.go, sides.go, subselect_by_index.go, leftout.go;
-//   - forms in FROM and conditions: union.go, listed.go, window.go, derived.go, elements.go, flatten.go, compared.go,
+//   - forms in FROM and conditions: union.go, listed.go, window.go, derived.go, elements.go, flatten.go,
 //     reference_tables_projected.go, united.go, united_told.go, subselect.go, from.go;
 //   - rules: left_to_inner.go, apply_lookup.go, apply_found.go, per_row.go, apply_scalar_group.go, apply_first.go, apply_one.go,
-//     compare_to_extreme.go, lateral.go, rules.go;
+//     compare_to_extreme.go, lateral.go, semi_to_group.go, distinct_below_join.go, rules.go;
 //   - a level: resolve.go.
 package source

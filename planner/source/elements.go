@@ -118,6 +118,9 @@ func isTrue(e ast.Expr) bool {
 
 // mayHave reports whether a reference may be to a column of an item of FROM.
 func mayHave(model *policy.Model, item ast.From, c *ast.Column) bool {
+	named := func(alias string, names ...string) bool {
+		return c.Qualifier == alias && alias != "" || c.Qualifier == "" && slices.Contains(names, c.Name)
+	}
 	switch f := item.(type) {
 	case *ast.Table:
 		if c.Qualifier != "" {
@@ -127,21 +130,25 @@ func mayHave(model *policy.Model, item ast.From, c *ast.Column) bool {
 		return slices.Contains(f.Columns, c.Name) ||
 			t != nil && slices.ContainsFunc(t.Columns, func(own policy.Column) bool { return own.Name == c.Name && !own.Hidden })
 	case *ast.Derived:
-		return mayBeOf(c, f.Alias, f.Columns, selects(f.Query)[0])
+		return named(f.Alias, f.Columns...) || c.Qualifier == "" && mayShow(model, selects(f.Query)[0], c.Name)
 	case *ast.Lateral:
-		return mayBeOf(c, f.Alias, f.Columns, f.Query)
-	case *ast.Listed, *ast.Elements, *ast.Join:
+		return named(f.Alias, f.Columns...) || c.Qualifier == "" && mayShow(model, f.Query, c.Name)
+	case *ast.Listed:
+		return named(f.Alias) || slices.ContainsFunc(f.Lists, func(l ast.List) bool { return named("", l.Name) })
+	case *ast.Elements:
+		return named(f.Alias, f.Name)
+	case *ast.Join:
+		return mayHave(model, f.Left, c) || mayHave(model, f.Right, c)
 	}
 	return false
 }
 
-// mayBeOf reports whether a reference may be to a column of a query of that name, of which the first have other names.
-func mayBeOf(c *ast.Column, alias string, names []string, sel *ast.Select) bool {
-	if c.Qualifier != "" {
-		return c.Qualifier == alias
-	}
-	return slices.Contains(names, c.Name) ||
-		slices.ContainsFunc(sel.Targets, func(t ast.Target) bool { return t.X == nil || t.Name == c.Name })
+// mayShow reports whether a query may have a column of that name.
+func mayShow(model *policy.Model, sel *ast.Select, name string) bool {
+	return slices.ContainsFunc(sel.Targets, func(t ast.Target) bool {
+		star := t.X == nil && sel.From != nil
+		return t.Name == name || star && mayHave(model, sel.From, &ast.Column{Qualifier: t.Qualifier, Name: name})
+	})
 }
 
 // expandedRows resolves a relation with the elements of an array of its rows.

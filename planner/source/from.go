@@ -107,7 +107,11 @@ func (sc scope) resolveTable(f *ast.Table, nullable bool) (node, frame, error) {
 		}
 	}
 	err = it.rename(f.Columns, f.Ref.At)
-	return r, frame{[]*item{it}, it.fields, notNull}, err
+	all := frame{[]*item{it}, it.fields, notNull}
+	if f.Hidden {
+		all.visible = nil
+	}
+	return r, all, err
 }
 
 // valued returns those of new columns that are not NULL in the rows of their relation; where it is

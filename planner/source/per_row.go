@@ -77,7 +77,7 @@ func (a *applied) perRow(sel *ast.Select, at int, refusal *pgerr.Error) *perRow 
 		return nil
 	}
 	q.filterProjection()
-	if q.scope, a.err = q.resolveConditions(q.query.From, q.query.Where); a.err != nil {
+	if q.scope, a.err = q.resolveConditions(q.query.Where); a.err != nil {
 		return nil
 	}
 	return q

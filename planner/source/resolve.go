@@ -46,6 +46,9 @@ func (st *Statement) widen(by, width, at int) error {
 // *pgerr.Error with positions in the statement's text.
 func Resolve(st *Statement, block *ast.Block) (*Rows, error) {
 	b := &shared{Statement: st, rules: applyRules, conceals: block.Concealed != "", terms: terms{judge: core.Judge{Spend: st.Work.Spend}}}
+	for _, r := range blockRules {
+		block = r.apply(st.Model, block)
+	}
 	block, over := ownBlock(block)
 	sc, err := b.newLevel(place{view: block.Concealed}).resolveLevel(block.From, over)
 	return &Rows{sc.proved, block, sc}, err
@@ -122,15 +125,11 @@ func (sc scope) resolveLevel(from ast.From, over []*ast.Expr) (scope, error) {
 	if err != nil {
 		return sc, err
 	}
-	return sc.resolveConditions(from, *over[0])
+	return sc.resolveConditions(*over[0])
 }
 
 // resolveConditions returns the scope of expressions over a level whose FROM is resolved.
-func (sc scope) resolveConditions(from ast.From, where ast.Expr) (scope, error) {
-	sc, where, err := joinCompared(sc, from, where)
-	if err != nil {
-		return sc, err
-	}
+func (sc scope) resolveConditions(where ast.Expr) (scope, error) {
 	sc.frame = sc.frame.withoutOwn()
 	if err := sc.resolveWhere(where); err != nil {
 		return sc, err

@@ -6,6 +6,7 @@ import (
 
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/planner/policy"
 )
 
 // A query in an expression that has a value for each row of its level is an Apply, and so is LATERAL: of every row, the query is evaluated
@@ -41,6 +42,9 @@ var applyRules = []applyRule{
 	{"ApplyRows", nil, lateralRows},
 	// Filter(R, x > ALL S) = Filter(Join(R, left, Group(S, ties, max)), x > max): a value is greater than all if it is than the greatest.
 	{"CompareToExtreme", compareToExtreme, nil},
+	// Filter(R, EXISTS S) = Filter(Join(R, left, Group(Join(R, cross, S), key of R)), the key is there): a semi-join is a join without
+	// duplicates (Pirahesh, Hellerstein and Hasan, Extensible/Rule Based Query Rewrite Optimization in Starburst, SIGMOD 1992).
+	{"SemiToGroup", semiToGroup, nil},
 }
 
 // A joinRule says that a join that a rule has made can be another one.
@@ -55,10 +59,24 @@ var joinRules = []joinRule{
 	{"LeftToInner", leftToInner},
 }
 
+// A blockRule returns a block that stands for another one, or the block itself if its condition does not hold.
+type blockRule struct {
+	name  string
+	apply func(*policy.Model, *ast.Block) *ast.Block
+}
+
+// blockRules change a block before its names are resolved.
+var blockRules = []blockRule{
+	// Distinct(Join(R, S)) = Distinct(Join(Distinct(R), Distinct(S))), of the columns that are used: a law of duplicate elimination
+	// (Garcia-Molina, Ullman and Widom, Database Systems: The Complete Book, section 16.2).
+	{"DistinctBelowJoin", distinctBelowJoin},
+}
+
 // An applied is a level while rules put joins in the place of queries.
 type applied struct {
 	scope // of expressions over FROM, with the joins that there are so far
-	// extended says that FROM of the statement has an outer join.
+	// from is FROM of the statement, and extended says that it has an outer join.
+	from     ast.From
 	extended bool
 	// rows are those that are looked up.
 	rows []*lookup
@@ -70,7 +88,7 @@ type applied struct {
 
 // joinApplied joins FROM with what stands for queries in expressions, and puts that in their place.
 func joinApplied(sc scope, from ast.From, list []*ast.Expr) (scope, error) {
-	a := &applied{scope: sc, extended: extends(from)}
+	a := &applied{scope: sc, from: from, extended: extends(from)}
 	for _, e := range list {
 		if *e = a.normal(*e); a.err != nil {
 			return sc, a.err

@@ -10,14 +10,18 @@ func RuleNames() (names []string) {
 	for _, r := range joinRules {
 		names = append(names, r.name)
 	}
+	for _, r := range blockRules {
+		names = append(names, r.name)
+	}
 	return names
 }
 
 // Without does something without the rule of a name.
 func Without(name string, do func()) {
-	applies, joins := applyRules, joinRules
-	defer func() { applyRules, joinRules = applies, joins }()
+	applies, joins, blocks := applyRules, joinRules, blockRules
+	defer func() { applyRules, joinRules, blockRules = applies, joins, blocks }()
 	applyRules = slices.DeleteFunc(slices.Clone(applies), func(r applyRule) bool { return r.name == name })
 	joinRules = slices.DeleteFunc(slices.Clone(joins), func(r joinRule) bool { return r.name == name })
+	blockRules = slices.DeleteFunc(slices.Clone(blocks), func(r blockRule) bool { return r.name == name })
 	do()
 }

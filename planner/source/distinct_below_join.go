@@ -8,15 +8,13 @@ import (
 	"dpproxy/planner/policy"
 )
 
-// Where all aggregates count different values, rows that are alike count once. Of a table that is joined with itself its different rows
-// are joined then, of the columns that are used: they are fewer, so that the limit of the join leaves out less.
+// DistinctBelowJoin: where all aggregates count different values, rows that are alike count once. Of a table that is joined with itself its
+// different rows are joined then, of the columns that are used: they are fewer, so that the limit of the join leaves out less.
 //
 //	SELECT count(DISTINCT a.patient_id) FROM visits a JOIN visits b ON b.patient_id = a.patient_id AND a.diagnosis < b.diagnosis
 //
 //	FROM (SELECT DISTINCT patient_id, diagnosis FROM visits) a JOIN (SELECT DISTINCT patient_id, diagnosis FROM visits) b ON ...
-
-// WithoutDuplicates returns a block with such tables, or the block itself.
-func WithoutDuplicates(model *policy.Model, b *ast.Block) *ast.Block {
+func distinctBelowJoin(model *policy.Model, b *ast.Block) *ast.Block {
 	counts := func(a *ast.Aggregate) bool { return a.Func == "count" && a.Distinct }
 	if b.Concealed != "" || len(b.Aggregates) == 0 || slices.ContainsFunc(b.Aggregates, func(a *ast.Aggregate) bool { return !counts(a) }) {
 		return b
