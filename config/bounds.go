@@ -63,6 +63,7 @@ var timeLayouts = []struct{ kind, layout string }{
 	{"timestamp", "2006-01-02 15:04:05"},
 	{"timestamp", "2006-01-02T15:04:05"},
 	{"timestamp with time zone", "2006-01-02 15:04:05Z07:00"},
+	{"timestamp with time zone", "2006-01-02 15:04:05Z07"}, // as Postgres prints it
 	{"timestamp with time zone", "2006-01-02T15:04:05Z07:00"},
 }
 

@@ -119,7 +119,7 @@ func TestTables(t *testing.T) {
 				"cost": {Bounds: numbers("0.10000000000000000000000000000000000001", "20000")},
 				"day":  {Bounds: &policy.Bounds{LowText: "2020-01-01", HighText: "2024-12-31"}},
 				"seen": {Bounds: &policy.Bounds{LowText: "2020-01-01 00:00:00", HighText: "2024-12-31 23:59:59.999"}},
-				"left": {Bounds: &policy.Bounds{LowText: "2020-01-01T00:00:00Z", HighText: "2020-01-01T00:00:00-01:30"}},
+				"left": {Bounds: &policy.Bounds{LowText: "2020-01-01T00:00:00Z", HighText: "2020-01-01 00:00:00.5+00"}},
 				"flag": {Bounds: numbers("1", "1")},
 				"born": {Unbounded: true},
 			},

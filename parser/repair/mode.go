@@ -106,14 +106,18 @@ func discToMode(r *refused) {
 //	avg(x)
 //	make_interval(secs => avg(extract(epoch FROM x)))
 //
-// It applies to a refused sum or average. If its values are no intervals, the new statement is refused too.
+// It applies to a refused aggregate of one value. If that is no interval, the new statement is refused too.
 func intervalToSeconds(r *refused) {
 	d := r.draft()
-	for _, n := range r.called("avg", "sum") {
-		if args := n.GetFuncCall().Args; len(args) == 1 {
+	for _, n := range r.called("avg", "sum", "percentile_cont", "percentile_disc") {
+		values := n.GetFuncCall().Args
+		if within := n.GetFuncCall().AggOrder; len(within) > 0 {
+			values = []*pg.Node{within[0].GetSortBy().GetNode()}
+		}
+		if len(values) == 1 {
 			d.before(r.place(n), "make_interval(secs => ")
-			d.before(r.place(args[0]), "extract(epoch FROM ")
-			d.after(r.place(args[0]), ")")
+			d.before(r.place(values[0]), "extract(epoch FROM ")
+			d.after(r.place(values[0]), ")")
 			d.after(r.place(n), ")")
 		}
 	}

@@ -30,8 +30,8 @@ var rules = []rule{
 	{"ParentBounds", parentBounds},
 	{"SuggestBounds", suggestBounds},
 	{"Magnitudes", magnitudes},
-	{"IntervalToSeconds", intervalToSeconds},
 	{"ContToDisc", contToDisc},
+	{"IntervalToSeconds", intervalToSeconds}, // of a date, seconds would be no length of time: those have a percentile_disc
 	{"DiscToMode", discToMode},
 	{"RowsToColumn", rowsToColumn},
 	{"TuplesToText", tuplesToText},
