@@ -148,8 +148,14 @@ func (c *checker) column(p *TablePolicy, src catalog.Column) Column {
 	if fam == pgtype.BoolFamily && col.Values == nil && !pol.Hidden {
 		col.Values = []string{"false", "true"}
 	}
-	if col.Values != nil && (!src.Deterministic || fam == pgtype.DateFamily && baseOID(src.Type) != pgtype.Date) {
-		c.problem(p.Name, where+".values", "a column of type %s with this collation cannot have declared values", src.Type.Display)
+	switch {
+	case col.Values == nil:
+	case !src.Deterministic:
+		c.problem(p.Name, where+".values", "a column with a collation that is not deterministic cannot have declared values: "+
+			"equal ones can look different")
+		return col
+	case fam == pgtype.DateFamily && baseOID(src.Type) != pgtype.Date:
+		c.problem(p.Name, where+".values", "a column of type %s cannot have declared values", src.Type.Display)
 		return col
 	}
 	if err := checkDomain(baseOID(src.Type), fam, col.Values); err != "" {
