@@ -17,9 +17,14 @@ func (e *each) quantified(v exprConverter, s *pg.SubLink, sel *pg.SelectStmt, op
 		pgtree.Holds(isSubLink, s.Testexpr) || !e.isPerRow(v, sel) {
 		return nil
 	}
+	refusal := forbidden("this sub-select", withoutIt)
+	if sel.LimitCount != nil {
+		refusal = forbidden("LIMIT in this sub-select", "Compare its rows with the row around by equalities of columns alone, "+
+			"one of them of the columns of the privacy unit, and leave DISTINCT out.")
+	}
 	return &ast.Quantified{
 		X: v.expr(s.Testexpr), Op: operator, All: all, Query: e.perRow(v, sel, s.Location), At: v.a.pos(s.Location),
-		Refusal: v.refusal(s.Location, forbidden("this sub-select", withoutIt)),
+		Refusal: v.refusal(s.Location, refusal),
 	}
 }
 

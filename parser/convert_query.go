@@ -235,26 +235,26 @@ func (v exprConverter) target(t *pg.ResTarget) ast.Target {
 // subLink converts a sub-select in an expression.
 func (v exprConverter) subLink(s *pg.SubLink) ast.Expr {
 	sel := s.Subselect.GetSelectStmt()
-	names, _ := pgtree.Strings(s.OperName)
-	operator := ""
-	if len(names) > 0 {
-		operator = pgtree.BuiltIn(names)
+	operator := operatorOf(s)
+	if _, limited := pgtree.Position(sel.GetLimitCount()); limited {
+		if x := v.each.quantified(v, s, sel, operator); x != nil { // with the first rows of each row around
+			return x
+		}
 	}
 	switch {
 	case s.SubLinkType == pg.SubLinkType_EXISTS_SUBLINK:
 		v.exists = sel
 		return &ast.Exists{Query: v.rows(sel, s.Location), At: v.a.pos(s.Location)}
-	case s.SubLinkType == pg.SubLinkType_ANY_SUBLINK && (len(names) == 0 || operator == "=") && constantList(sel) != nil:
+	case s.SubLinkType == pg.SubLinkType_ANY_SUBLINK && operator == "=" && constantList(sel) != nil:
 		return v.inValues(s, constantList(sel))
 	case s.SubLinkType == pg.SubLinkType_ALL_SUBLINK && operator == "<>" && constantList(sel) != nil:
 		return &ast.Bool{Kind: ast.Not, Args: []ast.Expr{v.inValues(s, constantList(sel))}, At: v.a.pos(s.Location)}
-	case v.wanted[s] && s.SubLinkType == pg.SubLinkType_ANY_SUBLINK && (len(names) == 0 || operator == "=") &&
-		condition{v}.rowsLike(s, sel):
+	case v.wanted[s] && s.SubLinkType == pg.SubLinkType_ANY_SUBLINK && operator == "=" && condition{v}.rowsLike(s, sel):
 		return condition{v}.rowIn(s, sel)
 	case s.Testexpr.GetRowExpr() != nil:
 		v.forbid(s.Location, "a row beside a sub-select", "Write EXISTS (SELECT ... WHERE x = a AND y = b).")
 		return nil
-	case s.SubLinkType == pg.SubLinkType_ANY_SUBLINK && (len(names) == 0 || operator == "="):
+	case s.SubLinkType == pg.SubLinkType_ANY_SUBLINK && operator == "=":
 		return &ast.InQuery{X: v.expr(s.Testexpr), Query: v.rows(sel, s.Location), At: v.a.pos(s.Location)}
 	case s.SubLinkType == pg.SubLinkType_ALL_SUBLINK && operator == "<>":
 		return &ast.InQuery{X: v.expr(s.Testexpr), Query: v.rows(sel, s.Location), Not: true, At: v.a.pos(s.Location)}
@@ -268,6 +268,18 @@ func (v exprConverter) subLink(s *pg.SubLink) ast.Expr {
 		return x
 	}
 	return v.notAllowed(s.Location, "this sub-select")
+}
+
+// operatorOf is the operator between an expression and a sub-select, which IN does not write; "" if it is none of pg_catalog.
+func operatorOf(s *pg.SubLink) string {
+	names, _ := pgtree.Strings(s.OperName)
+	switch {
+	case len(names) > 0:
+		return pgtree.BuiltIn(names)
+	case s.SubLinkType == pg.SubLinkType_ANY_SUBLINK:
+		return "="
+	}
+	return ""
 }
 
 // subquery keeps the client's text of a sub-select that the mirror can answer by itself.

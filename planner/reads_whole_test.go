@@ -47,6 +47,13 @@ func TestReadsWhole(t *testing.T) {
 		"SELECT count(*) FROM patients p WHERE p.id = -1 AND EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.id)",
 		"SELECT count(*) FROM patients p WHERE CASE WHEN p.id = -1 THEN p.id IN (SELECT patient_id FROM visits WHERE cost > 5) " +
 			"ELSE false END",
+		"SELECT count(*) FROM visits v WHERE v.id = -1 AND v.cost NOT IN (SELECT w.cost FROM visits w WHERE w.patient_id = v.patient_id " +
+			"AND w.id = -1 ORDER BY w.day LIMIT 3)",
+		"SELECT count(*) FROM patients p WHERE p.id = -1 AND (p.birth_year > ANY (SELECT w.hospital_id FROM visits w JOIN labs l ON " +
+			"l.visit_id = w.id WHERE w.patient_id = p.id ORDER BY l.value LIMIT 3) OR 5 IN (SELECT w.hospital_id FROM visits w " +
+			"WHERE w.patient_id = p.id ORDER BY w.day LIMIT 1))",
+		"SELECT count(*) FILTER (WHERE EXISTS (SELECT 1 FROM visits b WHERE b.patient_id = a.patient_id AND b.day > a.day)) " +
+			"FROM visits a WHERE a.id = -1",
 	}
 	readWhole(t, conn, cat, statements)
 	readWhole(t, conn, referredClinic(t), []string{

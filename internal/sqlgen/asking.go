@@ -42,7 +42,7 @@ var insides = [][2]string{
 	{"public below", "SELECT w.patient_id AS i FROM visits w WHERE w.hospital_id IN (SELECT id FROM hospitals)"},
 }
 
-// operators ask whether patient p is in a sub-select. The last two are values for each row, which the condition of a join does
+// operators ask whether patient p is in a sub-select. The last three are asked for each row, which the condition of a join does
 // not take.
 var operators = [][2]string{
 	{"IN", "p.id IN (%s)"},
@@ -52,6 +52,7 @@ var operators = [][2]string{
 	{"ANY", "p.id = ANY (%s)"},
 	{"ALL", "p.id <> ALL (%s)"},
 	{"a count", "(SELECT count(*) FROM (%s) z WHERE z.i = p.id) > 0"},
+	{"among the first", "p.id IN (SELECT z.i FROM (%s) z WHERE z.i = p.id ORDER BY z.i LIMIT 2)"},
 	{"all of its order", "p.id >= ALL (SELECT z.i FROM (%s) z WHERE z.i = p.id)"},
 }
 
@@ -89,7 +90,7 @@ func Askings(few string) (list []Asking) {
 		for n, position := range positions[1:] {
 			among := operators
 			if position[0] == "ON" {
-				among = operators[:len(operators)-2]
+				among = operators[:len(operators)-3]
 			}
 			add(inside, among[(i+n)%len(among)], position)
 		}

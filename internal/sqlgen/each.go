@@ -15,10 +15,11 @@ const (
 	eachKey       = "value of each key"
 	eachRow       = "row looked up"
 	eachOf        = "compared with rows of each unit"
+	eachOfFirst   = "compared with first rows of each unit"
 )
 
 // Each are these features.
-var Each = []string{lateralRows, lateralFirst, lateralGroups, lateralTotals, eachValue, eachKey, eachRow, eachOf}
+var Each = []string{lateralRows, lateralFirst, lateralGroups, lateralTotals, eachValue, eachKey, eachRow, eachOf, eachOfFirst}
 
 // lateral joins a query for each row of a unit.
 func (g sourceGenerator) lateral() source {
@@ -95,6 +96,9 @@ func (g statementGenerator) value(src source, text string) (sql, feature string)
 	if u == "e.uid" && d.chance(30) {
 		return compared(d), eachOf
 	}
+	if d.chance(20) {
+		return comparedWithFirst(d, u), eachOfFirst
+	}
 	if u == "e.uid" && !g.schema.composite && d.chance(40) {
 		return choose(d,
 			"(SELECT count(*) FROM parts s9 WHERE s9.event = e.id) = 0",
@@ -151,4 +155,18 @@ func compared(d dice) string {
 		"(SELECT s9.kind FROM events s9 WHERE s9.uid = e.uid ORDER BY s9.n, s9.kind LIMIT 1 OFFSET 1) = 'b'",
 		"e.kind = (SELECT s9.kind FROM events s9 WHERE s9.uid = e.uid GROUP BY s9.kind ORDER BY count(*) DESC, s9.kind LIMIT 1)",
 	)
+}
+
+// comparedWithFirst writes a condition that compares a value with the first rows of a unit, in an order that tells which they are.
+func comparedWithFirst(d dice, u string) string {
+	rows := " FROM events s9 WHERE s9.uid = " + u + choose(d, "", " AND s9.n > 1", " AND s9.kind <> 'a'")
+	n := choose(d, " LIMIT 1", " LIMIT 2", " LIMIT 3", " LIMIT 2 OFFSET 1", " FETCH FIRST 2 ROWS WITH TIES")
+	first := choose(d, "SELECT s9.n"+rows+" ORDER BY s9.n DESC NULLS LAST"+n, "SELECT s9.n"+rows+" ORDER BY 1 NULLS FIRST"+n,
+		"SELECT count(*)"+rows+" GROUP BY s9.kind ORDER BY count(*) DESC"+n)
+	x := choose(d, "2", "NULL::int")
+	if u == "e.uid" {
+		x = choose(d, "e.n", "e.n", "e.place", "2")
+	}
+	cond := x + choose(d, " IN (", " NOT IN (", " = ANY (", " <> ALL (", " > ANY (", " <= ALL (") + first + ")"
+	return choose(d, cond, cond, "NOT ("+cond+")", "("+cond+") IS NULL", "coalesce("+cond+", true)")
 }

@@ -55,13 +55,18 @@ func (a *applied) rowOf(of *ast.ValueQuery, all func(*perRow) *ast.Select) (ast.
 	if rows == nil {
 		return nil, nil
 	}
+	q.value = q.valueOf(rows)
+	return q.value, q.join(a, rows)
+}
+
+// valueOf gives the first column of a query of all rows a name of our own.
+func (q *perRow) valueOf(rows *ast.Select) *ast.Column {
 	value := &rows.Targets[0]
 	if value.X == nil { // a star of the rows below
-		value.X = q.column(of.Query.Targets[0].Name)
+		value.X = q.column(q.query.Targets[0].Name)
 	}
 	value.Name = q.field()
-	q.value = q.column(value.Name)
-	return q.value, q.join(a, rows)
+	return q.column(value.Name)
 }
 
 // numbered reports whether the rows that LIMIT numbers can be told. Rows that a key alone ties to the row around, and no unit, are told by

@@ -36,6 +36,8 @@ var applyRules = []applyRule{
 	{"ApplyScalarGroup", applyScalarGroup, lateralGroup},
 	// Apply(R, outer, Limit(1, Order(S))) = Map(Join(R, left, Filter(Rank(S, ties)))): identities (1) and (2), if a row of R has one match.
 	{"ApplyFirst", applyFirst, lateralFirst},
+	// Filter(R, x IN Limit(n, Order(S))) = Filter(R, x IN Filter(Rank(S, ties), rank <= n and ties)): identity (1), of a semi-join.
+	{"LimitToRank", limitToRank, nil},
 	// Apply(R, outer, Map(S)) = Map(Join(R, left, S)), if a row of R has one match at most: identity (2), of rows of any query.
 	{"ApplyOne", applyOne, nil},
 	// Apply(R, cross, S) = Join(R, inner, S, ties), and of an outer Apply the left join: identities (1) and (2).
