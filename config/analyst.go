@@ -121,6 +121,8 @@ var ownSettings = map[string]func(value){
 	"dp.refine":          func(v value) { v.oneOf("on", "off") },
 	"dp.rows":            func(v value) { v.oneOf("refuse", "none") },
 	"dp.small_groups":    func(v value) { v.oneOf("hide", "show") },
+	"dp.empty_groups":    func(v value) { v.oneOf(planner.EmptyGroupWords()...) },
+	"dp.minimum_people":  func(v value) { v.count(maxContribution) },
 	"dp.consistent":      func(v value) { v.oneOf("on", "off") },
 	"dp.columns":         func(v value) { v.oneOf("values", "errors") },
 	"dp.intervals":       func(v value) { v.oneOf("on", "off") },

@@ -22,6 +22,7 @@ import (
 	"dpproxy/config"
 	"dpproxy/dp"
 	"dpproxy/internal/demo"
+	"dpproxy/planner"
 	"dpproxy/planner/policy"
 )
 
@@ -226,8 +227,10 @@ func clinicAnalysts() []config.Analyst {
 			Name: "eve", Certificates: []string{"eve@clinic", "the dashboard"},
 			Settings: map[string]string{
 				"dp.error": "50", "dp.relative_error": "off", "dp.target_fraction": "0.5", "dp.max_epsilon": "0.2",
-				"dp.refine": "off", "dp.rows": "none", "dp.contribution": "fixed", "dp.small_groups": "show", "dp.consistent": "on",
-				"dp.columns": "errors", "dp.intervals": "off", "dp.limit_retry": "on",
+				"dp.refine": "off", "dp.rows": "none", "dp.contribution": "fixed", "dp.small_groups": "show", "dp.empty_groups": "hide",
+				"dp.minimum_people": "30",
+				"dp.consistent":     "on",
+				"dp.columns":        "errors", "dp.intervals": "off", "dp.limit_retry": "on",
 				"dp.top":   "on",
 				"dp.spend": "confirmed",
 			},
@@ -260,8 +263,8 @@ func TestPolicy(t *testing.T) {
 			Connection: "postgres://dpproxy_auth@db/clinic", PasswordFile: "/etc/dpproxy/auth.password",
 			Query: "SELECT verifier FROM auth.of($1)",
 		},
-		Unlisted: "hidden",
-		Unit:     accountant.Budget{EpsilonPico: 3e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11},
+		Unlisted: "hidden", MinimumPeople: 10, MinimumConfidence: 0.99,
+		Unit: accountant.Budget{EpsilonPico: 3e12, DeltaAtto: 1e12, SelectionDeltaAtto: 5e11},
 		TableBudgets: map[catalog.Name]accountant.Budget{
 			public("patients"): {EpsilonPico: 2e12, DeltaAtto: 1e12}, // rounded down; selection_delta is 0 where it is stated
 			public("visits"):   {EpsilonPico: 3e12},
@@ -279,7 +282,7 @@ func TestPolicy(t *testing.T) {
 		Recycling: true, SyncItself: true,
 		Allowances: map[catalog.Name]config.Allowance{public("visits"): {
 			MaxEpsilonPico: 3e11, Mechanisms: []string{"gaussian", "brownian"},
-		}},
+		}, {Schema: "archive", Name: "stays"}: {MinimumPeople: 25}},
 		TableDefaults: map[catalog.Name]config.TableDefaults{
 			public("sales"): ofSales, public("sales_2024"): ofSales, {Schema: "archive", Name: "sales_2023"}: ofSales,
 		},
@@ -307,6 +310,9 @@ func TestDefaults(t *testing.T) {
 	}
 	if p.Ledger != (config.Ledger{Dir: "/var/lib/dpproxy"}) {
 		t.Errorf("%+v", p.Ledger)
+	}
+	if p.MinimumPeople != 0 || p.MinimumConfidence != planner.DefaultJudgment {
+		t.Errorf("a minimum of %d people, at %v", p.MinimumPeople, p.MinimumConfidence)
 	}
 	if p.Unit != (accountant.Budget{EpsilonPico: 1e12}) || len(p.TableBudgets) != 0 {
 		t.Errorf("budgets %+v, %+v", p.Unit, p.TableBudgets)
@@ -477,7 +483,7 @@ func TestDocs(t *testing.T) {
 			examples = append(examples, example)
 		}
 	}
-	if len(examples) != 7 {
+	if len(examples) != 8 {
 		t.Fatalf("%d examples", len(examples))
 	}
 	p, err := config.Parse("docs/policy.md", []byte(examples[0]))

@@ -44,6 +44,10 @@ type Policy struct {
 	Views []View
 	// Unlisted says what columns are that their tables do not list, open or hidden; empty: the policy does not say, and they are open.
 	Unlisted string
+	// MinimumPeople is how many people a group must have by a released count to be shown, 0: no minimum; MinimumConfidence is with which
+	// probability one of fewer is withheld.
+	MinimumPeople     int64
+	MinimumConfidence float64
 	// Unit is the privacy unit's budget: the guarantee.
 	Unit accountant.Budget
 	// TableBudgets are the sub-limits of tables.
@@ -116,9 +120,13 @@ type Allowance struct {
 	MaxEpsilonPico int64
 	// Mechanisms are the allowed ones; nil: all.
 	Mechanisms []string
+	// MinimumPeople is how many people a group must have by a released count to be shown; 0: no minimum of its own.
+	MinimumPeople int64
 }
 
-func (a Allowance) none() bool { return a.MaxEpsilonPico == 0 && a.Mechanisms == nil }
+func (a Allowance) none() bool {
+	return a.MaxEpsilonPico == 0 && a.Mechanisms == nil && a.MinimumPeople == 0
+}
 
 // TableDefaults are settings of statements about a table, where the session did not set them.
 // 0 stands for the default of all tables.

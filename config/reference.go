@@ -62,6 +62,16 @@ var policyKeys = []key[Policy]{
 			"With `hidden` a column that is new in the database does not exist for analysts until the policy lists it. " +
 			"Without the key, `check` and `sync` name the columns that are open so.",
 	},
+	{
+		"minimum_people", "", count(maxContribution, func(p *Policy, n int64) { p.MinimumPeople = n }), "none",
+		"How many people a group must have by a released count to be shown, %s. The count is paid for with each statement. " +
+			"Of this number, those of a statement's tables and the session's `dp.minimum_people` the largest holds. " +
+			"See [Groups of few people](#groups-of-few-people).",
+	},
+	{
+		"minimum_confidence", "", between(minConfidence, maxConfidence, func(p *Policy, x float64) { p.MinimumConfidence = x }), "`0.95`",
+		"With which probability a group of fewer people is withheld, at least, %s.",
+	},
 	{"analysts", "", part(func(v value, p *Policy) { p.Analysts = readAnalysts(v) }), "none", "By name, see [Analysts](#analysts)."},
 	{
 		"auth_query", "", part(func(v value, p *Policy) { p.AuthQuery = readAuthQuery(v) }), "none",
@@ -241,6 +251,11 @@ var tableKeys = []key[table]{
 	{
 		"max_epsilon", "", epsilon(func(t *table, n int64) { t.allowance.MaxEpsilonPico = n }), "none",
 		"What one statement about the table may spend, %s; less if the analyst or the session says less.",
+	},
+	{
+		"minimum_people", "", count(maxContribution, func(t *table, n int64) { t.allowance.MinimumPeople = n }), "that of the policy",
+		"How many people a group of a statement about the table must have by a released count to be shown, %s, if that of the policy is " +
+			"not larger. See [Groups of few people](#groups-of-few-people).",
 	},
 	{
 		"mechanisms", "", part(func(v value, t *table) { t.allowance.Mechanisms = readMechanisms(v) }), "all",

@@ -13,11 +13,12 @@ import (
 type countOf struct {
 	overRow
 	units     bool // COUNT(DISTINCT unit)
+	whole     bool // without FILTER
 	different bool // COUNT(DISTINCT anything else)
 }
 
 func newCount(c *call) (form, error) {
-	f := countOf{overRow: overRow{filter: c.filter, at: c.At}}
+	f := countOf{overRow: overRow{filter: c.filter, at: c.At}, whole: c.filter == nil}
 	if c.Star {
 		return f, c.onNullRows(nil)
 	}

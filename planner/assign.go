@@ -18,6 +18,9 @@ func (p *Plan) assign() error {
 	}
 	n, selections, numbers := p.shares(), int64(0), 0
 	for _, set := range p.drawn() {
+		if !s.Target.asked() {
+			set.shareOfJudge(n)
+		}
 		numbers += len(set.statistics)
 		if set.Private() {
 			selections++
@@ -221,4 +224,11 @@ func (s *statistic) assign(of share) error {
 		s.levels = append(s.levels, mech)
 	}
 	return nil
+}
+
+// shareOfJudge notes which part of so many shares a count has that is released for the judge alone.
+func (g *GroupingSet) shareOfJudge(shares int64) {
+	if g.judge != nil && g.judge.added && shares > 0 {
+		g.judge.part = float64(g.statistics[g.judge.statistic].shares) / float64(shares)
+	}
 }

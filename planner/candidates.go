@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -287,6 +288,9 @@ func (b *budgeted) design(kind string, set *GroupingSet, statistic int) (d brdp.
 			return brdp.Design{}, false, false
 		}
 	}
+	if j := set.judge; j != nil && j.statistic == statistic {
+		goal.Boundary = min(goal.Boundary, b.judgeBoundary(goal.Sensitivity, kind))
+	}
 	if kind == staircase {
 		d, err := staircaseFor(goal, b.settings.Alpha)
 		return d, false, err == nil
@@ -314,4 +318,21 @@ func (b *budgeted) design(kind string, set *GroupingSet, statistic int) (d brdp.
 		return *recycled, true, true
 	}
 	return *plain, false, true
+}
+
+// judgeBoundary returns, on the lattice, how far a count may be off by which groups are judged, if all errors are known before the answer:
+// as far as one of the shares of a statement of the policy's typical price would be.
+func (b *budgeted) judgeBoundary(sens dp.Sensitivity, kind string) int64 {
+	const largest = 1 << 52
+	typical, s := cmp.Or(b.settings.TypicalPico, b.settings.EpsilonPico), share{kind: gaussian}
+	if isLaplace(kind) {
+		s.kind = laplace
+	} else {
+		typical = halfSquare(typical)
+	}
+	noise, err := s.withPico(proportion(typical, oneShare, max(b.shares(), 1))).mechanism(sens)
+	if err != nil {
+		return largest
+	}
+	return int64(min(noise.Quantile(b.settings.Alpha), largest))
 }

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -19,14 +20,14 @@ func (b *BlockPlan) Columns(released []*Released) []string {
 	keys = make([][]*string, len(b.block.keys))
 	groupings = make([][]*string, len(b.block.groupings))
 	outputs = make([][]*string, len(b.block.aggregates))
-	consistent, alpha := b.consistent(released), atConfidence(b, released)
-	shown := nonnegativeCells(b, consistent)
+	judged, alpha := b.judged(released), atConfidence(b, released)
+	shown := nonnegativeCells(b, b.consistent(released))
 	for i, p := range b.Sets {
-		var rows []integers
-		if consistent[i] != nil {
-			rows = p.observable(consistent[i])
-		}
+		rows := judged[i]
 		for row := range p.rows(released[i]) {
+			if rows != nil && rows[row].withheld && p.leavesOut() {
+				continue
+			}
 			p.appendKeys(keys, p.keysOf(released[i], row))
 			b.appendGroupings(groupings, p)
 			for o := range outputs {
@@ -116,17 +117,13 @@ func (b *BlockPlan) errorOf(i int, released []*Released) ErrorBar {
 	if b.none {
 		return ErrorBar{Label: b.block.aggregates[i].label}
 	}
-	consistent, alpha := released, atConfidence(b, released)
+	judged, alpha := make([][]integers, len(b.Sets)), atConfidence(b, released)
 	if released != nil {
-		consistent = b.consistent(released)
+		judged = b.judged(released)
 	}
 	var bar ErrorBar
 	for j, p := range b.Sets {
-		var rows []integers
-		if released != nil {
-			rows = p.observable(consistent[j])
-		}
-		one := p.errorBar(&p.outputs[i], rows, alpha)
+		one := p.errorBar(&p.outputs[i], judged[j], alpha)
 		if j == 0 || bar.Hidden {
 			bar = one
 			continue
@@ -147,7 +144,7 @@ func (b *BlockPlan) ErrorGroups(released []*Released) []string {
 	if released == nil || b.none {
 		return nil
 	}
-	return errorGroups{b, b.consistent(released)}.lines()
+	return errorGroups{b, released, b.judged(released)}.lines()
 }
 
 // SmallGroups counts the values that are NULL in the released relation because their groups are small, and all values for which that is
@@ -156,19 +153,18 @@ func (b *BlockPlan) SmallGroups(released []*Released) (hidden, all int) {
 	if released == nil || b.none {
 		return 0, 0
 	}
-	for i, r := range b.consistent(released) {
-		if r == nil {
-			continue
-		}
+	for i, rows := range b.judged(released) {
 		set := b.Sets[i]
 		for k := range set.outputs {
 			o := &set.outputs[k]
 			if _, ok := o.estimator.(rowed); !ok || o.report != "" {
 				continue
 			}
-			all += len(r.Rows)
-			for _, row := range r.integers() {
-				if set.hides(o, row, len(r.Rows)) {
+			for _, row := range rows {
+				if row.withheld {
+					continue
+				}
+				if all++; set.hides(o, row, len(rows)) {
 					hidden++
 				}
 			}
@@ -177,11 +173,12 @@ func (b *BlockPlan) SmallGroups(released []*Released) (hidden, all int) {
 	return hidden, all
 }
 
-// errorGroups has the errors of a block's aggregates by group, from consistent released relations.
+// errorGroups has the errors of a block's aggregates by group.
 type errorGroups struct {
 	*BlockPlan
 
 	released []*Released
+	judged   [][]integers
 }
 
 // lines returns a line for each aggregate.
@@ -222,10 +219,7 @@ func (b errorGroups) ofGroups(output int) []groupError {
 	var out []groupError
 	alpha := atConfidence(b.BlockPlan, b.released)
 	for j, g := range b.Sets {
-		if b.released[j] == nil {
-			continue
-		}
-		o, rows := &g.outputs[output], g.observable(b.released[j])
+		o, rows := &g.outputs[output], b.judged[j]
 		for row := range rows {
 			if g.hides(o, rows[row], len(rows)) || g.unanswered(o, rows[row].clips) {
 				continue
@@ -264,4 +258,73 @@ func shortKey(key string) string {
 		return key
 	}
 	return string([]rune(key)[:most]) + "…"
+}
+
+// judged returns the rows of each grouping set, made to agree, with the verdict on each. Verdicts are by the counts as they were released.
+func (b *BlockPlan) judged(released []*Released) [][]integers {
+	rows := make([][]integers, len(b.Sets))
+	for i, r := range b.consistent(released) {
+		if r == nil {
+			continue
+		}
+		g := b.Sets[i]
+		rows[i] = g.observable(r)
+		for at, row := range released[i].integers() {
+			rows[i][at].withheld = g.withholds(row)
+		}
+	}
+	return rows
+}
+
+// A Verdict counts the groups of a block that are withheld.
+type Verdict struct {
+	Withheld, Of int
+	// Fewest is the minimum of people; 0 if groups are withheld that have no row.
+	Fewest int64
+	// Alone says that there is no GROUP BY, LeftOut that the groups are left out; otherwise their values are NULL.
+	Alone, LeftOut bool
+}
+
+// Withheld counts the groups that a released count withholds.
+func (b *BlockPlan) Withheld(released []*Released) (v Verdict) {
+	if released == nil || b.none {
+		return v
+	}
+	for i, rows := range b.judged(released) {
+		g := b.Sets[i]
+		if g.judge == nil {
+			continue
+		}
+		if g.judge.people {
+			v.Fewest = g.judge.fewest
+		}
+		v.Of, v.Alone, v.LeftOut = v.Of+len(rows), len(b.block.keys) == 0, v.LeftOut || g.leavesOut()
+		for _, row := range rows {
+			if row.withheld {
+				v.Withheld++
+			}
+		}
+	}
+	return v
+}
+
+// String tells how many groups are withheld and why. It is "" if none is.
+func (v Verdict) String() string {
+	groups := fmt.Sprintf("%d groups", v.Withheld)
+	if v.Withheld == 1 {
+		groups = "1 group"
+	}
+	become := "values are NULL"
+	if v.LeftOut {
+		become = "left out"
+	}
+	switch {
+	case v.Withheld == 0:
+		return ""
+	case v.Alone:
+		return fmt.Sprintf("The answer is withheld: fewer than %d people by the released count.", v.Fewest)
+	case v.Fewest > 0:
+		return fmt.Sprintf("%s withheld: fewer than %d people by the released counts (%s).", groups, v.Fewest, become)
+	}
+	return fmt.Sprintf("%s of %d without a row by the released counts (%s).", groups, v.Of, become)
 }

@@ -44,7 +44,7 @@ func (b *BlockPlan) Unanswered(released []*Released, unit string, epsilonPico in
 		}
 		for _, m := range set.Measures {
 			clip := released[i].Clips[m.at]
-			if !m.Shared() && set.Loses(m, clip, set.Confidence()) {
+			if !m.Shared() && !set.judgesBy(m) && set.Loses(m, clip, set.Confidence()) {
 				out = append(out, loss{m, set, clip, epsilonPico}.said(unit))
 			}
 		}

@@ -13,9 +13,9 @@ type ErrorBar struct {
 	// Least and Most are the half-widths of the narrowest and the widest interval over the rows. They are negative if they are known only
 	// with the answer or not at all, and +Inf if they are unknown.
 	Least, Most float64
-	// Hidden says that all values are NULL because their groups are small, None that there are no groups, and Unanswered that the values
-	// are NULL because a limit leaves out too much.
-	Hidden, None, Unanswered bool
+	// Hidden says that all values are NULL because their groups are small, or, with Withheld, because these are withheld; None that there
+	// are no groups, and Unanswered that the values are NULL because a limit leaves out too much.
+	Hidden, Withheld, None, Unanswered bool
 	// Said is a format (with one %s) for an error that is a number of rows, of a value that was chosen.
 	Said string
 	// Beyond bounds what the limits of contributions leave out of a row on top of the error, if norms above a limit are distributed as they
@@ -51,6 +51,9 @@ func (e ErrorBar) or(f ErrorBar, first bool) ErrorBar {
 
 // String writes the error as "count(*) ± 20", or "avg(cost) ± 2.5 to 31 of values clamped to [0, 20000]".
 func (e ErrorBar) String() string {
+	if e.Withheld {
+		return e.Label + " withheld"
+	}
 	if e.Hidden {
 		return e.Label + " of too few rows for its noise"
 	}

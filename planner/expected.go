@@ -32,6 +32,9 @@ func (c *NoiseReduction) expectedAt(size float64) (float64, bool) {
 		}
 		prices[at] = math.Max(prices[at], price)
 	}
+	if j := c.results.judge; j != nil {
+		prices[j.statistic] = math.Max(prices[j.statistic], c.Statistics[j.statistic].judgePrice(c.Mechanism))
+	}
 	total := 0.0
 	for _, price := range prices {
 		total += price * dp.PicoPerUnit
@@ -88,4 +91,15 @@ func (c *NoiseReduction) affordable() float64 {
 		}
 	}
 	return math.Ceil(high)
+}
+
+// judgePrice is the price in ρ or ε of that precision.
+func (m *ReducedStatistic) judgePrice(mechanism string) float64 {
+	switch {
+	case m.enough == 0:
+		return 0
+	case mechanism == brownian:
+		return m.priceAt(m.enough)
+	}
+	return m.natural(float64(m.Sensitivity.LInf)) * float64(m.Sensitivity.L0) * math.Sqrt2 / m.enough
 }

@@ -164,6 +164,7 @@ func (g *GroupingSet) explain(w *tree, of *BlockPlan, depth int, hidden bool) {
 	if g.Selection != nil {
 		w.line(depth, "selection: %s%s", g.Selection, g.budgetPart(oneShare))
 	}
+	g.explainJudge(w, depth)
 	for i := range g.outputs {
 		o := &g.outputs[i]
 		if o.report != "" {
@@ -404,4 +405,29 @@ func (p *Plan) Effects() []Effect {
 func PublicGroups(p *Plan) (n int, known bool) {
 	g := p.sets()[0]
 	return g.size, !g.Private()
+}
+
+// explainJudge writes by which count groups are withheld, with its part of the budget if it is released for this.
+func (g *GroupingSet) explainJudge(w *tree, depth int) {
+	j := g.judge
+	if j == nil {
+		return
+	}
+	of, shown, become := "rows", "a group is shown", "else its values are NULL"
+	if j.people {
+		of = "people"
+	}
+	if len(g.keys) == 0 {
+		shown = "the answer is shown"
+	}
+	if g.leavesOut() {
+		become = "else it is left out"
+	}
+	w.line(depth, "%s: measure %d, %s", of, j.statistic+1, j.origin())
+	noise := "what"
+	if s := g.statistics[j.statistic]; g.Reduction == nil && (s.measure == nil || !s.measure.chosen()) {
+		noise = "the " + Number(j.noise(g.observed(integers{clips: g.leastClips()}))) + " that"
+	}
+	w.line(depth+1, "%s by a count of at least %d and %s its noise exceeds with %s %% at most; %s", shown, j.fewest, noise,
+		Number(100*j.beyond), become)
 }

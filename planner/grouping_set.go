@@ -154,6 +154,7 @@ func (g *GroupingSet) errorBar(o *output, rows []integers, alpha float64) ErrorB
 		bar.Said = v.saidAfter(shown)
 	}
 	bar.Hidden = len(shown) == 0 && len(rows) > 0
+	bar.Withheld = bar.Hidden && !slices.ContainsFunc(rows, func(row integers) bool { return !row.withheld })
 	return bar
 }
 
@@ -196,3 +197,6 @@ func (g *GroupingSet) selecting(s share) error {
 	}
 	return nil
 }
+
+// leavesOut reports whether withheld groups of a set are left out; otherwise their values are NULL.
+func (g *GroupingSet) leavesOut() bool { return g.Private() || g.judge != nil && g.judge.hides }

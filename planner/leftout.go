@@ -101,6 +101,11 @@ func (p *Plan) Outside(released [][]*Released) []string {
 	if slices.ContainsFunc(p.sets(), (*GroupingSet).Private) {
 		say("groups that few units (" + p.unit + ") have")
 	}
+	for _, g := range p.sets() {
+		if s := withholding(g); s != "" {
+			say(s)
+		}
+	}
 	return all
 }
 
@@ -180,4 +185,26 @@ func movedUnstated(b *BlockPlan, released []*Released) []string {
 // moves reports whether limits move the values of a measure, as opposed to leaving out a part of them.
 func (r *results) moves(m *Measure) bool {
 	return r.statistics[m.statistics[0]].nodes() > 1 || !m.weighting.leavesOut()
+}
+
+// Withheld tells of each block how many groups a released count withholds, if any. Released has the relations of each block.
+func (p *Plan) Withheld(released [][]*Released) []string {
+	var all []string
+	for i, b := range p.Blocks {
+		if s := b.Withheld(released[i]).String(); s != "" {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// withholding names the groups that a set withholds; "" if there are none.
+func withholding(g *GroupingSet) string {
+	switch {
+	case g.judge == nil || len(g.keys) == 0:
+		return ""
+	case g.judge.people:
+		return fmt.Sprintf("groups of fewer than %d people", g.judge.fewest)
+	}
+	return "groups that may have no row"
 }

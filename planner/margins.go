@@ -39,6 +39,9 @@ func (b *BlockPlan) consistent(released []*Released) []*Released {
 // norms of its own.
 func (b *BlockPlan) addsUp(statistic int) bool {
 	return !slices.ContainsFunc(b.Sets, func(g *GroupingSet) bool {
+		if statistic == len(g.statistics) { // groups are judged by it, and the set has none
+			return true
+		}
 		s := g.statistics[statistic]
 		if !s.additive() || s.measure == nil {
 			return !s.additive()

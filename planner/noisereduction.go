@@ -45,6 +45,8 @@ type ReducedStatistic struct {
 	// one so large that within decides as soon.
 	stop *mechanisms.RelativeStop
 	beta float64 // the error probability of the statistic, at all rounds together
+	// enough is the standard deviation at which groups are judged by the statistic; 0 if they are not.
+	enough float64
 }
 
 const (
@@ -89,6 +91,9 @@ func (c *NoiseReduction) Within(clips []Clip) (*NoiseReduction, error) {
 		}
 		if err != nil {
 			return nil, imprecise()
+		}
+		if j := c.results.judge; j != nil && j.statistic == i {
+			cm.judgePrecision(c.Mechanism, c.settings.TypicalPico, n)
 		}
 		out.Statistics = append(out.Statistics, cm)
 	}
@@ -205,7 +210,7 @@ func (c *NoiseReduction) Revealed(keys [][]*string, rows [][]*big.Int, level int
 	margins := make([]Margin, len(c.Statistics))
 	for i, m := range c.Statistics {
 		noise := contribution.Noise{Of: must(m.Path.Level(level)), Bits: m.bits}
-		margins[i] = Margin{Half: noise.Quantile(m.beta / float64(m.Path.Levels())), Sigma: noise.StdDev()}
+		margins[i] = Margin{Half: noise.Quantile(m.beta / float64(m.Path.Levels())), Sigma: noise.StdDev(), noise: noise}
 	}
 	r := &Released{Keys: keys, Margins: [][]Margin{}, Clips: c.clips}
 	for _, row := range rows {
@@ -265,6 +270,9 @@ func (c *NoiseReduction) Open(r *Released) []Want {
 // want compares the errors of a row with the target.
 func (c *NoiseReduction) want(row integers) Want {
 	w := Want{Factors: slices.Repeat([]float64{1}, len(c.Statistics))}
+	if c.judge(row, w) {
+		return w
+	}
 	for i := range c.results.outputs {
 		o := &c.results.outputs[i]
 		if o.report != "" {
@@ -366,3 +374,33 @@ func (c *NoiseReduction) Levels() int { return c.Statistics[0].Path.Levels() }
 
 // Goal writes the target for people.
 func (c *NoiseReduction) Goal() string { return c.settings.Target.String() }
+
+// judgePrecision decides how precise the count has to be by which groups are judged: as a share of a statement of the policy's typical
+// price would make it, one of n, whatever error is asked for.
+func (m *ReducedStatistic) judgePrecision(mechanism string, typicalPico, n int64) {
+	if typicalPico < n {
+		return
+	}
+	change := m.natural(float64(m.Sensitivity.LInf))
+	if mechanism == brownian {
+		rho := float64(halfSquare(typicalPico)) / dp.PicoPerUnit / float64(n)
+		m.enough = change * math.Sqrt(float64(m.Sensitivity.L0)/2/rho)
+		return
+	}
+	epsilon := float64(typicalPico) / dp.PicoPerUnit / float64(n)
+	m.enough = change * float64(m.Sensitivity.L0) * math.Sqrt2 / epsilon
+}
+
+// judge says what a row needs before it can be judged. A row that is withheld needs nothing more; done says that nothing else is measured.
+func (c *NoiseReduction) judge(row integers, w Want) (done bool) {
+	j := c.results.judge
+	if j == nil {
+		return false
+	}
+	enough, sigma := c.Statistics[j.statistic].enough, row.margins[c.results.statistics[j.statistic].first].Sigma
+	if enough > 0 && sigma > enough*leastGain {
+		w.Factors[j.statistic] = enough / sigma
+		return true
+	}
+	return c.results.withholds(row)
+}

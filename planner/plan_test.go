@@ -74,13 +74,14 @@ func connect(t testing.TB) *pgconn.PgConn { return connectTo(t, server, "postgre
 //	plan [error=50] [relative_error=0.05] [target_fraction=0.9] [brdp] [epsilon=1] [mechanism=auto]
 //	  [pure] [params=(23)] [args=(5)] [delta=1e-10] [max_rows=5] [max_partitions=1] [max_sum=100]
 //	  [contribution=auto] [top=on] [indexed] [views] [hide=(id,patient_id)] [unbounded=(cost)] [step=(tip,0.01)]
-//	  [view=(hospitals,v)] [derived] [mute]
+//	  [view=(hospitals,v)] [derived] [mute] [minimum_people=10] [empty_groups=hide] [nobody]
 //
 // params are the types of the parameters, and args their values; indexed gives visits
 // indexes that begin with the unit; views adds those whose queries are not shown; hide names columns that
 // are hidden in every protected table; unbounded names columns of visits without bounds, and step one that
 // has a step instead; view names a public table that is a relation of another kind; derived bounds expressions over visits;
-// mute asks for no intervals of percentiles. A text between ⟨ and ⟩ is a released result that is not known.
+// mute asks for no intervals of percentiles; nobody has visits without a patient count.
+// A text between ⟨ and ⟩ is a released result that is not known.
 func TestPlans(t *testing.T) {
 	served := plannertest.ServedVersion
 	plannertest.ServedVersion = 150000 // of the golden files
@@ -133,6 +134,9 @@ func drawPlan(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, d *datadrive
 	}
 	if d.HasArg("reference") {
 		cat = referredClinic(t)
+	}
+	if d.HasArg("nobody") {
+		cat = countingClinic(t, policy.NobodyRows)
 	}
 	if d.HasArg("derived") {
 		cat = boundedClinic(t)
@@ -242,6 +246,10 @@ func makePlan(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, st *parser.S
 	}
 	if top := list(d, "top"); top != nil {
 		s.Top = top[0]
+	}
+	s.MinimumPeople = int64(number("minimum_people"))
+	if empty := list(d, "empty_groups"); empty != nil {
+		s.EmptyGroups = empty[0]
 	}
 	s.MaxRows, s.MaxPartitions = int64(number("max_rows")), int64(number("max_partitions"))
 	if d.HasArg("max_sum") {

@@ -23,6 +23,8 @@ type integers struct {
 	clips   []Clip
 	spread  []float64 // by statistic, the part of what limits leave out that falls to the row; nil if unknown
 	margins []Margin  // nil if the mechanisms of the plan determine the errors
+	// withheld says that no value of the row is shown.
+	withheld bool
 }
 
 func (r *Released) integers() []integers {
@@ -42,6 +44,8 @@ func (r *Released) integers() []integers {
 type Margin struct {
 	Half, Sigma float64
 	Close       bool
+
+	noise estimate.Tail // nil if it is about normal
 }
 
 // Quantile implements estimate.Tail. Noise reduction has a single error probability.

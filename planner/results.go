@@ -25,6 +25,7 @@ type results struct {
 	aggregation
 	outputs []output
 	alpha   float64 // one minus the confidence of statements about errors
+	judge   *judge  // which groups are shown; nil if all are
 	// showSmall shows values of small groups, which are NULL otherwise.
 	showSmall bool
 	// nonnegative says that counts and sums are shown without negative cells, and add up.

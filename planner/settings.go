@@ -31,6 +31,12 @@ type Settings struct {
 	LimitRetry bool
 	// ShowSmallGroups shows values of groups that may have too few rows for a value; otherwise they are NULL.
 	ShowSmallGroups bool
+	// MinimumPeople is how many people a group must have, by a released count, to be shown; 0 is no minimum.
+	MinimumPeople int64
+	// Judgment is the confidence at which groups are judged by a released count; 0 is [DefaultJudgment].
+	Judgment float64
+	// EmptyGroups says what becomes of public groups that have no row, by a released count: one of [EmptyGroupWords]; empty is show.
+	EmptyGroups string
 	// NoIntervals says that errors of percentiles are not asked for, so that nothing is spent on the ends of their intervals.
 	NoIntervals bool
 	// Consistent shows counts and sums without negative cells, and such that they add up.
@@ -58,6 +64,19 @@ const (
 	ChosenContribution = "auto"
 	FixedContribution  = "fixed"
 )
+
+// DefaultJudgment is the confidence at which groups are judged, 1 − β, unless the policy says otherwise.
+const DefaultJudgment = 0.95
+
+// The values of dp.empty_groups.
+const (
+	showEmpty = "show"
+	nullEmpty = "null"
+	hideEmpty = "hide"
+)
+
+// EmptyGroupWords are the values of the setting dp.empty_groups.
+func EmptyGroupWords() []string { return []string{showEmpty, nullEmpty, hideEmpty} }
 
 // allows reports whether the policy allows a mechanism.
 func (s Settings) allows(mechanism string) bool {

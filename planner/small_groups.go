@@ -25,9 +25,9 @@ func (r *results) small(o *output, row integers, groups int) bool {
 // leastAlpha is the smallest error probability for which an interval is computed.
 const leastAlpha = 1e-12
 
-// hides reports whether an output of a group is NULL because the group is small.
+// hides reports whether an output of a group is not shown, because the group is withheld, or is small.
 func (r *results) hides(o *output, row integers, groups int) bool {
-	return !r.showSmall && r.small(o, row, groups)
+	return row.withheld || !r.showSmall && r.small(o, row, groups)
 }
 
 // Confidence is the confidence of statements about limits and errors.
@@ -51,4 +51,14 @@ func (o *output) empty(r observation) bool {
 	}
 	_, high, fewest := of.rows(r)
 	return high < fewest
+}
+
+// withholds reports whether the released count of a group withholds it.
+func (r *results) withholds(row integers) bool {
+	return r.judge != nil && r.judge.withholds(r.observed(row))
+}
+
+// judgesBy reports whether a measure is of the count by which groups are judged, which no aggregate needs.
+func (r *results) judgesBy(m *Measure) bool {
+	return r.judge != nil && r.judge.added && r.statistics[r.judge.statistic].measure == m
 }

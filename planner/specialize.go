@@ -173,6 +173,7 @@ func (q *Query) chooseTop(b *block, g *GroupingSet, env *scalar.Env, s Settings)
 		return err
 	case k == 0:
 		g.showNone()
+		g.judge = nil
 	default:
 		topChooser{g, s, b.top, k, len(q.blocks) == 1, q.cat.Unit()}.choose()
 	}
@@ -246,6 +247,9 @@ func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*Groupi
 		return nil, err
 	}
 	if g.outputs, err = sp.specializeAll(&collector{sp.arguments, &g.aggregation}); err != nil {
+		return nil, err
+	}
+	if g.judge, err = sp.judge(&collector{sp.arguments, &g.aggregation}, g.outputs, s); err != nil {
 		return nil, err
 	}
 	g.strays = withStrays(g.strays, sp.ofModes(g.outputs))

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"encoding/hex"
 	"slices"
 	"strings"
@@ -89,4 +90,54 @@ func (sp *specializer) specializeAll(c *collector) ([]output, error) {
 		outputs[i] = output{aggregate: a, estimator: e}
 	}
 	return outputs, refusal
+}
+
+// judge returns the judge of the groups of a set, nil if all are shown. It adds the count unless an aggregate needs it.
+func (sp *specializer) judge(c *collector, outputs []output, s Settings) (*judge, error) {
+	if !judged(s, &c.partitions) {
+		return nil, nil
+	}
+	j := &judge{
+		fewest: max(s.MinimumPeople, 1), beyond: 1 - cmp.Or(s.Judgment, DefaultJudgment), people: s.MinimumPeople > 0,
+		hides: s.EmptyGroups == hideEmpty && len(c.keys) > 0,
+	}
+	had := len(c.statistics)
+	var err error
+	if j.people {
+		j.statistic, err = sp.people(c, outputs)
+	} else {
+		j.statistic, err = sp.present(c)
+	}
+	j.added = len(c.statistics) > had
+	return j, err
+}
+
+// people returns the number of people. Rows of nobody count as none.
+func (sp *specializer) people(c *collector, outputs []output) (int, error) {
+	for i := range outputs {
+		if f, ok := outputs[i].form.(countOf); ok && f.units && f.whole {
+			return outputs[i].statistics()[0], nil
+		}
+	}
+	if c.bounds.unique {
+		return c.add(rowCount{}, nil, sp.b.at)
+	}
+	return c.add(unitCount{}, sp.b.source.OfPeople(), sp.b.at)
+}
+
+// present returns a number that is 0 of a group without rows, and of no other: one that an aggregate needs, if there is one.
+func (sp *specializer) present(c *collector) (int, error) {
+	if i := slices.IndexFunc(c.statistics, countsAll); i >= 0 {
+		return i, nil
+	}
+	if c.bounds.unique {
+		return c.add(rowCount{}, nil, sp.b.at)
+	}
+	return c.add(unitCount{}, nil, sp.b.at)
+}
+
+// judged reports whether settings want groups of a set to be judged.
+func judged(s Settings, p *partitions) bool {
+	empty := (s.EmptyGroups == nullEmpty || s.EmptyGroups == hideEmpty) && !p.Private() && len(p.keys) > 0
+	return s.MinimumPeople > 0 || empty
 }

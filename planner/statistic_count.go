@@ -94,3 +94,12 @@ func (differentCount) places(row [][]byte) ([]Cell, bool) {
 	}
 	return []Cell{{At: 0, Sum: row[0]}}, true
 }
+
+// countsAll reports whether a statistic counts all rows, or the units of all rows.
+func countsAll(s *statistic) bool {
+	switch s.statisticForm.(type) {
+	case rowCount, unitCount:
+		return s.filter == nil
+	}
+	return false
+}

@@ -17,11 +17,8 @@ func WideExtents(p *Plan, released [][]*Released) string {
 		if b.none || released[i] == nil {
 			continue
 		}
-		for j, g := range b.Sets {
-			if released[i][j] == nil {
-				continue
-			}
-			for _, s := range wideOf(g, released[i][j]) {
+		for j, rows := range b.judged(released[i]) {
+			for _, s := range wideOf(b.Sets[j], rows) {
 				if !slices.Contains(said, s) {
 					said = append(said, s)
 				}
@@ -37,8 +34,7 @@ func WideExtents(p *Plan, released [][]*Released) string {
 }
 
 // wideOf lists such bounds of a grouping set.
-func wideOf(g *GroupingSet, released *Released) (said []string) {
-	rows := g.observable(released)
+func wideOf(g *GroupingSet, rows []integers) (said []string) {
 	for i := range g.outputs {
 		o := &g.outputs[i]
 		if o.report != "" {

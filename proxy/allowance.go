@@ -14,12 +14,14 @@ type Allowance struct {
 	MaxEpsilonPico int64
 	// Mechanisms are the allowed ones; nil: all.
 	Mechanisms []string
+	// MinimumPeople is how many people a group must have by a released count to be shown; 0: no minimum of its own.
+	MinimumPeople int64
 }
 
 // allowance returns the least of all allowances that are concerned: the analyst's, that of each table
-// that is read, and the policy as a whole. Its Mechanisms are never nil.
+// that is read, and the policy as a whole. Its Mechanisms are never nil. Of minimums of people it has the largest.
 func (p *Proxy) allowance(analyst string, tables []catalog.Name) Allowance {
-	out := Allowance{Mechanisms: []string{}}
+	out := Allowance{Mechanisms: []string{}, MinimumPeople: p.cfg.Defaults.MinimumPeople}
 	for _, m := range planner.Mechanisms() {
 		if p.cfg.Defaults.Recycling || !planner.Recycles(m) {
 			out.Mechanisms = append(out.Mechanisms, m)
@@ -40,6 +42,7 @@ func (a Allowance) narrowed(b Allowance) Allowance {
 	if b.Mechanisms != nil {
 		a.Mechanisms = slices.DeleteFunc(slices.Clone(a.Mechanisms), func(m string) bool { return !slices.Contains(b.Mechanisms, m) })
 	}
+	a.MinimumPeople = max(a.MinimumPeople, b.MinimumPeople)
 	return a
 }
 

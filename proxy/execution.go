@@ -154,7 +154,9 @@ func (e *execution) plan(ctx context.Context, analysed *analysed, pre *prelude) 
 		Alpha:       1 - pre.settings.Confidence,
 		MaxRows:     pre.settings.MaxRows, MaxPartitions: pre.settings.MaxPartitions, MaxSum: pre.settings.MaxSum,
 		Contribution: pre.settings.Contribution, ShowSmallGroups: pre.settings.ShowSmall, Consistent: pre.settings.Consistent,
-		Top: pre.settings.Top, LimitRetry: pre.settings.LimitRetry, NoIntervals: pre.settings.NoIntervals || !e.part.ends(),
+		EmptyGroups: pre.settings.EmptyGroups, Judgment: e.p.cfg.Defaults.Judgment,
+		MinimumPeople: max(allowed.MinimumPeople, pre.settings.MinimumPeople), // a session can raise it alone
+		Top:           pre.settings.Top, LimitRetry: pre.settings.LimitRetry, NoIntervals: pre.settings.NoIntervals || !e.part.ends(),
 		Limits: e.p.cfg.Limits,
 	})
 	if err != nil {

@@ -46,7 +46,7 @@ func leftOut(plan *planner.Plan, released [][]*planner.Released) []string {
 	for _, s := range plan.UnitsCompared() {
 		said = append(said, strings.ToUpper(s[:1])+s[1:]+".")
 	}
-	said = append(said, plan.Remarks()...)
+	said = append(append(said, plan.Remarks()...), plan.Withheld(released)...)
 	if slices.ContainsFunc(plan.Blocks, (*planner.BlockPlan).Consistent) {
 		said = append(said, "No cell of a count or sum is shown negative, and they add up. Errors are of the cells as they were measured.")
 	}

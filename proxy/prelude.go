@@ -176,6 +176,7 @@ func (d Defaults) of(tables []catalog.Name) settings.Settings {
 	s := settings.Settings{
 		EpsilonPico: cmp.Or(own.EpsilonPico, d.EpsilonPico), Mechanism: d.Mechanism, Confidence: d.Confidence, Notices: true,
 		Target: d.Target, MaxEpsilonPico: cmp.Or(own.MaxEpsilonPico, d.MaxEpsilonPico), Refine: d.Refine,
+		MinimumPeople: d.MinimumPeople,
 	}
 	s.Target.Relative, s.Target.Fraction = cmp.Or(own.RelativeError, d.Target.Relative), cmp.Or(own.TargetFraction, d.Target.Fraction)
 	return s

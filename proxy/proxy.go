@@ -113,6 +113,10 @@ type Defaults struct {
 	Refine bool
 	// Recycling says that mechanisms may draw noise anew that is out of its bounds.
 	Recycling bool
+	// MinimumPeople is how many people a group must have by a released count to be shown, 0: no minimum; Judgment is the confidence at
+	// which groups are judged.
+	MinimumPeople int64
+	Judgment      float64
 	// Tables are the allowances of single tables.
 	Tables map[catalog.Name]Allowance
 	// TableDefaults are the defaults of statements about single tables.

@@ -48,3 +48,13 @@ func hintOfNobody(p *proof, keys ...scalar.Expr) string {
 	}
 	return ""
 }
+
+// OfPeople is the condition that a row belongs to a person; nil if every row does.
+func (s *Source) OfPeople() scalar.Expr {
+	if !s.Tagged() {
+		return nil
+	}
+	return &scalar.Ref{Column: &scalar.Column{
+		Type: pgtype.Of(pgtype.Bool), NotNull: true, SQL: "pg_catalog.starts_with(" + s.Unit().Read() + ", '" + sqltext.Person + "')",
+	}}
+}

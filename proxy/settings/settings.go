@@ -37,6 +37,8 @@ type Settings struct {
 	Refine         bool
 	NoRows         bool   // rows of protected tables are shown as none, not refused
 	ShowSmall      bool   // values of groups that may have no row are shown
+	EmptyGroups    string // what becomes of public groups without a row, a word of [planner.EmptyGroupWords]; empty: they are shown
+	MinimumPeople  int64  // how many people a group must have to be shown; the largest of this and the policy's holds
 	Consistent     bool   // cells of counts and sums are not negative, and add up
 	ErrorColumns   bool   // columns with noise have their errors beside them
 	NoIntervals    bool   // no error of percentiles is asked for
@@ -97,6 +99,11 @@ var knownSettings = []setting{
 	{"refine", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.Refine, value) }},
 	{"rows", "refuse or none", (*Settings).setRows},
 	{"small_groups", "hide or show", (*Settings).setSmallGroups},
+	{"empty_groups", strings.Join(planner.EmptyGroupWords(), ", "), (*Settings).setEmptyGroups},
+	{
+		"minimum_people", "a whole number from 1 to 1000000",
+		func(s *Settings, value string) bool { return setCount(&s.MinimumPeople, value) },
+	},
 	{"consistent", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.Consistent, value) }},
 	{"columns", "values or errors", (*Settings).setColumns},
 	{"intervals", "on or off", (*Settings).setIntervals},
@@ -151,8 +158,12 @@ func (s *Settings) Shown() map[string]string {
 	texts := map[string]string{
 		"epsilon": dp.Decimal(s.EpsilonPico, 12), "mechanism": s.Mechanism, "confidence": fraction(s.Confidence), "notice": "on",
 		"contribution": "default", "error": target(s.Target.Error), "relative_error": target(s.Target.Relative),
-		"target_fraction": fraction(cmp.Or(s.Target.Fraction, 1)), "refine": "off", "rows": "refuse", "small_groups": "hide",
+		"target_fraction": fraction(cmp.Or(s.Target.Fraction, 1)), "refine": "off", "rows": "refuse",
+		"small_groups": "hide", "empty_groups": "show",
 		"consistent": "off", "columns": "values", "intervals": "on", "limit_retry": "off", "top": "auto", "spend": Always,
+	}
+	if s.MinimumPeople > 0 {
+		texts["minimum_people"] = strconv.FormatInt(s.MinimumPeople, 10)
 	}
 	if s.MaxEpsilonPico > 0 {
 		texts["max_epsilon"] = dp.Decimal(s.MaxEpsilonPico, 12)
@@ -258,6 +269,11 @@ func (s *Settings) setRows(value string) bool {
 func (s *Settings) setSmallGroups(value string) bool {
 	s.ShowSmall = strings.EqualFold(value, "show")
 	return s.ShowSmall || strings.EqualFold(value, "hide")
+}
+
+func (s *Settings) setEmptyGroups(value string) bool {
+	s.EmptyGroups = strings.ToLower(value)
+	return slices.Contains(planner.EmptyGroupWords(), s.EmptyGroups)
 }
 
 func (s *Settings) setColumns(value string) bool {

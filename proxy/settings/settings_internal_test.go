@@ -73,6 +73,9 @@ func TestSettings(t *testing.T) {
 		{"columns", "Errors"},
 		{"intervals", "ON"},
 		{"intervals", "off"},
+		{"empty_groups", "NULL"},
+		{"empty_groups", "hide"},
+		{"minimum_people", "12"},
 		{"spend", "never"},
 		{"spend", "Confirmed"},
 	} {
@@ -89,7 +92,7 @@ func TestSettings(t *testing.T) {
 		EpsilonPico: 25e10, Mechanism: "laplace", Confidence: 0.9, Notices: true, MaxRows: 12, MaxPartitions: 1,
 		Target: planner.Target{Error: 50, Relative: 0.05, Fraction: 0.9}, MaxEpsilonPico: 5e11, Capped: true,
 		Refine: true, NoRows: true, ShowSmall: true, Consistent: true, Contribution: "auto", ErrorColumns: true, NoIntervals: true,
-		Spending: Confirmed,
+		Spending: Confirmed, EmptyGroups: "hide", MinimumPeople: 12,
 	}) || sum.RatString() != "250" {
 		t.Errorf("%+v, %v", s, sum)
 	}
@@ -107,7 +110,7 @@ func TestSettings(t *testing.T) {
 // TestShown holds that what sessions begin with names each setting, is a value that it can have, and sets nothing.
 func TestShown(t *testing.T) {
 	defaults := Settings{
-		EpsilonPico: 1e11, Mechanism: "auto", Confidence: 0.95, MaxEpsilonPico: 5e11, Refine: true,
+		EpsilonPico: 1e11, Mechanism: "auto", Confidence: 0.95, MaxEpsilonPico: 5e11, Refine: true, MinimumPeople: 10,
 		Target: planner.Target{Error: 20, Relative: 0.05, Fraction: 0.9},
 	}
 	texts := defaults.Shown()
@@ -121,7 +124,8 @@ func TestShown(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"epsilon": "0.1", "confidence": "0.95", "error": "20", "max_epsilon": "0.5", "max_rows": "", "refine": "on",
+		"epsilon": "0.1", "confidence": "0.95", "error": "20", "max_epsilon": "0.5", "max_rows": "", "refine": "on", "minimum_people": "10",
+		"empty_groups": "show",
 	} {
 		if got := texts["dp."+name]; got != want+shown {
 			t.Errorf("dp.%s begins as %q", name, got)

@@ -123,6 +123,7 @@ func (s *Host) defaults() proxy.Defaults {
 		EpsilonPico: d.EpsilonPico, Mechanism: d.Mechanism, Confidence: d.Confidence, DeltaAtto: d.DeltaAtto,
 		Timeout: s.Policy.Limits.StatementTimeout, MaxEpsilonPico: d.MaxEpsilonPico, Refine: d.Refine, Recycling: s.Policy.Recycling,
 		Target: planner.Target{Relative: d.RelativeError, Fraction: d.TargetFraction}, Tables: tables, TableDefaults: defaults,
+		MinimumPeople: s.Policy.MinimumPeople, Judgment: s.Policy.MinimumConfidence,
 	}
 }
 

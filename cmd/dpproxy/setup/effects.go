@@ -67,6 +67,7 @@ func (e effects) settings(n catalog.Name) planner.Settings {
 	return planner.Settings{
 		EpsilonPico: effectEpsilonPico, TypicalPico: e.policy.Defaults.EpsilonPico, DeltaAtto: e.policy.Defaults.DeltaAtto,
 		Mechanism: e.policy.Defaults.Mechanism, Mechanisms: e.policy.Allowances[n].Mechanisms, Pure: pure, Alpha: 1 - effectConfidence,
+		MinimumPeople: max(e.policy.MinimumPeople, e.policy.Allowances[n].MinimumPeople), Judgment: e.policy.MinimumConfidence,
 		Limits: policy.Limits{PublicFanout: l.MaxPublicFanout, Work: l.MaxWork, PublicRows: e.model.PublicRows()},
 	}
 }
