@@ -52,6 +52,11 @@ func TestReadsWhole(t *testing.T) {
 		"SELECT count(*) FROM patients p WHERE p.id = -1 AND (p.birth_year > ANY (SELECT w.hospital_id FROM visits w JOIN labs l ON " +
 			"l.visit_id = w.id WHERE w.patient_id = p.id ORDER BY l.value LIMIT 3) OR 5 IN (SELECT w.hospital_id FROM visits w " +
 			"WHERE w.patient_id = p.id ORDER BY w.day LIMIT 1))",
+		"SELECT count(*) FROM patients p FULL JOIN visits v ON v.patient_id = p.id AND v.cost < 0 WHERE p.id = -1",
+		"SELECT count(p.id) FROM patients p FULL JOIN (visits v JOIN labs l ON l.visit_id = v.id AND v.id = -1) ON v.patient_id = p.id " +
+			"WHERE p.id = -1",
+		"SELECT count(*) FROM (SELECT patient_id FROM visits WHERE id = -1) a FULL JOIN (SELECT patient_id FROM visits WHERE cost < 0) b " +
+			"USING (patient_id) FULL JOIN (SELECT id AS patient_id FROM patients WHERE smoker AND id = -1) p USING (patient_id)",
 		"SELECT count(*) FILTER (WHERE EXISTS (SELECT 1 FROM visits b WHERE b.patient_id = a.patient_id AND b.day > a.day)) " +
 			"FROM visits a WHERE a.id = -1",
 	}

@@ -145,6 +145,9 @@ var joined = []string{
 		"p.smoker AND x.n > 0",
 	"SELECT count(*) FROM patients p JOIN LATERAL (SELECT v.cost FROM visits v WHERE v.patient_id = p.id ORDER BY v.day DESC LIMIT 2) x " +
 		"ON x.cost > 900 WHERE p.smoker",
+	"SELECT count(*) FROM patients p FULL JOIN visits v ON v.patient_id = p.id AND v.cost > 900 WHERE p.smoker OR p.id IS NULL",
+	"SELECT count(b.amount) FROM (SELECT id FROM patients WHERE smoker) p FULL JOIN (bills b JOIN visits v ON v.patient_id = " +
+		"b.patient_id AND v.cost > 900) ON b.patient_id = p.id",
 	"SELECT count(*) FROM visits v WHERE v.cost > 900 AND v.cost IN (SELECT w.cost FROM visits w WHERE w.patient_id = v.patient_id " +
 		"ORDER BY w.day LIMIT 3)",
 	"SELECT count(*) FROM patients p WHERE p.smoker AND 'flu' NOT IN (SELECT v.diagnosis FROM visits v WHERE v.patient_id = p.id AND " +

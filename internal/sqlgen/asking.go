@@ -30,6 +30,8 @@ var insides = [][2]string{
 	{"joined", "SELECT w.patient_id AS i FROM visits w JOIN labs l ON l.visit_id = w.id"},
 	{"joined with a public table", "SELECT w.patient_id AS i FROM visits w JOIN hospitals h ON h.id = w.hospital_id"},
 	{"outer-joined", "SELECT w.patient_id AS i FROM visits w LEFT JOIN labs l ON l.visit_id = w.id WHERE l.id IS NULL"},
+	{"full join", "SELECT i FROM (SELECT id AS i, birth_year FROM patients) o FULL JOIN (SELECT patient_id AS i, cost FROM visits) w " +
+		"USING (i)"},
 	{"UNION ALL", "SELECT patient_id AS i FROM visits UNION ALL SELECT id FROM patients WHERE birth_year > 1900"},
 	{"INTERSECT", "SELECT patient_id AS i FROM visits INTERSECT SELECT id FROM patients"},
 	{"EXCEPT", "SELECT id AS i FROM patients EXCEPT SELECT patient_id FROM visits"},
@@ -71,6 +73,7 @@ var positions = [][2]string{
 	{"WITH", "WITH t AS (SELECT p.id FROM patients p WHERE %[1]s AND %[2]s) SELECT count(*) FROM t JOIN visits v ON v.patient_id = t.id"},
 	{"nested", "SELECT count(*) FROM patients o WHERE o.id IN (SELECT p.id FROM patients p WHERE %[1]s AND %[2]s)"},
 	{"UNION ALL", "SELECT count(*) FROM (SELECT p.id FROM patients p WHERE %[1]s AND %[2]s UNION ALL SELECT patient_id FROM visits) t"},
+	{"a full join", "SELECT count(*) FROM (SELECT p.id FROM patients p WHERE %[1]s AND %[2]s) t FULL JOIN visits v ON v.patient_id = t.id"},
 	{"beside a public table", "SELECT count(*) FROM patients p, hospitals h WHERE h.id = 1 AND %[1]s AND %[2]s"},
 	{"a join", "SELECT count(*) FROM patients p LEFT JOIN visits v ON v.patient_id = p.id WHERE %[1]s AND %[2]s"},
 }

@@ -60,7 +60,7 @@ func (g sourceGenerator) source(depth int) source {
 		return choose(g, g.derived, g.common, g.union, g.perUnit, g.windowed, g.firstRows)(depth - 1)
 	}
 	return choose(g, g.single, g.single, g.withPublic, g.publicOuter, g.publicBelow, g.onUnit, g.alongPath, g.toItself, g.publicFirst,
-		g.listed, g.listedFirst, g.lateral, g.unnested)()
+		g.listed, g.listedFirst, g.lateral, g.unnested, g.full)()
 }
 
 func (g sourceGenerator) single() source {
@@ -139,6 +139,23 @@ func (g sourceGenerator) onUnit() source {
 	if join == "JOIN" && g.chance(30) {
 		src.from += " AND " + g.semiJoin(src)
 		src.feature += ", sub-select in ON"
+	}
+	return src
+}
+
+// full keeps the rows of both sides.
+func (g sourceGenerator) full() source {
+	on := " ON e.uid = p.uid" + choose(g, "", " AND e.n > 1", " AND p.age > e.n", " AND p.sex = 'f' AND e.kind = 'a'")
+	src := source{
+		from: choose(g, "people p FULL JOIN events e", "events e FULL JOIN people p") + choose(g, " USING (uid)", on),
+		cols: append(tableScope(g.schema.people, "p"), tableScope(g.schema.events, "e")...), units: []string{choose(g, "p.uid", "e.uid")},
+		feature: "unit FULL JOIN",
+	}
+	for i := range src.cols {
+		src.cols[i].notNull = false
+	}
+	if g.chance(40) {
+		src.where = choose(g, "e.n IS NULL", "p.sex IS NULL", "e.kind = 'a' OR p.age > 20", "coalesce(e.n, p.age, 3) > 2")
 	}
 	return src
 }

@@ -126,7 +126,8 @@ func TestCoverage(t *testing.T) {
 	}
 	for _, want := range append([]string{
 		"people", "readings", "events", "parts", "public JOIN", "public LEFT JOIN", "public first", "unit JOIN", "unit LEFT JOIN",
-		"unit RIGHT JOIN", "path JOIN", "path LEFT JOIN", "self join", "UNION ALL", "semi-join", "grouping sets", "1 keys", "2 keys",
+		"unit RIGHT JOIN", "unit FULL JOIN", "path JOIN", "path LEFT JOIN", "self join", "UNION ALL", "semi-join",
+		"grouping sets", "1 keys", "2 keys",
 		"count", "count of values", "count of different values", "count of units", "sum", "avg", "variance", "extreme", "percentile",
 		"sum FILTER",
 	}, slices.Concat(sqlgen.Forms, sqlgen.Windows, sqlgen.Thresholds, sqlgen.Each, []string{sqlgen.Arbitrary})...) {

@@ -126,7 +126,7 @@ func (p *proof) MaxRows() int64 {
 }
 
 // maxRows returns the largest max_rows that is declared for the rows of a relation, of a UNION ALL
-// the sum; 0 if there is none.
+// the sum, unless it has the rows of a join; 0 if there is none.
 func maxRows(r *relation) int64 {
 	if r.rows == nil {
 		return r.table.MaxRows
@@ -140,7 +140,9 @@ func maxRows(r *relation) int64 {
 		if n == 0 {
 			return 0
 		}
-		total += n
+		if total += n; r.rows.full {
+			total = max(total-n, n)
+		}
 	}
 	return total
 }

@@ -163,7 +163,7 @@ func expandedRows(sc scope, f ast.From, e *expansion, nullable bool) (node, fram
 		return nil, frame{}, err
 	}
 	unit := b.source.unit()
-	r.rows, r.tagged = &derived{[]*branch{b}}, b.source.Tagged()
+	r.rows, r.tagged = &derived{branches: []*branch{b}}, b.source.Tagged()
 	r.unit = &scalar.Column{NotNull: true, SQL: r.alias + ".u", Type: unit.Type, Of: []scalar.Expr{&scalar.Ref{Column: unit}}}
 	var out []outputColumn
 	for _, x := range it.fields {

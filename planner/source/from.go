@@ -184,6 +184,9 @@ func (d *draft) path(r *relation) error {
 
 // resolveJoin resolves a join.
 func (sc scope) resolveJoin(f *ast.Join, nullable bool) (node, frame, error) {
+	if f.Kind == ast.Full {
+		return resolveFull(sc, f, nullable)
+	}
 	left, lf, err := sc.resolveItem(f.Left, nullable || f.Kind == ast.Right)
 	if err != nil {
 		return nil, frame{}, err
@@ -245,12 +248,9 @@ func (d *draft) joinOf(f *ast.Join, left, right node) (*joined, error) {
 	switch f.Kind {
 	case ast.Inner, ast.Cross:
 		return j, nil
-	case ast.Full:
-		return nil, pgerr.New(pgerr.Ownership, "FULL JOIN cannot be used on protected data").At(f.At).
-			WithHint("Use LEFT JOIN, or UNION ALL of two queries.")
 	case ast.Right:
 		j.left, j.right = right, left
-	case ast.Left:
+	case ast.Left, ast.Full: // none is full any more
 	}
 	j.outer = true
 	if !holdsProtected(j.left) && holdsProtected(j.right) {

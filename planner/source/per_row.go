@@ -223,11 +223,14 @@ func (q *perRow) ofOneUnit() bool {
 func (q *perRow) tiedByUnit() bool { return slices.ContainsFunc(q.tiedColumns(), q.proved.IsUnit) }
 
 // begin notes a query of all rows, which are resolved.
-func (q *perRow) begin(all *ast.Select) {
-	if q.shared.begun == nil {
-		q.shared.begun, q.shared.replacing = map[*ast.Select]scope{}, map[*ast.Select]*relation{}
+func (q *perRow) begin(all *ast.Select) { q.shared.begin(all, q.scope) }
+
+// begin notes a query whose rows are resolved.
+func (b *shared) begin(sel *ast.Select, rows scope) {
+	if b.begun == nil {
+		b.begun, b.replacing = map[*ast.Select]scope{}, map[*ast.Select]*relation{}
 	}
-	q.shared.begun[all] = q.scope
+	b.begun[sel] = rows
 }
 
 func asIs(e ast.Expr) ast.Expr { return e }

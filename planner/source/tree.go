@@ -73,6 +73,8 @@ type relation struct {
 // unit in a hidden column.
 type derived struct {
 	branches []*branch
+	// full says that the branches have the rows of a full join.
+	full bool
 }
 
 // A branch is one SELECT below a block.
