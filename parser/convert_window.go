@@ -89,9 +89,13 @@ func (v exprConverter) over(out *ast.Window, clause *windowClause, w *pg.WindowD
 	}
 	out.Partition, out.Order = v.exprs(partition), v.sorts(order)
 	frame, ok := frameOf(w)
+	if !ok && int(w.FrameOptions)&(frameRange|frameExclusion) == frameRange {
+		frame, ok = distances(v, out, w), true
+	}
 	if groups := int(w.FrameOptions)&frameGroups != 0; !ok || groups && len(order) == 0 {
 		v.forbid(at, "this frame of a window function",
-			"Leave it out, or write ROWS BETWEEN with numbers of rows, UNBOUNDED PRECEDING and CURRENT ROW.")
+			"Leave it out, or write ROWS BETWEEN with numbers of rows, UNBOUNDED PRECEDING and CURRENT ROW, "+
+				"or RANGE BETWEEN with distances.")
 		return nil
 	}
 	out.Frame = frame
@@ -99,6 +103,29 @@ func (v exprConverter) over(out *ast.Window, clause *windowClause, w *pg.WindowD
 		return withDefault(out)
 	}
 	return out
+}
+
+// distances converts a frame by the distance of values. CURRENT ROW is no distance.
+func distances(v exprConverter, out *ast.Window, w *pg.WindowDef) *ast.Frame {
+	frame, bits := &ast.Frame{}, int(w.FrameOptions)
+	end := func(offset *pg.Node, behind int) {
+		d := ast.Distance{X: &ast.Const{Kind: ast.String, Text: "0", At: out.At}, After: bits&behind != 0}
+		if offset != nil {
+			d.X = v.expr(offset)
+		}
+		out.Ends = append(out.Ends, d)
+	}
+	if bits&fromFirstRow != 0 {
+		frame.From = ast.FirstRow
+	} else {
+		end(w.StartOffset, fromRowsBehind)
+	}
+	if bits&toLastRow != 0 {
+		frame.To = ast.LastRow
+	} else {
+		end(w.EndOffset, toRowsBehind)
+	}
+	return frame
 }
 
 // withDefault writes lag or lead with a default as a condition: whether there is another row so many rows away, whose value may
@@ -132,7 +159,7 @@ func (v exprConverter) sorts(list []*pg.Node) (out []ast.Sort) {
 	return out
 }
 
-// frameOf returns the frame of a window, nil for that of the standard; ok is false for those that count by values.
+// frameOf returns the frame of a window, nil for that of the standard; ok is false for frames that do not count rows.
 func frameOf(w *pg.WindowDef) (f *ast.Frame, ok bool) {
 	bits := int(w.FrameOptions)
 	switch {

@@ -11,7 +11,9 @@ import (
 const Arbitrary = "rows in an arbitrary order"
 
 // Windows are the features of statements with window functions and DISTINCT ON.
-var Windows = []string{"window row_number", "window rank", "window values", "window totals", "window frame", "window twice", "DISTINCT ON"}
+var Windows = []string{
+	"window row_number", "window rank", "window values", "window totals", "window frame", "window distance", "window twice", "DISTINCT ON",
+}
 
 // features are those of the source and of window functions in it.
 func (src source) features() []string {
@@ -96,7 +98,7 @@ func (g sourceGenerator) windowCall(cols scope, partition string, by ordering) (
 	c := choose(g, cols...)
 	c.notNull, c.values = false, nil
 	count := column{kind: integer, typ: "bigint"}
-	switch g.r.IntN(6) {
+	switch g.r.IntN(7) {
 	case 0, 1:
 		before := choose(g, "", "", "", "2 - ", "-1 + ") // a number that is computed with is bounded
 		return count.called(before + choose(g, "row_number()", "row_number()", "ntile(3)") + over("")), "window row_number", by.whole
@@ -118,11 +120,35 @@ func (g sourceGenerator) windowCall(cols scope, partition string, by ordering) (
 		frame := choose(g, "", "", " GROUPS UNBOUNDED PRECEDING", " ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING")
 		t := g.total(cols)
 		return t.called(t.name + over(frame)), "window totals", true
+	case 5:
+		measures := cols.ofKinds(integer, decimal, date, instant).where(column.bounded)
+		if len(measures) == 0 {
+			break
+		}
+		by, t := choose(g, measures...), g.total(cols)
+		if strings.HasPrefix(t.name, "m") { // min and max are not taken apart
+			t = count.called("count(*)")
+		}
+		frame := " OVER (PARTITION BY " + partition + " ORDER BY " + by.name + choose(g, "", " DESC", " NULLS FIRST") + g.distances(by)
+		return t.called(t.name + frame + ")"), "window distance", true
 	}
 	frame := choose(g, " ROWS UNBOUNDED PRECEDING", " ROWS BETWEEN 2 PRECEDING AND CURRENT ROW",
 		" ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING")
 	t := g.total(cols)
 	return t.called(t.name + over(frame)), "window frame", by.whole
+}
+
+// distances is a frame by the distance of values.
+func (g sourceGenerator) distances(by column) string {
+	one := func() string { return choose(g, "1", "2", "40") }
+	switch by.kind {
+	case date:
+		one = func() string { return choose(g, "'1 day'", "interval '2 months'", "'36 hours'") }
+	case instant:
+		one = func() string { return choose(g, "'1 microsecond'", "interval '36 hours'", "'500:00:00'") }
+	}
+	return " RANGE BETWEEN " + choose(g, "UNBOUNDED PRECEDING AND "+one()+" PRECEDING", one()+" PRECEDING AND CURRENT ROW",
+		one()+" PRECEDING AND "+one()+" FOLLOWING")
 }
 
 // total is an aggregate as a window has it.

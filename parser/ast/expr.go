@@ -313,7 +313,9 @@ type Window struct {
 	// Frame is nil for that of the standard: from the first row of the partition to the last that ORDER BY does not
 	// tell from the current one.
 	Frame *Frame
-	At    int
+	// Ends has where a frame by distance ends and, before that, where it begins unless that is the first row of the partition.
+	Ends []Distance
+	At   int
 }
 
 // A Sort is an item of ORDER BY.
@@ -324,6 +326,12 @@ type Sort struct {
 
 // A Frame are rows of a partition, counted from the current one: -1 is the one before.
 type Frame struct{ From, To int }
+
+// A Distance is how far before or after the current row, in the value of ORDER BY, a frame begins or ends.
+type Distance struct {
+	X     Expr
+	After bool
+}
 
 // The ends of a partition.
 const (

@@ -83,6 +83,9 @@ func (x *Window) operands() []*Expr {
 	for i := range x.Order {
 		all = append(all, &x.Order[i].X)
 	}
+	for i := range x.Ends {
+		all = append(all, &x.Ends[i].X)
+	}
 	return all
 }
 

@@ -31,7 +31,7 @@
 //   - rules of functions and operators, each with its bounds and its SQL: numbers.go, arithmetic.go, powers.go, temporal.go, age.go,
 //     exactpart.go, strings.go, like.go, arrays.go, tests.go, compare.go, apart.go, statistics.go, functions.go (the list);
 //   - their time: cost.go, textcost.go;
-//   - SQL of choices and aggregates: write_choice.go, write_aggregate.go;
+//   - SQL of choices and aggregates: write_choice.go, write_distance.go, write_aggregate.go;
 //   - values that an expression can have: bins.go, bucket.go, enumerate.go, enumerated.go, possible.go, extent.go, key.go, scale.go,
 //     share.go, strays.go, unclamped.go, sameness.go, bounded.go, searched.go;
 //   - whole steps of numbers: product.go, steps.go;

@@ -1,6 +1,7 @@
 package scalar
 
 import (
+	"slices"
 	"strconv"
 
 	"dpproxy/parser/ast"
@@ -33,8 +34,43 @@ func (o *window) resolve(r *Resolver, e *ast.Window) error {
 		}
 	}
 	list, err := r.sorts(e.Order)
-	o.order = list
-	return err
+	if o.order = list; err != nil {
+		return err
+	}
+	return o.distances(r.resolution(), e)
+}
+
+// distances resolves the ends of a frame by distance.
+func (o *window) distances(r *resolution, e *ast.Window) error {
+	for _, d := range e.Ends {
+		at := d.X.Pos()
+		if len(o.order) != 1 || len(e.Order) != 1 {
+			return notAllowed("a frame by distance in another order than that of one value", at).WithHint("Leave the rest of ORDER BY out.")
+		}
+		by, t := o.order[0], o.order[0].x.Type()
+		x, err := r.resolve(d.X)
+		switch {
+		case err != nil:
+			return err
+		case unknown(x) && t.Dated():
+			x = mirrorCast(x, pgtype.Of(pgtype.Interval), at, nil)
+		case unknown(x):
+			x = mirrorCast(x, t.Unmodified(), at, nil)
+		}
+		moved := operators[map[bool]string{true: "+", false: "-"}[d.After != by.descending]]
+		fn, ok := pgtype.PickOperator(moved, oids([]Expr{by.x, x}))
+		exact := func(t pgtype.Type) bool { return t.Whole() || t.Decimal() }
+		if f := x.Type(); !ok || !x.free() || !(t.Dated() && f.OID == pgtype.Interval) && !(exact(t) && exact(f)) {
+			return notAllowed("a distance of type "+f.String()+" between values of type "+t.String(), at).
+				WithHint("Order by a date and write a constant interval, or by a number and write a constant; cast a double to numeric.")
+		}
+		value, err := r.apply(fn, []Expr{by.x, x}, at)
+		if err != nil {
+			return err
+		}
+		o.ends = append(o.ends, distance{value.(*call), d.After})
+	}
+	return nil
 }
 
 // sorts resolves ORDER BY, and drops constants, which order nothing.
@@ -108,7 +144,7 @@ func (e *aggregate) arguments(r *Resolver, call *ast.Window) (err error) {
 			WithHint("Use row_number, rank, dense_rank, percent_rank, cume_dist, ntile, lag, lead, first_value, last_value, nth_value, " +
 				"count, sum, avg, min, max, bool_and or bool_or.")
 	}
-	if err := e.over.bounded(e.at); err != nil {
+	if err := e.bounded(); err != nil {
 		return err
 	}
 	return e.argument(r, args, call)
@@ -118,6 +154,9 @@ func (e *aggregate) arguments(r *Resolver, call *ast.Window) (err error) {
 // would end elsewhere.
 func (e *aggregate) placed(args []ast.Expr) ([]ast.Expr, error) {
 	e.over.ties = true
+	if len(e.over.ends) > 0 {
+		return nil, notAllowed(e.name+" of a frame by distance", e.at).WithHint("Count the rows of the frame by ROWS.")
+	}
 	if e.over.frame == nil && e.name != "first_value" && len(e.over.order) > 0 {
 		reversed := map[string]string{"last_value": "first_value with the order reversed, or "}[e.name]
 		return nil, notAllowed(e.name+" of the rows up to the current one", e.at).
@@ -184,10 +223,17 @@ func rowsAway(e ast.Expr) (int, error) {
 
 // bounded refuses a frame whose work per row grows with the rows of a unit: when rows leave a frame, Postgres may compute it from the
 // beginning.
-func (o *window) bounded(at int) error {
-	if o.frame == nil || o.frame.From == ast.FirstRow || o.frame.To != ast.LastRow {
+func (e *aggregate) bounded() error {
+	o := e.over
+	switch {
+	case o.frame == nil || o.frame.From == ast.FirstRow:
 		return nil
+	case o.frame.To == ast.LastRow:
+		return notAllowed("a frame that ends with the last row and does not begin with the first", e.at).
+			WithHint("Reverse the order, and begin the frame with UNBOUNDED PRECEDING.")
+	case o.apart() && !slices.Contains([]string{"count", "sum", "avg"}, e.name):
+		return notAllowed(e.name+" of a frame that begins at a distance", e.at).
+			WithHint("Use count, also with FILTER, sum or avg, begin the frame with UNBOUNDED PRECEDING, or count its rows by ROWS.")
 	}
-	return notAllowed("a frame that ends with the last row and does not begin with the first", at).
-		WithHint("Reverse the order, and write ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW.")
+	return nil
 }

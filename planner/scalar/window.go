@@ -13,6 +13,7 @@ type window struct {
 	partition []Expr
 	order     []sort
 	frame     *ast.Frame // nil is the default frame
+	ends      []distance // of a frame by distance
 	offset    int        // of lag, lead and nth_value, in rows; for ntile, the number of tiles
 	// ties says that rows which the order does not distinguish must be ordered nevertheless, since the function or the frame counts single
 	// rows.
@@ -23,6 +24,12 @@ type window struct {
 type sort struct {
 	x                      Expr
 	descending, nullsFirst bool
+}
+
+// A distance is where a frame by distance begins or ends: a constant before or after the value of ORDER BY in the current row.
+type distance struct {
+	value *call // the value of ORDER BY, moved by the constant
+	after bool
 }
 
 // An Order is ORDER BY.
@@ -64,11 +71,14 @@ func (o *Order) Within(keys []Expr) (*Order, error) {
 	return rest, nil
 }
 
-// exprs returns the expressions that PARTITION BY and ORDER BY compare.
+// exprs returns the expressions that PARTITION BY, ORDER BY and a frame by distance compare.
 func (o *window) exprs() []Expr {
 	all := slices.Clone(o.partition)
 	for _, s := range o.order {
 		all = append(all, s.x)
+	}
+	for _, e := range o.ends {
+		all = append(all, e.value)
 	}
 	return all
 }
@@ -88,7 +98,12 @@ func (e *aggregate) shares() bool { return e.name == "percent_rank" || e.name ==
 
 // counts reports whether the frame counts single rows.
 func (o *window) counts() bool {
-	return o.frame != nil && *o.frame != ast.Frame{From: ast.FirstRow, To: ast.LastRow}
+	return o.frame != nil && len(o.ends) == 0 && *o.frame != ast.Frame{From: ast.FirstRow, To: ast.LastRow}
+}
+
+// apart reports whether the frame begins at a distance.
+func (o *window) apart() bool {
+	return o != nil && o.frame != nil && o.frame.From != ast.FirstRow && len(o.ends) > 0
 }
 
 // Windows returns the window functions in an expression that order rows which their ORDER BY does not distinguish.
@@ -126,6 +141,7 @@ func (o *window) same(p *window) bool {
 	}
 	return len(o.partition) == len(p.partition) && o.offset == p.offset && o.ties == p.ties && (o.frame == nil) == (p.frame == nil) &&
 		(o.frame == nil || *o.frame == *p.frame) &&
+		slices.EqualFunc(o.ends, p.ends, func(a, b distance) bool { return a.after == b.after }) &&
 		slices.EqualFunc(o.order, p.order, func(a, b sort) bool { return a.descending == b.descending && a.nullsFirst == b.nullsFirst })
 }
 
@@ -156,10 +172,13 @@ func Partitions(e Expr) (list [][]Expr) {
 }
 
 // rowsOfFrame is the number of rows that are read for a row. If the beginning of a frame moves these are all of its rows, since Postgres
-// computes most aggregates over them anew.
+// computes most aggregates over them anew. A frame that begins at a distance is two frames of up to three aggregates.
 func (o *window) rowsOfFrame() int64 {
-	if o == nil || o.frame == nil || o.frame.From == ast.FirstRow {
+	switch {
+	case o == nil || o.frame == nil || o.frame.From == ast.FirstRow:
 		return 1
+	case o.apart():
+		return 6
 	}
 	return int64(max(o.frame.To-o.frame.From, 0)) + 1
 }

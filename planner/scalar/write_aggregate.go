@@ -105,30 +105,27 @@ func (w *Writer) aggregate(e *aggregate) (fragment, error) {
 		}
 		filter = " FILTER (WHERE " + f + ")"
 	}
-	if e.over != nil {
-		over, err := w.over(e.over)
-		if err != nil {
-			return fragment{}, err
-		}
-		filter += over
+	over, err := w.over(e.over, filter)
+	if err != nil {
+		return fragment{}, err
 	}
 	switch e.name {
 	case "row_number", "rank", "dense_rank", "percent_rank", "cume_dist":
-		return fragment{sql: "pg_catalog." + e.name + "()" + filter, typ: e.typ}, nil
+		return fragment{sql: over("pg_catalog." + e.name + "()"), typ: e.typ}, nil
 	case "ntile":
-		return fragment{sql: "pg_catalog.ntile(" + strconv.Itoa(e.over.offset) + ")" + filter, typ: e.typ}, nil
+		return fragment{sql: over("pg_catalog.ntile(" + strconv.Itoa(e.over.offset) + ")"), typ: e.typ}, nil
 	case "count":
-		return w.count(e, filter)
+		return w.count(e, over)
 	case "sum", "avg":
-		return w.sum(e, filter)
+		return w.sum(e, over)
 	case "min", "max", "lag", "lead", "first_value", "last_value", "nth_value":
-		return w.extreme(e, filter)
+		return w.extreme(e, over)
 	}
 	x, err := w.Expr(e.x)
-	return fragment{sql: "pg_catalog." + e.name + "(" + x + ")" + filter, typ: e.typ}, err
+	return fragment{sql: over("pg_catalog." + e.name + "(" + x + ")"), typ: e.typ}, err
 }
 
-func (w *Writer) count(e *aggregate, filter string) (fragment, error) {
+func (w *Writer) count(e *aggregate, over clauses) (fragment, error) {
 	x := "*"
 	if e.x != nil {
 		sql, err := w.Expr(e.x)
@@ -144,12 +141,12 @@ func (w *Writer) count(e *aggregate, filter string) (fragment, error) {
 		x = "DISTINCT " + x
 	}
 	return fragment{
-		sql: "LEAST(pg_catalog.count(" + x + ")" + filter + ", " + intLiteral(rat(e.rows)) + ")",
+		sql: "LEAST(" + over("pg_catalog.count("+x+")") + ", " + intLiteral(rat(e.rows)) + ")",
 		typ: pgtype.Of(pgtype.Int8),
 	}, nil
 }
 
-func (w *Writer) sum(e *aggregate, filter string) (fragment, error) {
+func (w *Writer) sum(e *aggregate, over clauses) (fragment, error) {
 	i := w.Env.interval(e)
 	if !i.Bounded() && !i.empty {
 		return fragment{}, w.noBounds(e.x)
@@ -162,35 +159,35 @@ func (w *Writer) sum(e *aggregate, filter string) (fragment, error) {
 	var sql string
 	switch {
 	case e.x.Type().Float():
-		sql = w.floatSum(e, f.sql, filter)
+		sql = w.floatSum(e, f.sql, over)
 	default:
-		sql = "pg_catalog." + e.name + "(" + f.sql + ")" + filter
+		sql = e.total(f.sql, over)
 		if t.OID != pgtype.Numeric {
 			low, high, _ := literals(i, pgtype.Of(pgtype.Numeric))
 			return fragment{
-				sql: "CAST(CASE WHEN " + sql + " IS NOT NULL THEN " + clampSQL(sql, low, high) + " END AS pg_catalog.int8)",
+				sql: "CAST(CASE WHEN " + e.some(sql, f.sql, over) + " THEN " + clampSQL(sql, low, high) + " END AS pg_catalog.int8)",
 				typ: t,
 			}, nil
 		}
 	}
 	low, high, ok := literals(i, t)
 	if !ok { // NULL
-		return fragment{sql: sql, typ: t}, nil
+		return fragment{sql: castSQL("NULL", t), typ: t}, nil
 	}
-	return fragment{sql: "CASE WHEN " + sql + " IS NOT NULL THEN " + clampSQL(sql, low, high) + " END", typ: t}, nil
+	return fragment{sql: "CASE WHEN " + e.some(sql, f.sql, over) + " THEN " + clampSQL(sql, low, high) + " END", typ: t}, nil
 }
 
 // floatSum adds whole steps and scales the sum by a power of two, which is exact.
-func (w *Writer) floatSum(e *aggregate, x, filter string) string {
+func (w *Writer) floatSum(e *aggregate, x string, over clauses) string {
 	l := latticeOf(w.Env.Bounds(e.x))
 	steps := "CAST(" + x + " OPERATOR(pg_catalog.*) " + pgtype.FloatLiteral(power2(-int(l))) + " AS pg_catalog.int8)"
-	sum := "CAST(pg_catalog." + e.name + "(" + steps + ")" + filter + " AS pg_catalog.float8)"
+	sum := "CAST(" + e.total(steps, over) + " AS pg_catalog.float8)"
 	return "(" + sum + " OPERATOR(pg_catalog.*) " + pgtype.FloatLiteral(power2(int(l))) + ")"
 }
 
 // extreme writes min and max, and functions that return the value of another row. Which of several equal values they return depends on the
 // order of the rows, so numerics are written in one spelling.
-func (w *Writer) extreme(e *aggregate, filter string) (fragment, error) {
+func (w *Writer) extreme(e *aggregate, over clauses) (fragment, error) {
 	t := e.x.Type()
 	i := w.Env.interval(e.x)
 	if t.Float() && !i.Bounded() && !i.empty {
@@ -213,7 +210,7 @@ func (w *Writer) extreme(e *aggregate, filter string) (fragment, error) {
 	if e.name == "lag" || e.name == "lead" || e.name == "nth_value" {
 		sql += ", " + strconv.Itoa(e.over.offset)
 	}
-	sql = "pg_catalog." + e.name + "(" + sql + ")" + filter
+	sql = over("pg_catalog." + e.name + "(" + sql + ")")
 	switch {
 	case modified(t):
 		sql = Modify(t, sql)
@@ -223,34 +220,43 @@ func (w *Writer) extreme(e *aggregate, filter string) (fragment, error) {
 	return fragment{sql: sql, typ: physical}, nil
 }
 
+// clauses adds FILTER and OVER to a call.
+type clauses func(call string) string
+
 // over writes OVER (...). Every partition contains rows of one unit only, since the unit is added to its keys.
-func (w *Writer) over(o *window) (string, error) {
+func (w *Writer) over(o *window, filter string) (clauses, error) {
+	if o == nil {
+		return func(call string) string { return call + filter }, nil
+	}
 	unit := w.Own.OwnUnit()
 	partition := []string{unit}
 	for _, x := range o.partition {
 		sql, err := w.Sorted(x)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		if sql != unit {
 			partition = append(partition, sql)
 		}
 	}
+	sql := filter + " OVER (PARTITION BY " + strings.Join(partition, ", ")
+	if o.frame != nil && len(o.ends) > 0 {
+		return o.near(w, sql)
+	}
 	order, err := w.sorts(o.order)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if o.ties {
 		order = append(order, w.Own.OwnTies(w)...)
 	}
-	sql := " OVER (PARTITION BY " + strings.Join(partition, ", ")
 	if len(order) > 0 {
 		sql += " ORDER BY " + strings.Join(order, ", ")
 	}
 	if o.frame != nil {
 		sql += " ROWS BETWEEN " + edgeSQL(o.frame.From) + " AND " + edgeSQL(o.frame.To)
 	}
-	return sql + ")", nil
+	return func(call string) string { return call + sql + ")" }, nil
 }
 
 // Order writes ORDER BY.
@@ -259,19 +265,24 @@ func (w *Writer) Order(o *Order) ([]string, error) { return w.sorts(o.list) }
 // sorts writes ORDER BY.
 func (w *Writer) sorts(list []sort) (out []string, err error) {
 	for _, s := range list {
-		sql, err := w.Sorted(s.x)
+		x, err := w.Sorted(s.x)
 		if err != nil {
 			return nil, err
 		}
-		if s.descending {
-			sql += " DESC"
-		}
-		if s.nullsFirst != s.descending {
-			sql += map[bool]string{true: " NULLS FIRST", false: " NULLS LAST"}[s.nullsFirst]
-		}
-		out = append(out, sql)
+		out = append(out, s.sql(x))
 	}
 	return out, nil
+}
+
+// sql writes an item of ORDER BY.
+func (s sort) sql(x string) string {
+	if s.descending {
+		x += " DESC"
+	}
+	if s.nullsFirst != s.descending {
+		x += map[bool]string{true: " NULLS FIRST", false: " NULLS LAST"}[s.nullsFirst]
+	}
+	return x
 }
 
 // Sorted writes an expression of ORDER BY or PARTITION BY.
