@@ -23,6 +23,7 @@ type Query struct {
 	constants *scalar.Constants
 	public    []ast.TableRef
 	extents   bool // the mirror evaluates bounds of public columns
+	lists     []*asked
 }
 
 // maxFolds bounds the constants of a statement, which the mirror evaluates in one row, together with settings and relations.
@@ -66,8 +67,10 @@ func analyze(m *work.Meter, cat *policy.Model, stmt *parser.Statement, params []
 // Folds returns the constants that the mirror has to evaluate, in order.
 func (q *Query) Folds() []scalar.Fold { return q.constants.Folds() }
 
-// Check compares the types of the values of constants with the expected types.
-func (q *Query) Check(values []scalar.Value) error { return q.constants.Check(values) }
+// Check compares the types of the values of constants with the expected types. The answers to [Query.Lists] may come after them.
+func (q *Query) Check(values []scalar.Value) error {
+	return q.constants.Check(values[:min(len(values), len(q.Folds()))])
+}
 
 // Public returns the public relations that the blocks name, as the client wrote them. In the session they must resolve to the relations of
 // the policy.
@@ -152,7 +155,8 @@ func (q *Query) block(st *source.Statement, b *ast.Block) (*block, error) {
 	out.source = rows.Source()
 	en := &enumeration{keys: out.keys, source: out.source, constants: q.constants, timeZones: q.cat.TimeZones(), work: st.Work}
 	err = en.run()
-	out.factors = en.factors
+	out.factors, out.lists, out.constants = en.factors, map[string]*asked{}, q.constants
+	q.ask(out)
 	if err == nil && addExtents(out) {
 		q.extents = true
 	}

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"dpproxy/planner/scalar"
 	"dpproxy/planner/source"
 )
@@ -9,8 +11,10 @@ import (
 type block struct {
 	source *source.Source
 	keys   []*key
-	// factors are the public values of keys, as far as these do not depend on the values of constants.
-	factors []*factor
+	// factors are the public values of keys over public tables, and lists what the mirror is asked for about other keys.
+	factors   []*factor
+	lists     map[string]*asked
+	constants *scalar.Constants
 	// sets are the grouping sets, as indices into keys; a block without GROUPING SETS has one.
 	sets       [][]int
 	groupings  [][]int
@@ -30,9 +34,40 @@ func (b *block) reads() bool { return len(b.aggregates) > 0 || b.private() }
 // private reports whether some key has no known public values, so that rows are read even without aggregates. It may report true for a
 // block whose groups turn out to be public.
 func (b *block) private() bool {
-	known := 0
-	for _, f := range b.factors {
-		known += len(f.keys)
+	for i, k := range b.keys {
+		if !b.inFactor(i) && !scalar.Listed(k.expr) {
+			return true
+		}
 	}
-	return known < len(b.keys)
+	return false
+}
+
+// folds returns how many constants the statement has.
+func (b *block) folds() int { return len(b.constants.Folds()) }
+
+// together splits the keys of a grouping set that are in no factor: keys over a common column are together.
+func (b *block) together(set []int) (groups [][]int) {
+	var columns [][]*scalar.Column
+	for _, i := range set {
+		if b.inFactor(i) {
+			continue
+		}
+		group, mine := []int{i}, scalar.Bases(b.keys[i].expr)
+		for g := len(groups) - 1; g >= 0; g-- {
+			if slices.ContainsFunc(columns[g], func(c *scalar.Column) bool { return slices.Contains(mine, c) }) {
+				group, mine = slices.Concat(groups[g], group), slices.Concat(columns[g], mine)
+				groups, columns = slices.Delete(groups, g, g+1), slices.Delete(columns, g, g+1)
+			}
+		}
+		groups, columns = append(groups, group), append(columns, mine)
+	}
+	for _, g := range groups {
+		slices.Sort(g)
+	}
+	slices.SortFunc(groups, slices.Compare)
+	return groups
+}
+
+func (b *block) inFactor(key int) bool {
+	return slices.ContainsFunc(b.factors, func(f *factor) bool { return slices.Contains(f.keys, key) })
 }

@@ -4,12 +4,13 @@
 // It is pure. Its input is a [policy.Model] (the policy joined with what the catalogue of the real database proves) and a statement. Its
 // output is SQL for the protected database, sensitivities, mechanisms and the shape of the released relation.
 //
-// A statement passes three steps:
+// A statement passes four steps:
 //
 //   - [Analyze] resolves FROM and WHERE into sources whose rows each belong to one unit (package source), expressions (package scalar),
 //     aggregates and keys, and allows or refuses every node. It lists the expressions without columns, which the mirror then evaluates
 //     in the session of the analyst.
-//   - [Query.Specialize] knows their values and the settings. For each [GroupingSet] it decides the bounds of a unit (unit_bounding.go,
+//   - [Query.Lists] knows their values, and asks the mirror for the public values of grouping keys.
+//   - [Query.Specialize] knows the answers and the settings. For each [GroupingSet] it decides the bounds of a unit (unit_bounding.go,
 //     measure.go), statistics (statistic.go, aggregate.go), SQL (read.go, read_writer.go) and mechanisms (assign.go, candidates.go).
 //   - [BlockPlan.Columns] computes the rows of the answer from the released integers (columns.go, estimator.go, margins.go).
 //
@@ -29,13 +30,14 @@
 //   - aggregates: call.go, arguments.go, collector.go, form.go, aggregate_linear.go, aggregate_average.go, aggregate_spread.go,
 //     aggregate_pair.go, aggregate_bool.go, aggregate_rank.go, aggregate_percentile.go, aggregate_chosen.go, aggregate.go;
 //   - a release block: block.go, twins.go, top_clause.go, refuse_counted.go, params.go, eval_cost.go, join_rows.go;
-//   - the groups of a block: groups.go, domains.go, partitions.go, none.go;
+//   - the groups of a block: groups.go, lists.go (what the mirror is asked for once the constants are known), domains.go, partitions.go,
+//     none.go;
 //   - SQL for the protected database, and how its rows are added up: read_writer.go, summands.go, folded_sums.go, folded.go, read.go;
 //   - limits and budgets of measures: unit_bounding.go, measure_bounding.go, one_weight.go, measure_target.go, measure_budget.go;
 //   - a grouping set, which has all of these: aggregation.go, results.go, unanswered.go, errorbar.go, grouping_set.go;
 //   - mechanisms: candidate.go, staircase.go, expected.go, noisereduction.go, choose_top.go, choose_ranks.go, candidates.go, assign.go;
 //   - a statement: stated.go, computed.go, question.go, bytes.go, specializer.go, plan.go, analyze.go, specialize.go;
-//   - the answer: unfold.go, margins.go, nonnegative.go, columns.go, relation.go;
+//   - the answer: margins.go, nonnegative.go, columns.go, relation.go;
 //   - words about it: cut.go, leftout.go, untold.go, wide.go, explain_measure.go, explain.go.
 //
 // The planner never sees a protected value. Nothing that an analyst wrote is part of the SQL for the protected database: constants travel

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"dpproxy/pgerr"
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -12,6 +13,7 @@ import (
 type domains struct {
 	arguments
 	b       *block
+	folds   int // how many constants come before the lists of keys
 	factors map[*factor][][]*string
 	byKeys  map[string]*list // a nil list for private keys
 }
@@ -34,14 +36,8 @@ func (d *domains) lists(set []int) (lists []*list, ok bool, err error) {
 		}
 		lists = append(lists, l)
 	}
-	for _, i := range set {
-		if slices.ContainsFunc(b.factors, func(f *factor) bool { return slices.Contains(f.keys, i) }) {
-			continue
-		}
-		l, err := d.shared([]int{i}, func() ([][]*string, bool, error) {
-			rows, finite := d.finite(b.keys[i])
-			return rows, finite, nil
-		})
+	for _, keys := range b.together(set) {
+		l, err := d.shared(keys, func() ([][]*string, bool, error) { return d.listed(keys) })
 		if l == nil || err != nil {
 			return nil, false, err
 		}
@@ -100,7 +96,6 @@ func (d *domains) factorRows(f *factor) ([][]*string, error) {
 
 // enumerated reads the values of a factor that the mirror enumerated.
 func (d *domains) enumerated(f *factor) ([][]*string, error) {
-	var rows [][]*string
 	text := d.env.Values[f.fold].Bytes
 	if text == nil {
 		return nil, nil
@@ -109,33 +104,51 @@ func (d *domains) enumerated(f *factor) ([][]*string, error) {
 	if len(text) == 0 {
 		return nil, tooLongKeys(at)
 	}
-	if err := json.Unmarshal(text, &rows); err != nil || !d.spell(f, rows) {
-		return nil, pgerr.New(pgerr.Internal, "the values of a grouping key cannot be read").At(at)
+	rows, err := d.read(text, at)
+	if err != nil {
+		return nil, err
 	}
-	if len(rows) > maxGroups {
-		return nil, tooManyGroups(at)
+	var types []pgtype.Type
+	for _, k := range f.keys {
+		types = append(types, d.b.keys[k].typ)
+	}
+	rows, _, err = d.spelled(rows, types, at)
+	return rows, err
+}
+
+// read reads rows of texts.
+func (*domains) read(text []byte, at int) (rows [][]*string, err error) {
+	if err := json.Unmarshal(text, &rows); err != nil {
+		return nil, unreadable(at)
 	}
 	return rows, nil
 }
 
-// spell converts enumerated values to texts that every session reads alike.
-func (d *domains) spell(f *factor, rows [][]*string) bool {
+func unreadable(at int) error {
+	return pgerr.New(pgerr.Internal, "the values of a grouping key cannot be read").At(at)
+}
+
+// spelled converts the texts of values that the mirror enumerated to texts that every session reads alike.
+func (*domains) spelled(rows [][]*string, types []pgtype.Type, at int) ([][]*string, bool, error) {
+	if len(rows) > maxGroups {
+		return nil, false, tooManyGroups(at)
+	}
 	for _, row := range rows {
-		if len(row) != len(f.keys) {
-			return false
+		if len(row) != len(types) {
+			return nil, false, unreadable(at)
 		}
 		for i, cell := range row {
 			if cell == nil {
 				continue
 			}
-			text, ok := scalar.EnumeratedText(d.b.keys[f.keys[i]].typ, *cell)
+			text, ok := scalar.EnumeratedText(types[i], *cell)
 			if !ok {
-				return false
+				return nil, false, unreadable(at)
 			}
 			row[i] = &text
 		}
 	}
-	return true
+	return rows, true, nil
 }
 
 func tooManyGroups(at int) error {

@@ -271,10 +271,9 @@ func list(d *datadriven.TestData, key string) []string {
 // of.
 func evaluate(t testing.TB, conn *pgconn.PgConn, q *planner.Query, params []uint32, args []string) []scalar.Value {
 	t.Helper()
-	if len(q.Folds()) > 0 {
-		conn = mirrorOf(t, conn)
-	}
-	return plannertest.Evaluate(t, conn, q.Folds(), params, args)
+	conn = mirrorOf(t, conn)
+	values := plannertest.Evaluate(t, conn, q.Folds(), params, args)
+	return plannertest.WithLists(t, conn, q, values, planner.ListsSQL)
 }
 
 // mirrors are the sessions on the mirror, by those on the protected database that they stand beside.

@@ -237,6 +237,8 @@ func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*Groupi
 		if g.partitions, ok = newPartitions(keys, lists); !ok {
 			return nil, tooManyGroups(sp.b.keys[keys[0]].at)
 		}
+	} else if !sp.b.reads() {
+		return nil, pgerr.New(pgerr.Internal, "the values of a grouping key are not listed").At(sp.b.at)
 	} else if err := sp.refusePrivate(keys, unit); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ type specializer struct {
 func newSpecializer(b *block, env *scalar.Env) *specializer {
 	return &specializer{
 		domains: domains{
-			arguments: arguments{env, b.source.Conjuncts()}, b: b,
+			arguments: arguments{env, b.source.Conjuncts()}, b: b, folds: b.folds(),
 			factors: map[*factor][][]*string{}, byKeys: map[string]*list{},
 		},
 	}

@@ -24,16 +24,22 @@ const (
 	cachedQueries   = 4 // type combinations of one statement's parameters
 	cachedPlans     = 10_000
 	cachedPlanBytes = 64 << 20
+	cachedLists     = 10_000
+	cachedListBytes = 64 << 20
 )
 
-// cache keeps the analysis of recent texts, and recent plans.
+// cache keeps the analysis of recent texts, recent plans, and the lists of their grouping keys.
 type cache struct {
 	texts *recent[string, []*text]
 	plans *recent[planKey, *planner.Plan]
+	lists *recent[planKey, []scalar.Value]
 }
 
 func newCache() *cache {
-	return &cache{newRecent[string, []*text](cachedTexts, cachedTextBytes), newRecent[planKey, *planner.Plan](cachedPlans, cachedPlanBytes)}
+	return &cache{
+		newRecent[string, []*text](cachedTexts, cachedTextBytes), newRecent[planKey, *planner.Plan](cachedPlans, cachedPlanBytes),
+		newRecent[planKey, []scalar.Value](cachedLists, cachedListBytes),
+	}
 }
 
 // get returns the statements of a text, parsing it if it is not remembered.
@@ -49,7 +55,7 @@ func (c *cache) get(t parser.Text, cat ast.Names) ([]*text, error) {
 	}
 	texts := make([]*text, 0, len(script.Statements))
 	for _, s := range script.Statements {
-		texts = append(texts, &text{stmt: s, plans: c.plans})
+		texts = append(texts, &text{stmt: s, plans: c.plans, lists: c.lists})
 	}
 	c.texts.add(key, texts, len(key))
 	return texts, nil
@@ -60,6 +66,7 @@ func (c *cache) get(t parser.Text, cat ast.Names) ([]*text, error) {
 type text struct {
 	stmt    *parser.Statement
 	plans   *recent[planKey, *planner.Plan]
+	lists   *recent[planKey, []scalar.Value] // of grouping keys
 	inquiry atomic.Pointer[inquiry]
 
 	mu      sync.Mutex

@@ -21,7 +21,9 @@ import (
 // their blocks.
 
 // leavesSession reports whether a part of a query is computed in a session of our own.
-func leavesSession(q *planner.Query) bool { return q.Concealed() > 0 || hasConcealedFolds(q) }
+func leavesSession(q *planner.Query) bool {
+	return q.Concealed() > 0 || hasConcealedFolds(q) || q.ConcealsLists()
+}
 
 func hasConcealedFolds(q *planner.Query) bool {
 	return slices.ContainsFunc(q.Folds(), func(f scalar.Fold) bool { return f.Concealed })

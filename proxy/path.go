@@ -71,7 +71,7 @@ var path = [...]rule{
 	},
 	stepPrelude: {
 		"prelude", "settings, relation OIDs, constants and the lists of public groups, evaluated in the client's own mirror session",
-		[]string{"proxy/prelude.go", "planner/groups.go"},
+		[]string{"proxy/prelude.go", "proxy/lists.go", "planner/groups.go", "planner/lists.go"},
 		false, nothing,
 	},
 	stepDescribe: {

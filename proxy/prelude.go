@@ -98,7 +98,10 @@ func (e *execution) prelude(ctx context.Context, m *wire.Asker, q *planner.Query
 	}
 	first := len(settings.Names()) + preludeFixed + len(relations)
 	p.values, p.carried = values(res.Fields[first:], row[first:], q.Folds()), last[2]
-	return p, e.concealedValues(ctx, q, p)
+	if err := e.concealedValues(ctx, q, p); err != nil {
+		return nil, err
+	}
+	return p, listKeys(ctx, e, m, q, p)
 }
 
 // asked identifies the statement, of a part that of which it is one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -160,7 +161,7 @@ func (w *world) constants(q *planner.Query) ([]scalar.Value, error) {
 		formats = append(formats, format)
 	}
 	if len(cols) == 0 {
-		return nil, nil
+		return w.lists(q, nil)
 	}
 	res := w.client.PgConn().ExecParams(context.Background(), "SELECT "+strings.Join(cols, ", ")+from, nil, nil, nil, formats).Read()
 	if raised, ok := errors.AsType[*pgconn.PgError](res.Err); ok && strings.HasPrefix(raised.Code, dataException) {
@@ -173,7 +174,31 @@ func (w *world) constants(q *planner.Query) ([]scalar.Value, error) {
 	for i, f := range res.FieldDescriptions {
 		values = append(values, scalar.Value{OID: f.DataTypeOID, Binary: f.Format == 1, Bytes: res.Rows[0][i]})
 	}
-	return values, nil
+	return w.lists(q, values)
+}
+
+// lists appends the lists of grouping keys to the values of constants.
+func (w *world) lists(q *planner.Query, values []scalar.Value) ([]scalar.Value, error) {
+	asked, err := q.Lists(nil, values)
+	if err != nil {
+		return nil, err
+	}
+	out := append(slices.Clip(values), make([]scalar.Value, len(asked))...)
+	sql := planner.ListsSQL(asked, false)
+	if sql == "" {
+		return out, nil
+	}
+	params, oids, formats := q.Parameters(values, false)
+	res := w.client.PgConn().ExecParams(context.Background(), sql, params, oids, formats, nil).Read()
+	if res.Err != nil {
+		return nil, fmt.Errorf("lists: %w\n%s", res.Err, sql)
+	}
+	for i, cell := range res.Rows[0] {
+		if cell != nil {
+			out[len(values)+i].Bytes = cell
+		}
+	}
+	return out, nil
 }
 
 // A reading is the result of a plan's reads, by block and grouping set.

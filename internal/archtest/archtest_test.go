@@ -59,7 +59,7 @@ var allowed = map[string]string{
 		"planner/scalar planner/source planner/sqltext planner/work",
 	"planner/source": "core pgerr catalog parser parser/ast planner/pgtype planner/policy planner/scalar planner/sqltext " +
 		"planner/work",
-	"planner/plannertest": "pgerr catalog planner/policy planner/scalar internal/pgtemp",
+	"planner/plannertest": "pgerr catalog planner/policy planner/scalar planner/work internal/pgtemp",
 	"planner/pgtype":      "catalog parser/ast",
 	"planner/constraint":  "catalog parser parser/ast planner/pgtype planner/scalar",
 	"planner/policy":      "pgerr catalog parser parser/ast parser/repair planner/constraint planner/pgtype planner/scalar",

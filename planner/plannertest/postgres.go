@@ -14,6 +14,7 @@ import (
 	"dpproxy/internal/pgtemp"
 	"dpproxy/pgerr"
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/work"
 )
 
 // EmptyServer starts a Postgres of the test's own, and opens a session on it.
@@ -81,6 +82,41 @@ func Evaluate(t testing.TB, conn *pgconn.PgConn, folds []scalar.Fold, params []u
 	out := make([]scalar.Value, len(cols))
 	for i, f := range res.FieldDescriptions {
 		out[i] = scalar.Value{OID: f.DataTypeOID, Binary: f.Format == 1, Bytes: res.Rows[0][i], Unknown: folds[i].Unknown}
+	}
+	return out
+}
+
+// A Lister asks for lists of keys, as planner.Query does.
+type Lister[L any] interface {
+	Lists(m *work.Meter, values []scalar.Value) ([]L, error)
+	Parameters(values []scalar.Value, concealed bool) (params [][]byte, oids []uint32, formats []int16)
+}
+
+// WithLists appends the lists of keys to the values of constants, as the prelude does. write writes all questions as one SELECT.
+func WithLists[L any](
+	t testing.TB, conn *pgconn.PgConn, q Lister[L], values []scalar.Value, write func(lists []L, concealed bool) string,
+) []scalar.Value {
+	t.Helper()
+	asked, err := q.Lists(nil, values)
+	if err != nil { // so does the plan
+		return values
+	}
+	out := append(slices.Clip(values), make([]scalar.Value, len(asked))...)
+	for _, concealed := range []bool{false, true} {
+		sql := write(asked, concealed)
+		if sql == "" {
+			continue
+		}
+		params, oids, formats := q.Parameters(values, concealed)
+		res := conn.ExecParams(t.Context(), sql, params, oids, formats, nil).Read()
+		if res.Err != nil {
+			t.Fatalf("lists: %v\n%s", res.Err, sql)
+		}
+		for i, cell := range res.Rows[0] {
+			if cell != nil {
+				out[len(values)+i].Bytes = cell
+			}
+		}
 	}
 	return out
 }

@@ -95,6 +95,13 @@ func momentCastBounds(env *Env, i Interval, e *cast) Interval {
 		i.Low, i.High = new(big.Rat).Mul(i.Low, day), new(big.Rat).Mul(i.High, day)
 	}
 	if from.Zoned() != to.Zoned() {
+		if local, ok := localOfCast(env, i, e); ok {
+			i = local
+			if to.OID == pgtype.Date {
+				i.Low, i.High = floor(new(big.Rat).Quo(i.Low, day)), floor(new(big.Rat).Quo(i.High, day))
+			}
+			return i
+		}
 		offset := rat(env.offset(zoneConstant(e.zone, e.at)))
 		i.Low, i.High = new(big.Rat).Sub(i.Low, offset), new(big.Rat).Add(i.High, offset)
 	}

@@ -34,6 +34,7 @@
 //   - SQL of choices and aggregates: write_choice.go, write_distance.go, write_aggregate.go;
 //   - values that an expression can have: bins.go, bucket.go, enumerate.go, enumerated.go, possible.go, extent.go, key.go, scale.go,
 //     share.go, strays.go, unclamped.go, sameness.go, bounded.go, searched.go;
+//   - values that keys can have together: zones.go, settled.go (one value for all of a cell), line.go, grid.go (the cells), listing.go;
 //   - whole steps of numbers: product.go, steps.go;
 //   - the meaning of the parser's trees: unify.go, convert.go, constant.go, fractions.go, aggregates.go, conditions.go, choices.go,
 //     declared.go, resolve_window.go, resolve.go.

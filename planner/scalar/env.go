@@ -3,6 +3,7 @@ package scalar
 import (
 	"math/big"
 	"slices"
+	"time"
 
 	"dpproxy/parser/ast"
 	"dpproxy/planner/pgtype"
@@ -34,6 +35,8 @@ type Env struct {
 	// without rows.
 	given   []given
 	listing bool
+	// locations are the clocks of time zones, by their names; nil of those that Go does not know.
+	locations map[string]*time.Location
 	// hulls are the bounds of the elements of constant arrays, by fold.
 	hulls   map[int]Interval
 	costing *costing

@@ -47,6 +47,9 @@ type rule struct {
 	excludesNull func(c *call, x Expr) bool
 	// key, if not nil, writes a group key that replaces the value of the expression.
 	key func(w *Writer, c *call) (fragment, error)
+	// settles, if not nil, reports whether the function has a single value for all values of its arguments within their intervals, though
+	// its own interval does not say so. It serves lists of values alone.
+	settles func(env *Env, c *call) bool
 	// divides says that the second argument is a divisor.
 	divides bool
 	// write returns SQL that cannot raise.

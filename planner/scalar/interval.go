@@ -225,16 +225,18 @@ func (i Interval) negative() Interval {
 	return Interval{Low: new(big.Rat).Neg(i.High), High: new(big.Rat).Neg(i.Low), Null: i.Null, Least: i.Least}
 }
 
-// roundedQuotient allows for the rounding of numeric division: to at least 12 significant digits, and to at most 24 decimals more than the
-// size of the quotient requires, or as many as the operands have (select_div_scale in src/backend/utils/adt/numeric.c).
+// roundedQuotient allows for the rounding of numeric division: to 16 significant digits, at least to whole numbers, and to at most 24
+// decimals more than the size of the quotient requires, or as many as the operands have (select_div_scale in
+// src/backend/utils/adt/numeric.c). A quotient does not cross a whole number.
 func roundedQuotient(i, a, b Interval) Interval {
 	widen := func(r *big.Rat, sign int64) *big.Rat {
-		e := new(big.Rat).Mul(new(big.Rat).Abs(r), power10(-12))
-		return e.Add(r, e.Mul(e, rat(sign)))
+		e := new(big.Rat).Mul(new(big.Rat).Abs(r), power10(-15))
+		return e.Add(r, e.Mul(e, big.NewRat(sign, 5)))
 	}
 	least := new(big.Rat).Quo(a.Least, b.magnitude())
 	digits := max(decimals(least)+24, decimals(a.Least), decimals(b.Least))
-	i.Low, i.High = scaled(widen(i.Low, -1), digits, floor), scaled(widen(i.High, 1), digits, ceil)
+	low, high := larger(widen(i.Low, -1), floor(i.Low)), smaller(widen(i.High, 1), ceil(i.High))
+	i.Low, i.High = scaled(low, digits, floor), scaled(high, digits, ceil)
 	i.Least = power10(-digits)
 	return i
 }

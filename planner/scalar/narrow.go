@@ -64,7 +64,7 @@ func (env *Env) narrowing(where []Expr, listing bool) *narrowing {
 func (env *Env) inner(n *narrowing) *Env {
 	return &Env{
 		Values: env.Values, TimeZones: env.TimeZones, UTF8: env.UTF8, Before14: env.Before14, Extents: env.Extents, Work: env.Work,
-		narrowed: n.columns, given: n.given, listing: n.listing, undeclared: env.undeclared,
+		narrowed: n.columns, given: n.given, listing: n.listing, undeclared: env.undeclared, locations: env.locations,
 	}
 }
 

@@ -196,7 +196,7 @@ func (t *trial) compared(op string, a, b Expr, want bool) bool {
 	}
 	x, y := a.Type(), b.Type()
 	switch {
-	case x.Number() && y.Number(), x.Dated() && y.Dated() && !x.Zoned() && !y.Zoned():
+	case x.Number() && y.Number(), x.Dated() && y.Dated() && x.Zoned() == y.Zoned():
 		return i.could(op, inUnits(j, y, x))
 	case op != "=" && op != "<>":
 		return true

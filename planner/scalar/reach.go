@@ -117,7 +117,7 @@ func (w *Writer) comparand(o Expr, list []Expr, equality bool) (fragment, error)
 		return w.write(ref, asIs)
 	}
 	if c := briefColumn(w.Env.Values, o, list); c != nil {
-		return fragment{sql: beginning(c.SQL, briefLength), typ: pgtype.Of(pgtype.Text)}, nil
+		return fragment{sql: beginning(w.Called(c).SQL, briefLength), typ: pgtype.Of(pgtype.Text)}, nil
 	}
 	return w.write(o, cutting(o, asIs))
 }

@@ -52,7 +52,7 @@ var (
 		}),
 	}
 	truncate = &rule{
-		constants: []int{0, 2}, zoned: true, bounds: truncatedBounds, write: truncated, key: truncatedKey,
+		constants: []int{0, 2}, zoned: true, bounds: truncatedBounds, write: truncated, key: truncatedKey, settles: settledTruncation,
 		cost: func(c *costing, e *call) int64 {
 			if len(e.args) < 3 {
 				return functionCost(c, e)
@@ -60,13 +60,18 @@ var (
 			return added(functionCost(c, e), c.zone(e.args[2]))
 		},
 	}
-	extract = &rule{constants: []int{0}, zoned: true, bounds: extractBounds, write: extracted}
+	extract = &rule{constants: []int{0}, zoned: true, bounds: extractBounds, write: extracted, settles: settledField}
 	// atZone is AT TIME ZONE.
 	atZone = &rule{
 		constants: []int{0},
 		cost:      func(c *costing, e *call) int64 { return added(functionCost(c, e), c.zone(e.args[0])) },
 		bounds: func(env *Env, c *call) Interval {
 			i := env.interval(c.args[1])
+			if env.listing && c.args[1].Type().Zoned() {
+				if local, ok := localTimes(env, i, c.args[0]); ok {
+					return local
+				}
+			}
 			if offset := rat(env.offset(c.args[0])); i.Bounded() {
 				i.Low, i.High = new(big.Rat).Sub(i.Low, offset), new(big.Rat).Add(i.High, offset)
 			}
@@ -84,7 +89,10 @@ var (
 			return fragment{sql: "pg_catalog.timezone(" + zone + ", " + x.sql + ")", typ: c.typ}, err
 		},
 	}
-	format = &rule{constants: []int{1}, zoned: true, bounds: textual, length: func(*Env, *call, unit) int { return 1000 }, write: formatted}
+	format = &rule{
+		constants: []int{1}, zoned: true, bounds: textual, length: func(*Env, *call, unit) int { return 1000 }, write: formatted,
+		settles: settledFormat,
+	}
 )
 
 // momentBounds bounds a function by the intervals of its arguments, which must have bounds.

@@ -154,7 +154,7 @@ func writeNullTest(w *Writer, c *call) (fragment, error) {
 	x, not := c.args[0], c.fn.name == isNotNull
 	_, key := w.grouped(x, asIs)
 	if ref, plain := x.(*Ref); plain && !key {
-		return fragment{sql: nullSQL(x.Type(), ref.Column.Presence(), not), typ: c.typ}, nil
+		return fragment{sql: nullSQL(x.Type(), w.Called(ref.Column).Presence(), not), typ: c.typ}, nil
 	}
 	f, err := w.write(x, asIs)
 	return fragment{sql: nullSQL(x.Type(), w.instant(f).sql, not), typ: c.typ}, err

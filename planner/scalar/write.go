@@ -77,7 +77,7 @@ func (w *Writer) Clamped(e Expr, within Interval) (string, pgtype.Type, error) {
 		return "", pgtype.Type{}, w.noBounds(e)
 	}
 	if ref, ok := e.(*Ref); ok && !ref.Column.derived() && (e.Type().Number() || e.Type().Dated()) {
-		f, err := w.bring(ref, fragment{sql: ref.Column.SQL, typ: e.Type()}, within)
+		f, err := w.bring(ref, fragment{sql: w.Called(ref.Column).SQL, typ: e.Type()}, within)
 		return f.sql, f.typ, err
 	}
 	f, err := w.operand(e)

@@ -120,7 +120,8 @@ func levelsOf(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, sql string) 
 	if err != nil {
 		return nil
 	}
-	values := plannertest.Evaluate(t, mirrorOf(t, conn), q.Folds(), nil, nil)
+	mirror := mirrorOf(t, conn)
+	values := plannertest.WithLists(t, mirror, q, plannertest.Evaluate(t, mirror, q.Folds(), nil, nil), planner.ListsSQL)
 	limits := policy.Limits{PublicFanout: 1000, Work: 1_000_000, PublicRows: map[catalog.Name]int64{name("places"): 5}}
 	settings := planner.Settings{
 		EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1_000_000_000, Mechanism: "gaussian", Alpha: 0.05, Limits: limits,

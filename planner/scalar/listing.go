@@ -1,0 +1,548 @@
+package scalar
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dpproxy/parser/ast"
+	"dpproxy/planner/pgtype"
+)
+
+// A Listing computes, on the mirror, the values that keys can have together in rows that meet conditions: the keys of the values that their
+// sources can have. It is a function of the policy, of constants, and of public rows alone.
+//
+// A source is a column of a table, or an expression whose values are in a row. Its values are those that the policy declares, or those
+// within its bounds; of these only one of each cell is needed, such that keys and conditions have a single value in a cell. Keys and
+// conditions are written as they are written for the protected database. So each row whose columns have declared values, or are within
+// their bounds, has its keys among those that are listed.
+type Listing struct {
+	// Keys are the keys over the relations of From, in their types; Where are conditions.
+	Keys  []string
+	Types []pgtype.Type
+	From  []string
+	Where []string
+	// Implied says that bounds imply the values of a source: the policy does not declare each of them.
+	Implied bool
+}
+
+// A Lister makes listings, for known constants.
+type Lister struct {
+	Env *Env
+	// Fold writes the value of a constant.
+	Fold func(int) string
+	// Lists are constant arrays in each of which the value of a column is.
+	Lists func(*Column) []Expr
+	// Array writes texts as an array.
+	Array func([]*string) string
+}
+
+// List returns the listing of keys in rows that meet all conditions; ok is false if some source has no list, or too long a list.
+func (m *Lister) List(keys, where []Expr) (out *Listing, ok bool) {
+	for _, virtual := range []bool{false, true} {
+		for _, conditions := range [][]Expr{where, nil} {
+			l := &combination{Lister: m, where: where, virtual: virtual}
+			if l.find(keys) && l.restrict(conditions) && l.size(keys) {
+				return l.written(keys)
+			}
+			if len(l.conditions) == 0 && conditions != nil {
+				break
+			}
+		}
+	}
+	return nil, false
+}
+
+// A combination is the values of sources, each with each.
+type combination struct {
+	*Lister
+	where      []Expr
+	conditions []Expr // those over the sources alone
+	virtual    bool   // expressions are sources where they can be
+	sources    []*source
+	implied    bool
+	depth      int
+	// found and covered are what is known of columns of derived tables, which can double an expression at each level.
+	found, covered map[*Column]bool
+}
+
+// A source is a column of a table, as a Ref, or an expression.
+type source struct {
+	x      Expr
+	called Expr // the column as conditions call it
+	null   bool
+	from   string
+	count  int64
+}
+
+// maxBranches bounds the derived tables within derived tables whose values are listed.
+const maxBranches = 8
+
+// find finds the sources of all keys.
+func (l *combination) find(keys []Expr) bool {
+	return !slices.ContainsFunc(keys, func(e Expr) bool { return !l.add(e) })
+}
+
+// add finds the sources of an expression. It returns false if there are none.
+func (l *combination) add(e Expr) bool { return l.addAs(e, e) }
+
+// addAs is add for an expression that conditions call by the name of a column of a derived table.
+func (l *combination) addAs(e, called Expr) bool {
+	if len(e.Columns()) > 0 && l.virtual && l.inRow(e, called) {
+		l.note(e, called)
+		return true
+	}
+	switch e := e.(type) { //nolint:gochecksumtype // the others have the sources of their operands
+	case *constant:
+		return !l.Env.Unsettled(e)
+	case *Query, *term:
+		return false
+	case *bounded, *aggregate:
+		l.note(e, called)
+		return true
+	case *Ref:
+		if below := e.Column.computed(); below != nil {
+			return remembered(&l.found, e.Column, func() bool { return l.addAs(below, called) })
+		}
+		l.note(&Ref{Column: e.Column.Base(), At: e.At}, called)
+		return true
+	}
+	return !slices.ContainsFunc(operands(e), func(o Expr) bool { return !l.add(o) })
+}
+
+// inRow reports whether the values of an expression that is no column are few enough to be listed one by one.
+func (l *combination) inRow(e, called Expr) bool {
+	if _, plain := e.(*Ref); plain || l.Env.Unsettled(e) {
+		return false
+	}
+	if e.Type().OID == pgtype.Bool {
+		return len(Queries(e)) == 0
+	}
+	line, ok := lineOfSource(l.Env, called, l.where)
+	if !ok {
+		return false
+	}
+	_, few := line.count(mostListed)
+	return few && line.unit != nil && (e.Type().Whole() || e.Type().OID == pgtype.Date || line.unit.Cmp(rat(1)) == 0 && !e.Type().Dated())
+}
+
+func (l *combination) note(x, called Expr) {
+	null := l.Env.narrowedToList(called, l.where).Null
+	if ref, plain := called.(*Ref); plain {
+		null = null && !NeverNullColumn(l.where, ref.Column)
+	}
+	for _, s := range l.sources {
+		if isSource(s.x, x) {
+			s.null = s.null || null
+			return
+		}
+	}
+	l.sources = append(l.sources, &source{x: x, called: called, null: null})
+}
+
+// source returns the source that an expression is; nil if it is none.
+func (l *combination) source(e Expr) *source {
+	i := slices.IndexFunc(l.sources, func(s *source) bool { return isSource(s.x, e) })
+	if i < 0 {
+		return nil
+	}
+	return l.sources[i]
+}
+
+// restrict finds the conditions over the sources.
+func (l *combination) restrict(conditions []Expr) bool {
+	for _, c := range conditions {
+		if !l.covers(c) {
+			if c = Within(c, func(c *Column) bool { return l.covers(&Ref{Column: c}) }); c == nil || !l.covers(c) {
+				continue
+			}
+		}
+		if len(c.Columns()) > 0 {
+			l.conditions = append(l.conditions, c)
+		}
+	}
+	return true
+}
+
+// covers reports whether an expression is computed from the sources alone.
+func (l *combination) covers(e Expr) bool {
+	if l.source(e) != nil {
+		return true
+	}
+	switch e := e.(type) { //nolint:gochecksumtype // operands decide about the others
+	case *constant:
+		return !l.Env.Unsettled(e)
+	case *Query, *aggregate, *term:
+		return false
+	case *Ref:
+		below := e.Column.computed()
+		return below != nil && remembered(&l.covered, e.Column, func() bool { return l.covers(below) })
+	}
+	return !slices.ContainsFunc(operands(e), func(o Expr) bool { return !l.covers(o) })
+}
+
+// remembered computes a fact about a column once.
+func remembered(facts *map[*Column]bool, c *Column, compute func() bool) bool {
+	fact, known := (*facts)[c]
+	if !known {
+		fact = compute()
+		if *facts == nil {
+			*facts = map[*Column]bool{}
+		}
+		(*facts)[c] = fact
+	}
+	return fact
+}
+
+// size lists the values of all sources, and reports whether their combinations are few enough.
+func (l *combination) size(keys []Expr) bool {
+	over, product := slices.Concat(keys, l.conditions), int64(1)
+	for i, s := range l.sources {
+		if !l.values(s, over) {
+			return false
+		}
+		s.from += " AS " + valuesName(i) + "(x)"
+		if product *= max(s.count, 1); product > mostListed {
+			return false
+		}
+	}
+	return true
+}
+
+func valuesName(i int) string { return "v" + strconv.Itoa(i+1) }
+
+// values lists the values of a source.
+func (l *combination) values(s *source, over []Expr) bool {
+	if a, ofRows := s.x.(*aggregate); ofRows && a.picks() && l.picked(s, a) {
+		return true
+	}
+	ref, plain := s.x.(*Ref)
+	if !plain && s.x.Type().OID == pgtype.Bool {
+		l.texts(s, boolTexts(l.Env.narrowedToList(s.called, l.where)))
+		return true
+	}
+	if !plain {
+		return l.row(s, over)
+	}
+	c := ref.Column
+	switch {
+	case len(c.Of) > 0:
+		return l.branches(s, c) || l.row(s, over)
+	case c.Values != nil:
+		l.texts(s, c.Values)
+		return true
+	case c.Type.OID == pgtype.Bool && !c.Type.Array:
+		l.texts(s, []string{"false", "true"})
+		return true
+	case c.List != nil:
+		return l.constants(s, c.List)
+	case l.row(s, over):
+		return true
+	}
+	for _, list := range l.lists(c) {
+		if l.constants(s, list) {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *combination) lists(c *Column) []Expr {
+	if l.Lists == nil {
+		return nil
+	}
+	return l.Lists(c)
+}
+
+// texts lists texts.
+func (l *combination) texts(s *source, list []string) {
+	cells := make([]*string, 0, len(list)+1)
+	for i := range list {
+		cells = append(cells, &list[i])
+	}
+	if s.null {
+		cells = append(cells, nil)
+	}
+	s.count = int64(len(cells))
+	s.from = "pg_catalog.unnest(CAST(" + ast.Quote(l.Array(cells)) + " AS " + l.typeOf(s).SQL() + "[]))"
+}
+
+// typeOf is the type in which the mirror has the values of a source.
+func (l *combination) typeOf(s *source) pgtype.Type {
+	if ref, plain := s.x.(*Ref); plain && !ref.Column.derived() {
+		return s.x.Type()
+	}
+	return l.Env.physical(s.x)
+}
+
+// constants lists the elements of a constant array.
+func (l *combination) constants(s *source, list Expr) bool {
+	array, ok := list.(*constant)
+	if !ok || l.Env.Unsettled(array) {
+		return false
+	}
+	s.count = l.Env.elements(array) + 1
+	if s.count > mostListed {
+		return false
+	}
+	s.from = "(SELECT x FROM pg_catalog.unnest(" + castSQL(l.Fold(array.fold), array.typ) + ") AS x"
+	if s.null {
+		s.from += " UNION ALL SELECT NULL"
+	}
+	s.from += ")"
+	return true
+}
+
+// row lists values within bounds, or one of each cell.
+func (l *combination) row(s *source, over []Expr) bool {
+	line, ok := lineOfSource(l.Env, s.called, l.where)
+	if !ok {
+		return false
+	}
+	l.implied = true
+	if line.empty() {
+		l.texts(s, nil)
+		return true
+	}
+	line.clock = l.clock(over)
+	texts, ok := gridOf(l.Env, s.x, line, over)
+	if !ok {
+		return false
+	}
+	if n, _ := line.count(mostListed); int64(len(texts)) == n && n > fewListed && (line.typ.Whole() || line.typ.OID == pgtype.Date) {
+		l.series(s, line, n)
+		return true
+	}
+	l.texts(s, texts)
+	return true
+}
+
+// series lists whole numbers or days.
+func (l *combination) series(s *source, line line, n int64) {
+	t := l.typeOf(s)
+	x := "CAST(i AS " + t.SQL() + ")"
+	if t.OID == pgtype.Date {
+		x = "CAST('2000-01-01' AS pg_catalog.date) OPERATOR(pg_catalog.+) i"
+	}
+	s.from = fmt.Sprintf("(SELECT %s FROM pg_catalog.generate_series(%s, %s) AS i", x, line.low.Num(), line.high.Num())
+	if s.null {
+		s.from += " UNION ALL SELECT NULL"
+	}
+	s.count, s.from = n+1, s.from+")"
+}
+
+// branches lists the values of a column that the branches of a derived table compute.
+func (l *combination) branches(s *source, c *Column) bool {
+	var parts []string
+	for k, e := range c.Of {
+		part, ok := l.below(s, e, func(w *Writer) (string, error) { return w.Target(c, k) })
+		if !ok {
+			return false
+		}
+		if !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
+	}
+	return l.union(s, parts)
+}
+
+// picked lists the values of an aggregate that is one of the values of its rows.
+func (l *combination) picked(s *source, a *aggregate) bool {
+	if a.typ.Number() || a.typ.Dated() {
+		return false
+	}
+	part, ok := l.below(s, a.x, func(w *Writer) (string, error) { return w.Expr(a.x) })
+	return ok && l.union(s, []string{part})
+}
+
+// below selects the values of an expression of a derived table, for a source.
+func (l *combination) below(s *source, e Expr, write func(*Writer) (string, error)) (sql string, ok bool) {
+	sub := &combination{Lister: l.Lister, depth: l.depth + 1}
+	if sub.depth > maxBranches || !sub.add(e) || !sub.size([]Expr{e}) {
+		return "", false
+	}
+	w := sub.writer()
+	if !sub.rename(w, e) {
+		return "", false
+	}
+	sql, err := write(w)
+	s.count += sub.product()
+	l.implied = l.implied || sub.implied
+	return "SELECT " + castSQL(sql, l.typeOf(s)) + sub.fromSQL(), err == nil
+}
+
+func (l *combination) union(s *source, parts []string) bool {
+	if s.null {
+		parts, s.count = append(parts, "SELECT "+castSQL("NULL", l.typeOf(s))), s.count+1
+	}
+	s.from = "(" + strings.Join(parts, " UNION ") + ")"
+	return s.count <= mostListed
+}
+
+func (l *combination) product() int64 {
+	n := int64(1)
+	for _, s := range l.sources {
+		n *= max(s.count, 1)
+	}
+	return n
+}
+
+func (l *combination) fromSQL() string {
+	if len(l.sources) == 0 {
+		return ""
+	}
+	from := make([]string, len(l.sources))
+	for i, s := range l.sources {
+		from[i] = s.from
+	}
+	return " FROM " + strings.Join(from, ", ")
+}
+
+// written writes keys and conditions over the sources.
+func (l *combination) written(keys []Expr) (*Listing, bool) {
+	w, out := l.writer(), &Listing{Implied: l.implied}
+	for _, e := range slices.Concat(keys, l.conditions) {
+		if !l.rename(w, e) {
+			return nil, false
+		}
+	}
+	for _, e := range keys {
+		sql, t, err := w.Key(e)
+		if err != nil {
+			return nil, false
+		}
+		out.Keys, out.Types = append(out.Keys, sql), append(out.Types, t)
+	}
+	for _, e := range l.conditions {
+		if sql, err := w.Expr(e); err == nil {
+			out.Where = append(out.Where, sql)
+		}
+	}
+	for i, s := range l.sources {
+		out.From = append(out.From, s.from)
+		if ref, plain := s.x.(*Ref); plain {
+			for _, list := range l.lists(ref.Column) {
+				if array, ok := list.(*constant); ok && !l.Env.Unsettled(array) {
+					out.Where = append(out.Where,
+						valuesName(i)+".x OPERATOR(pg_catalog.=) ANY ("+castSQL(l.Fold(array.fold), array.typ)+")")
+				}
+			}
+		}
+	}
+	return out, true
+}
+
+// writer writes expressions over the values of the sources.
+func (l *combination) writer() *Writer {
+	w := &Writer{Env: l.Env, Fold: l.Fold, Renamed: map[*Column]*Column{}}
+	for i, s := range l.sources {
+		if _, plain := s.x.(*Ref); plain {
+			continue
+		}
+		f := fragment{sql: valuesName(i) + ".x", typ: l.typeOf(s)}
+		w.groupings = append(w.groupings, grouping{s.x, f})
+		if b, ok := s.x.(*bounded); ok { // a key is written without its bounds
+			w.groupings = append(w.groupings, grouping{b.x, f})
+		}
+	}
+	return w
+}
+
+// rename has the writer take columns from the sources, and compute those that derived tables compute of them.
+func (l *combination) rename(w *Writer, e Expr) bool {
+	if _, plain := e.(*Ref); !plain && l.source(e) != nil {
+		return true
+	}
+	ref, ok := e.(*Ref)
+	if !ok {
+		return !slices.ContainsFunc(operands(e), func(o Expr) bool { return !l.rename(w, o) })
+	}
+	if w.Renamed[ref.Column] != nil {
+		return true
+	}
+	renamed := *ref.Column
+	base := ref.Column.Base()
+	if i := slices.IndexFunc(l.sources, func(s *source) bool { return isSource(s.x, ref) }); i >= 0 {
+		renamed.SQL = collated(valuesName(i)+".x", base.Type)
+		w.Renamed[ref.Column] = &renamed
+		return true
+	}
+	below := ref.Column.computed()
+	if below == nil || !l.rename(w, below) {
+		return false
+	}
+	sql, err := w.Target(base, 0)
+	if err != nil || len(sql) > maxUnfolded {
+		return false
+	}
+	renamed.SQL = "(" + sql + ")"
+	w.Renamed[ref.Column] = &renamed
+	return true
+}
+
+// maxUnfolded bounds the text of a column that derived tables compute from one another, each of which can double it.
+const maxUnfolded = 1 << 15
+
+func collated(sql string, t pgtype.Type) string {
+	if t.Collation.Name == "" {
+		return sql
+	}
+	return "(" + sql + " COLLATE " + ast.QuoteIdent(t.Collation.Schema) + "." + ast.QuoteIdent(t.Collation.Name) + ")"
+}
+
+// Bases returns the columns from which an expression is computed, below derived tables.
+func Bases(e Expr) (all []*Column) {
+	eachBelow(e, func(x Expr) {
+		if ref, plain := x.(*Ref); plain && ref.Column.computed() == nil && !slices.Contains(all, ref.Column.Base()) {
+			all = append(all, ref.Column.Base())
+		}
+	})
+	return all
+}
+
+// Listed reports whether an expression surely has a listing: it is computed from columns whose values are declared.
+func Listed(e Expr) bool {
+	product, plain := 1, true
+	for _, c := range Bases(e) {
+		switch {
+		case len(c.Of) > 0:
+			return false
+		case c.Values != nil:
+			product *= len(c.Values) + 1
+		case c.Type.OID == pgtype.Bool && !c.Type.Array:
+			product *= 3
+		default:
+			return false
+		}
+		if product > mostListed {
+			return false
+		}
+	}
+	eachBelow(e, func(x Expr) {
+		switch x.(type) { //nolint:gochecksumtype // the others are computed from the columns
+		case *Query, *aggregate, *term:
+			plain = false
+		}
+	})
+	return plain
+}
+
+// eachBelow visits an expression, its operands, and the expressions that compute its columns, each column once.
+func eachBelow(e Expr, visit func(Expr)) {
+	seen := map[*Column]bool{}
+	var each func(Expr)
+	each = func(e Expr) {
+		visit(e)
+		if ref, ok := e.(*Ref); ok && !seen[ref.Column] {
+			seen[ref.Column] = true
+			for _, x := range ref.Column.Of {
+				each(x)
+			}
+		}
+		for _, o := range operands(e) {
+			each(o)
+		}
+	}
+	each(e)
+}
