@@ -78,6 +78,7 @@ func TestGroups(t *testing.T) {
 		{"upper(status) || '-' || qty", "qty < 3", 6},
 		{"padded", "", 2},
 		{"CASE padded WHEN 'b' THEN 'x' ELSE 'y' END", "", 2},
+		{"CASE WHEN octet_length(padded) = 5 THEN padded ELSE 'none' END", "", 2},
 		// Calendars.
 		{"extract(decade FROM ordered_at)", "", 1},
 		{"extract(century FROM ordered_at)", "", 1},

@@ -265,7 +265,12 @@ func (l *combination) texts(s *source, list []string) {
 		cells = append(cells, nil)
 	}
 	s.count = int64(len(cells))
-	s.from = "pg_catalog.unnest(CAST(" + ast.Quote(l.Array(cells)) + " AS " + l.typeOf(s).SQL() + "[]))"
+	t := l.typeOf(s)
+	of := t.SQL()
+	if t.OID == pgtype.Bpchar { // octet_length() counts its blanks
+		of = t.Modified()
+	}
+	s.from = "pg_catalog.unnest(CAST(" + ast.Quote(l.Array(cells)) + " AS " + of + "[]))"
 }
 
 // typeOf is the type in which the mirror has the values of a source.

@@ -65,6 +65,7 @@ var listedKeys = map[string][]string{
 		"K - date '2020-01-01'", "(K - date '2020-01-01') / 30", "K >= '2022-01-01'", "extract(week FROM K)", "K + 1",
 		"extract(decade FROM K)",
 		"CASE WHEN K < '2021-06-15' THEN 'old' ELSE 'new' END", "'Q' || extract(quarter FROM K)",
+		"date_trunc('month', K::timestamptz, 'America/Los_Angeles')", "date_trunc('month', K::timestamptz)",
 	},
 	"ts": {
 		"extract(year FROM K)", "date_trunc('quarter', K)", "date_trunc('month', K)", "K::date", "extract(dow FROM K)",
@@ -260,7 +261,7 @@ func denseRows(columns []string) string {
 	}
 	on := ""
 	for i := 1; i < len(columns); i++ {
-		on += fmt.Sprintf(" WHERE v0.r0 %% 97 = v%d.r%d %% 97", i, i)
+		on += fmt.Sprintf(" WHERE v0.r0 %% 1009 = v%d.r%d %% 1009", i, i)
 	}
 	return "SELECT * FROM " + strings.Join(items, ", ") + on
 }

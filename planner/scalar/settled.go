@@ -193,14 +193,13 @@ func settledTruncation(env *Env, c *call) bool {
 	if of, known := periodOf[period]; known {
 		period = of
 	}
-	of, instant := localOf(c.args[1])
-	zone := c.zone
-	if instant && len(c.args) == 3 {
-		named, ok := c.args[2].(*constant)
-		if !ok {
-			return false
-		}
+	of, zone := c.args[1], c.zone
+	if len(c.args) == 2 {
+		of, _ = localOf(of)
+	} else if named, ok := c.args[2].(*constant); ok {
 		zone = named.fold
+	} else {
+		return false
 	}
 	return !env.interval(of).Null && inPeriod(env, period, of, zone)
 }
