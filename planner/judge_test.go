@@ -12,6 +12,7 @@ import (
 	"dpproxy/accountant"
 	"dpproxy/dp"
 	"dpproxy/internal/plantest"
+	"dpproxy/internal/stattest"
 	"dpproxy/planner"
 	"dpproxy/planner/policy"
 )
@@ -382,8 +383,43 @@ func TestVerdictsAreOfReleasedCounts(t *testing.T) {
 		for _, row := range rowsOfColumns(b.Columns(released)) {
 			shown[row[0]] = row[1] != "NULL"
 		}
-		if shown[`"f"`] || shown["f"] || !(shown[`"m"`] || shown["m"]) || !shown["NULL"] || len(shown) != 3 {
+		if of := fmt.Sprint(shown); strings.ReplaceAll(of, `"`, "") != "map[NULL:true f:false m:true]" {
 			t.Errorf("consistent: %t: %v", consistent, shown)
+		}
+	}
+}
+
+// TestChanceOfVerdicts draws the noise of counts, and holds that a group of one person less than the minimum is shown as rarely as the
+// confidence says, and that the bar is not much higher than that takes.
+func TestChanceOfVerdicts(t *testing.T) {
+	src := stattest.Source(t)
+	const draws = 40_000
+	for _, mechanism := range []string{"laplace", "gaussian"} {
+		for _, sql := range []string{"SELECT sex, sum(height) FROM people GROUP BY 1", "SELECT ward, sum(cost) FROM visits GROUP BY 1"} {
+			for _, confidence := range []float64{0.95, 0.99} {
+				s := judgedBy(10, confidence, "")
+				s.Mechanism, s.EpsilonPico, s.DeltaAtto = mechanism, dp.PicoPerUnit/10, 0
+				b := plantest.Block(t, sql, s)
+				set := b.Sets[0]
+				clips := plantest.NewExact(set).Uncut()
+				st := set.Statistics()[len(set.Statistics())-1]
+				noise, shown := set.Noise(st.First, clips), 0
+				r := &planner.Released{Clips: clips}
+				for range set.Size() {
+					r.Rows = append(r.Rows, rowed(set, 9))
+				}
+				for range draws / set.Size() {
+					for _, row := range r.Rows {
+						nine := new(big.Int).Lsh(big.NewInt(9), noise.Bits)
+						row[st.First] = noise.Shown(nine.Add(nine, noise.Of.Sample(new(big.Int), src)))
+					}
+					shown += set.Size() - b.Withheld([]*planner.Released{r}).Withheld
+				}
+				part, most := float64(shown)/draws, 1-confidence
+				if slack := 6 * math.Sqrt(most/draws); part > most+slack || part < most/2-slack {
+					t.Errorf("%s, %s at %v: %v of the groups of nine are shown", sql, mechanism, confidence, part)
+				}
+			}
 		}
 	}
 }

@@ -34,3 +34,32 @@ no groups of place: protected rows cannot be grouped by values of type place`,
 		}
 	}
 }
+
+// TestEffectsOfMinimum holds that check --explain states errors beside the number of people, which is paid for, by the larger minimum.
+func TestEffectsOfMinimum(t *testing.T) {
+	tables := plannertest.ClinicPolicy()
+	cat := plannertest.CheckedBy(t, tables, plannertest.ClinicSchema())
+	e := effects{&config.Policy{Tables: tables, Allowances: map[catalog.Name]config.Allowance{}}, cat}
+	e.policy.Limits.MaxWork, e.policy.Limits.MaxPublicFanout = 1000, 1000
+	e.policy.Defaults.EpsilonPico, e.policy.Defaults.Mechanism = 1e11, "gaussian"
+	of := func(table, aggregate string) string {
+		x, err := e.of(plannertest.Name(table), aggregate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x.Error
+	}
+	visits, patients := of("visits", "count(*)"), of("patients", "count(*)")
+	e.policy.Allowances[plannertest.Name("visits")] = config.Allowance{MinimumPeople: 10}
+	if got := of("visits", "count(*)"); got == visits {
+		t.Errorf("with a minimum of people the error is %s", got)
+	}
+	delete(e.policy.Allowances, plannertest.Name("visits"))
+	e.policy.MinimumPeople = 10
+	if got := of("visits", "count(*)"); got == visits {
+		t.Errorf("with a minimum for all the error is %s", got)
+	}
+	if got := of("patients", "count(*)"); got != patients { // which counts them
+		t.Errorf("a count of people has the error %s, without a minimum %s", got, patients)
+	}
+}
