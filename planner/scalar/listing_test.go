@@ -53,6 +53,7 @@ var listedKeys = map[string][]string{
 		"CASE WHEN K < 100 THEN 'low' WHEN K < 400 THEN 'mid' ELSE 'high' END", "CASE WHEN K < 100 THEN 1 WHEN K < 400 THEN 2 ELSE 3 END",
 		"width_bucket(K, 0, 1000, 10)", "K BETWEEN 0 AND 2.5", "K IN (1, 2.5, 5)", "mod(floor(K / 50)::int, 7)", "floor(K / 700)",
 		"K >= 100", "floor(K / 1000)::text", "div(K, 3000)",
+		"CASE WHEN K IS NULL THEN 5 ELSE coalesce(0 / (floor(K / 25000) - 3), 7) END",
 	},
 	"f8 f4": {
 		"K > 0", "K < 1e-35", "floor(K / 50000)", "sign(K)", "trunc(K / 1000)::int", "round(least(greatest(K, 0), 3)::numeric, 1)",
