@@ -29,8 +29,8 @@ type result struct {
 	table string
 	// reference says that they are of a reference table.
 	reference bool
-	// perUnit says that the rows are groups of GROUP BY on the privacy unit.
-	perUnit bool
+	// grouped says that the rows are groups of rows that belong together.
+	grouped bool
 	// blocks are those whose released rows the rows are made of.
 	blocks []*candidate
 	// chosen says that released values decide which rows there are, sorted that they decide in which order.
@@ -113,7 +113,7 @@ func correlated(at int) *pgerr.Error {
 }
 
 func rowAccess(r result) *pgerr.Error {
-	if r.perUnit {
+	if r.grouped {
 		return pgerr.New(pgerr.RowAccess, "one row per privacy unit of protected table %q cannot be read", r.table).At(r.at).
 			WithHint("Aggregate these rows once more: SELECT avg(n) FROM (SELECT ... GROUP BY ...) t.")
 	}
@@ -169,8 +169,9 @@ func (a *analysis) setOperation(sel *pg.SelectStmt, s *scope) result {
 			At(side.at).WithHint("Aggregate each branch: SELECT count(*) FROM %s UNION ALL SELECT ...", side.table))
 	}
 	for i := range l.columns {
-		l.columns[i].unit = l.columns[i].unit && i < len(r.columns) && r.columns[i].unit
-		l.columns[i].keys, l.columns[i].refers = nil, nil
+		if i >= len(r.columns) || !named(a.cat, l.columns[i].origins) || !named(a.cat, r.columns[i].origins) {
+			l.columns[i].origins = nil
+		}
 		l.columns[i].lacking = l.columns[i].lacking || i < len(r.columns) && r.columns[i].lacking
 		if i < len(r.columns) {
 			l.columns[i].value = l.columns[i].value.or(r.columns[i].value)
@@ -220,11 +221,12 @@ func (a *analysis) plain(sel *pg.SelectStmt, s *scope) result {
 			At(from.at).WithHint("Split the statement.")
 		return from
 	}
-	groups, err := groupClause{a, sel, s}.grouping()
+	clause := groupClause{a, sel, s}
+	groups, err := clause.grouping()
 	if err != nil {
 		a.refuse(err)
 	}
-	if groups.by && !a.perUnit(sel, s, groups) {
+	if groups.by && !clause.together(groups) {
 		return a.block(sel, s, groups, outputs)
 	}
 	a.inside++
@@ -232,22 +234,9 @@ func (a *analysis) plain(sel *pg.SelectStmt, s *scope) result {
 	a.exprs(groups.exprs, s)
 	a.above(sel, s, outputs)
 	a.inside--
-	from.perUnit = groups.by
+	from.grouped = groups.by
 	from.columns, from.known = a.columns(sel, s)
 	return from
-}
-
-// perUnit reports whether each row of a grouped SELECT belongs to one privacy unit. By a key that determines the unit it does below
-// another query alone: the groups themselves are not shown.
-func (a *analysis) perUnit(sel *pg.SelectStmt, s *scope, groups grouping) bool {
-	if slices.ContainsFunc(groups.exprs, s.isUnit) || s.parent != nil && s.hasKey(groups.exprs) {
-		return true
-	}
-	if !groups.distinct {
-		return false
-	}
-	columns, _ := a.columns(sel, s)
-	return slices.ContainsFunc(columns, func(c column) bool { return c.unit })
 }
 
 // block notes a release block. Its FROM, WHERE, GROUP BY and the arguments of
@@ -396,7 +385,7 @@ func (a *analysis) columns(sel *pg.SelectStmt, s *scope) (out []column, known bo
 		if !pgtree.IsStar(t.Val) {
 			name, ok := pgtree.OutputName(t)
 			out = append(out, column{
-				name: name, titled: pgtree.Titles(t), unit: s.isUnit(t.Val), keys: s.keysOf(t.Val), refers: s.refersTo(t.Val),
+				name: name, titled: pgtree.Titles(t), origins: s.origins(t.Val),
 				lacking: s.lacks(t.Val), value: valuer{a, s}.of(t.Val),
 			})
 			known = known && ok

@@ -40,18 +40,23 @@ func (v value) selected(chosen bool) value {
 	return v
 }
 
-// A column of an item or of a query; unit says that it identifies the privacy unit, lacking that it is
-// computed from an aggregate that a small group has no value of. The
-// keys are those of which it holds values, perhaps with other columns, and that determine the unit; it refers to those of rows that
-// are taken for ones of the same unit.
+// A column of an item or of a query; lacking says that it is computed from an aggregate that a small group has no value of. Its origins
+// are the columns of protected tables whose values it has: several if USING merges them.
 //
 // It is titled if its name is one that the statement gives it.
 type column struct {
-	name          string
-	titled        bool
-	unit, lacking bool
-	value         value
-	keys, refers  []ast.KeyPart
+	name            string
+	titled, lacking bool
+	value           value
+	origins         []ast.Origin
+}
+
+// originsOf returns those of columns.
+func originsOf(columns []column) (all []ast.Origin) {
+	for _, c := range columns {
+		all = append(all, c.origins...)
+	}
+	return all
 }
 
 // measured reports whether a column is computed from aggregates.

@@ -47,11 +47,11 @@ func (v exprConverter) aggregate(n *pg.Node) *ast.Aggregate {
 	return out
 }
 
-// arguments converts those of an aggregate. Rows are counted by the column of their unit.
+// arguments converts those of an aggregate. Whole rows can only be counted.
 func arguments(v exprConverter, name string, f *pg.FuncCall) []ast.Expr {
 	if name == "count" && len(f.Args) == 1 && !f.AggDistinct && f.Args[0].GetColumnRef() != nil {
-		if it, unit, ok := v.each.scope.wholeRow(f.Args[0].GetColumnRef()); ok {
-			return []ast.Expr{&ast.Column{Qualifier: it.name, Name: unit, At: v.a.pos(f.Args[0].GetColumnRef().Location)}}
+		if it, ok := v.each.scope.wholeRow(f.Args[0].GetColumnRef()); ok {
+			return []ast.Expr{&ast.Column{Qualifier: it.name, Name: ast.WholeRow, At: v.a.pos(f.Args[0].GetColumnRef().Location)}}
 		}
 	}
 	return v.exprs(f.Args)

@@ -65,13 +65,13 @@ func oneColumn(sel *pg.SelectStmt) bool {
 }
 
 // compared converts INTERSECT and EXCEPT of one column: the different values of the left side that are, or are not, among those
-// of the right. As DISTINCT the planner takes it of units alone, which are never NULL.
+// of the right. As DISTINCT the planner takes it of values alone that tell whose a row is, which are never NULL.
 func (v *queryConverter) compared(sel *pg.SelectStmt, location int32) ast.Rows {
-	const left, right, unit = "dp$left", "dp$right", "unit"
+	const left, right, name = "dp$left", "dp$right", "value"
 	at := v.a.pos(location)
-	column := func(of string) *ast.Column { return &ast.Column{Qualifier: of, Name: unit, At: at} }
+	column := func(of string) *ast.Column { return &ast.Column{Qualifier: of, Name: name, At: at} }
 	side := func(query *pg.SelectStmt, alias string) ast.From {
-		return &ast.Derived{Query: v.rows(query, location), Alias: alias, Columns: []string{unit}, At: at}
+		return &ast.Derived{Query: v.rows(query, location), Alias: alias, Columns: []string{name}, At: at}
 	}
 	out := &ast.Select{Distinct: true, From: side(sel.Larg, left), At: at}
 	out.Targets = []ast.Target{{X: column(left), Name: firstName(sel), At: at}}
@@ -93,7 +93,7 @@ func firstName(sel *pg.SelectStmt) string {
 	return name
 }
 
-// tail refuses clauses that would make the rows of one privacy unit depend on those of others. The order
+// tail refuses clauses by which which rows there are would depend on rows that do not belong together. The order
 // of rows means nothing below an aggregate.
 func (v *queryConverter) tail(sel *pg.SelectStmt, location int32) {
 	const above = "Leave it out here; it can stand above the aggregate."

@@ -9,7 +9,7 @@ import (
 	"dpproxy/parser/pgtree"
 )
 
-// The number of units of a private group decides whether it is shown. So a number that follows from the rows of a block alone is about
+// How many people are in a private group decides whether it is shown. So a number that follows from the rows of a block alone is about
 // the groups that are shown, not about all groups. A statistic of released values says so: its notice begins with the groups that are not
 // shown, and its error is unknown. But a count, a list or a numbering of rows, or a maximum of keys, would be read as an answer about all
 // groups. It is refused, unless a condition leaves only large groups.

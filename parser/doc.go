@@ -6,7 +6,7 @@
 // The files, from the ground up, so that a file uses those before it; archtest counts the uses that run the other way. [Parse] is
 // the last, and runs the steps of the others:
 //
-//   - how values follow from aggregates, and which columns of keys determine the unit: column.go, keyparts.go, lacking.go;
+//   - how values follow from aggregates, and from which columns of tables they come: column.go, lacking.go;
 //   - the levels of a query, and what names mean in them: scope.go, ctes.go;
 //   - the release blocks, which are the smallest SELECTs that aggregate protected rows or make them distinct: spans.go (places in
 //     the text), match.go (expressions above the grouping), blocks.go;
@@ -24,6 +24,10 @@
 //   - the search for the results that a statement uses: let_groups.go, let_seek.go, let_ranks.go;
 //   - texts that stand by themselves: outline.go, fingerprint.go, drop_hidden.go, row_expression.go, mistake.go, grammar.go;
 //   - statements: classify.go, parse.go.
+//
+// Nothing here knows whose rows are. Which SELECT is a release block depends on that: groups of rows that belong together are rows of the
+// block around them. The parser asks [ast.Bonds], of columns of tables. The answers prove nothing, and need not: all that is below a
+// block is proved when the block is planned (docs/decisions/0035-what-the-parser-asks.md).
 //
 // A statement whose comparison fails is refused. The text is never made from
 // a tree: all outside of blocks stays byte for byte as the client wrote it, or as the

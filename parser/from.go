@@ -20,7 +20,7 @@ func (a *analysis) fromClause(list []*pg.Node, s *scope) result {
 }
 
 // joined is the kind of two joined items. Released results joined with
-// protected rows would make rows that depend on many units.
+// protected rows would make rows that belong to nobody alone.
 func (a *analysis) joined(l, r result) result {
 	if l.kind < r.kind {
 		l, r = r, l
@@ -80,7 +80,7 @@ func (a *analysis) fromItem(n *pg.Node, s *scope) result {
 		level := newScope(s, !x.RangeSubselect.Lateral)
 		found, refusal := a.found, a.refusal
 		r := a.query(x.RangeSubselect.Subquery.GetSelectStmt(), level)
-		if x.RangeSubselect.Lateral && r.kind == released && a.levels.perRow(x.RangeSubselect.Subquery.GetSelectStmt(), s) {
+		if x.RangeSubselect.Lateral && r.kind == released && a.levels.perRow(x.RangeSubselect.Subquery.GetSelectStmt(), s, a.cat) {
 			a.found, a.refusal, r.kind = found, refusal, rows
 		}
 		s.add(rename(&item{columns: r.columns, known: r.known, rows: r.blocks}, x.RangeSubselect.Alias))
@@ -143,12 +143,7 @@ func (a *analysis) rangeVar(v *pg.RangeVar, s *scope) result {
 	}
 	ref, known := a.table(v)
 	it := &item{schema: v.Schemaname, name: v.Relname, known: known && len(ref.Resolved.Columns) > 0, table: ref.Resolved.Protected}
-	for _, name := range ref.Resolved.Columns {
-		unit := ref.Resolved.Protected && name == ref.Resolved.Unit
-		it.columns = append(it.columns, column{
-			name: name, unit: unit, keys: ref.Resolved.Keys[name], refers: ref.Resolved.Refers[name],
-		})
-	}
+	it.columns = tableColumns(ref.Resolved)
 	s.add(rename(it, v.Alias))
 	if !ref.Resolved.Protected {
 		return result{at: -1}
@@ -158,6 +153,19 @@ func (a *analysis) rangeVar(v *pg.RangeVar, s *scope) result {
 		r.table = ref.Concealed // which table it reads is not told
 	}
 	return r
+}
+
+// tableColumns are the columns of a table. Where rows of a public table come from never matters.
+func tableColumns(r ast.Relation) []column {
+	out, origins := make([]column, len(r.Columns)), make([]ast.Origin, len(r.Columns))
+	for i, name := range r.Columns {
+		out[i].name = name
+		if r.Protected {
+			origins[i] = ast.Origin{Schema: r.Schema, Table: r.Name, Column: name}
+			out[i].origins = origins[i : i+1 : i+1]
+		}
+	}
+	return out
 }
 
 // table looks the relation up and notes it if it is protected.

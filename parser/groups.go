@@ -5,6 +5,7 @@ import (
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"dpproxy/parser/ast"
 	"dpproxy/parser/pgtree"
 	"dpproxy/pgerr"
 )
@@ -232,6 +233,23 @@ func (g groupClause) group(n *pg.Node) (*pg.Node, *pgerr.Error) {
 			At(g.pos(n.GetColumnRef().Location)).WithHint("Write the expression itself, or its position.")
 	}
 	return target.Val, nil
+}
+
+// together reports whether the rows of each group belong together, so that the groups are rows that a block around them can read. In the
+// outermost query that is so only if something names to whom they belong: otherwise the groups may be shown, and are a block.
+func (g groupClause) together(of grouping) bool {
+	by := g.scope.originsOf(of.exprs)
+	if of.distinct {
+		columns, _ := g.columns(g.sel, g.scope)
+		by = originsOf(columns)
+	}
+	bond := g.cat.Grouped(by)
+	return bond == ast.Named || bond == ast.Together && g.scope.parent != nil
+}
+
+// named reports whether values name to whom their rows belong.
+func named(bonds ast.Bonds, by []ast.Origin) bool {
+	return len(by) > 0 && bonds.Grouped(by) == ast.Named
 }
 
 // analyse walks GROUP BY of a SELECT without protected rows.

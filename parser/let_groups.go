@@ -7,6 +7,7 @@ import (
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
+	"dpproxy/parser/ast"
 	"dpproxy/parser/pgtree"
 )
 
@@ -81,7 +82,8 @@ func (s *seeker) ties(sel *pg.SelectStmt, own *scope) (list []tie, ok bool) {
 			t.inner, t.outer = t.outer, t.inner
 		}
 		equal := x.GetKind() == pg.A_Expr_Kind_AEXPR_OP && len(x.GetName()) == 1 && x.Name[0].GetString_().GetSval() == "="
-		if !equal || s.sideOf(t.inner, own) != inside || s.sideOf(t.outer, own) != outside || own.isUnit(t.inner) {
+		if !equal || s.sideOf(t.inner, own) != inside || s.sideOf(t.outer, own) != outside ||
+			s.cat.Grouped(own.origins(t.inner)) != ast.Apart { // no group would be shown
 			rest = append(rest, c)
 			continue
 		}

@@ -99,7 +99,7 @@ func (s *seeker) rankCalls(sel *pg.SelectStmt, target *pg.ResTarget, n *pg.Node,
 	*out = append(*out, c)
 }
 
-// window reads what stands after OVER. Rows of one unit are ranked without a released result.
+// window reads what stands after OVER. Rows that belong together are ranked without a released result.
 func (s *seeker) window(sel *pg.SelectStmt, f *pg.FuncCall, c *rankCall) bool {
 	w := f.Over
 	if w.Name != "" {
@@ -108,7 +108,7 @@ func (s *seeker) window(sel *pg.SelectStmt, f *pg.FuncCall, c *rankCall) bool {
 	own := s.levels[sel].scope
 	schema, _ := pgtree.Callee(f)
 	if schema != "" && schema != "pg_catalog" || f.AggFilter != nil || f.AggDistinct || len(f.AggOrder) > 0 || f.AggWithinGroup ||
-		f.FuncVariadic || w.GetRefname() != "" || len(w.GetOrderClause()) == 0 || slices.ContainsFunc(w.PartitionClause, own.isUnit) {
+		f.FuncVariadic || w.GetRefname() != "" || len(w.GetOrderClause()) == 0 || named(s.cat, own.originsOf(w.PartitionClause)) {
 		return false
 	}
 	for _, n := range w.OrderClause[1:] { // they tell rows of equal values apart, which the released values do not

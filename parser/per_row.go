@@ -37,7 +37,7 @@ func (e *each) lateral(v *queryConverter, left ast.From, j *pg.JoinExpr) *ast.Jo
 	s := j.Rarg.GetRangeSubselect()
 	sel, alias := s.GetSubquery().GetSelectStmt(), s.GetAlias().GetAliasname()
 	if !s.GetLateral() || alias == "" || j.IsNatural || len(j.UsingClause) > 0 || j.Alias != nil ||
-		j.Jointype != pg.JoinType_JOIN_INNER && j.Jointype != pg.JoinType_JOIN_LEFT || !v.a.levels.perRow(sel, e.scope) {
+		j.Jointype != pg.JoinType_JOIN_INNER && j.Jointype != pg.JoinType_JOIN_LEFT || !v.a.levels.perRow(sel, e.scope, v.a.cat) {
 		return nil
 	}
 	location, row := selectLocation(sel), exprConverter{v, false}
@@ -65,7 +65,7 @@ const withoutNeighbours = "Write a sub-select that does not refer to its neighbo
 // isPerRow reports whether a sub-select has one column and is evaluated for each row of the level.
 func (e *each) isPerRow(v exprConverter, sel *pg.SelectStmt) bool {
 	return !v.grouped && e.open && len(sel.GetTargetList()) == 1 && !pgtree.IsStar(sel.TargetList[0].GetResTarget().GetVal()) &&
-		v.a.levels.perRow(sel, e.scope)
+		v.a.levels.perRow(sel, e.scope, v.a.cat)
 }
 
 // perRow converts such a query.
@@ -85,9 +85,9 @@ func (e *each) perRow(v exprConverter, sel *pg.SelectStmt, location int32) *ast.
 	return out
 }
 
-// perRow reports whether a query is evaluated for each row of a level, as far as syntax says. One that is released is none: if its rows
-// are tied to the row around by anything but the unit, its result is a value for all rows that agree in that.
-func (q queries) perRow(sel *pg.SelectStmt, around *scope) bool {
+// perRow reports whether a query is evaluated for each row of a level, as far as syntax says. One that is released is none, unless its rows
+// belong to the row around: otherwise its result is a value for all rows that agree in something else.
+func (q queries) perRow(sel *pg.SelectStmt, around *scope, bonds ast.Bonds) bool {
 	level := q[sel]
 	if level == nil || level.scope.parent.parent != around || level.scope.escape < 0 || !plainRows(sel) {
 		return false
@@ -96,7 +96,7 @@ func (q queries) perRow(sel *pg.SelectStmt, around *scope) bool {
 	for _, n := range slices.Concat(sel.TargetList, []*pg.Node{sel.HavingClause}, sel.SortClause) {
 		everyAggregate(n, func(n *pg.Node) { owned = owned && n.GetFuncCall() != nil && level.owns(n) })
 	}
-	return owned && (level.kind != released || level.tiedToUnit(sel))
+	return owned && (level.kind != released || level.tied(sel, bonds))
 }
 
 // plainRows reports whether a query has rows of FROM, or groups of them, perhaps the first of these.
@@ -119,12 +119,11 @@ func skippedRows(sel *pg.SelectStmt) (n int, known bool) {
 	return n, known && n >= 0
 }
 
-// tiedToUnit reports whether equalities with columns of the query around say that the rows of a query are of the unit of its row: they are
-// of units, or of all columns of a key. Which SELECT is a release block depends on it, so that it is asked before names are resolved;
-// package planner/source proves it.
-func (l *level) tiedToUnit(sel *pg.SelectStmt) bool {
+// tied reports whether the rows of a query belong to the row of the query around, as equalities of columns of both say. Which SELECT is a
+// block depends on it, so that it is asked before names are resolved.
+func (l *level) tied(sel *pg.SelectStmt, bonds ast.Bonds) bool {
 	own, outer := l.scope, l.scope.parent.parent
-	parts := keyParts{}
+	var pairs [][2]ast.Origin
 	for _, n := range pgtree.Conjuncts(sel.WhereClause) {
 		e := n.GetAExpr()
 		if e.GetKind() != pg.A_Expr_Kind_AEXPR_OP || pgtree.OperatorName(e) != "=" {
@@ -132,16 +131,17 @@ func (l *level) tiedToUnit(sel *pg.SelectStmt) bool {
 		}
 		for _, side := range [][2]*pg.Node{{e.Lexpr, e.Rexpr}, {e.Rexpr, e.Lexpr}} {
 			inner, around := side[0].GetColumnRef(), side[1].GetColumnRef()
-			if inner == nil || around == nil || own.reach(inner) != 0 || own.reach(around) != scopesBetween {
+			if inner == nil || around == nil || own.reach(around) != scopesBetween {
 				continue
 			}
-			if own.isUnit(side[0]) && outer.isUnit(side[1]) {
-				return true
+			for _, x := range own.origins(side[0]) {
+				for _, y := range outer.origins(side[1]) {
+					pairs = append(pairs, [2]ast.Origin{x, y})
+				}
 			}
-			parts.add(inBoth(own.holdsOf(side[0]), outer.holdsOf(side[1])))
 		}
 	}
-	return parts.whole()
+	return len(pairs) > 0 && bonds.Tied(pairs)
 }
 
 // scopesBetween is how many scopes out the query around a sub-select is, which has one of its own.

@@ -146,7 +146,7 @@ func onlyTarget(stmt *pg.Node) *pg.Node {
 }
 
 // noNames know no relation.
-type noNames struct{}
+type noNames struct{ ast.Strangers }
 
 // Relation implements Names.
 func (noNames) Relation(string, string) (ast.Relation, bool) { return ast.Relation{}, false }

@@ -298,71 +298,47 @@ func (s *scope) ownValue(ref *pg.ColumnRef) (v value, ok bool) {
 	return v, ok
 }
 
-// isUnit reports whether the expression is a column that identifies the
-// privacy unit. A name that a USING clause merges is in several items.
-func (s *scope) isUnit(n *pg.Node) bool {
+// origins returns those of an expression: none, unless it is a column. A name that a USING clause merges is in several items.
+func (s *scope) origins(n *pg.Node) (all []ast.Origin) {
 	ref := n.GetColumnRef()
 	if ref == nil {
-		return false
+		return nil
 	}
 	if _, c, ok := s.own(ref); ok {
-		return c.unit
+		return c.origins
 	}
 	name, bare := pgtree.ColumnName(n)
 	if !bare {
-		return false
+		return nil
 	}
 	for _, it := range s.items {
-		if it.columnNamed(name).unit {
-			return true
-		}
+		all = append(all, it.columnNamed(name).origins...)
 	}
-	return false
+	return all
 }
 
-// keysOf returns the keys that an expression is a value of, perhaps with others, and that determine the privacy unit.
-func (s *scope) keysOf(n *pg.Node) []ast.KeyPart {
-	if ref := n.GetColumnRef(); ref != nil {
-		if _, c, ok := s.own(ref); ok {
-			return c.keys
-		}
+// originsOf returns those of several expressions.
+func (s *scope) originsOf(list []*pg.Node) (all []ast.Origin) {
+	for _, n := range list {
+		all = append(all, s.origins(n)...)
 	}
-	return nil
+	return all
 }
 
-// refersTo returns the keys of rows to which an expression refers.
-func (s *scope) refersTo(n *pg.Node) []ast.KeyPart {
-	if ref := n.GetColumnRef(); ref != nil {
-		if _, c, ok := s.own(ref); ok {
-			return c.refers
-		}
-	}
-	return nil
-}
-
-// holdsOf returns the keys that an expression has values of: those that determine the unit, and those that it refers to.
-func (s *scope) holdsOf(n *pg.Node) []ast.KeyPart { return slices.Concat(s.keysOf(n), s.refersTo(n)) }
-
-// wholeRow returns the item whose whole rows a reference means, and the column of the unit in it, which has a value wherever there is a
-// row of the table; false if it means anything else.
-func (s *scope) wholeRow(ref *pg.ColumnRef) (it *item, unit string, ok bool) {
+// wholeRow returns the protected table whose whole rows a reference means; false if it means anything else.
+func (s *scope) wholeRow(ref *pg.ColumnRef) (it *item, ok bool) {
 	names, plain := pgtree.Strings(ref.GetFields())
 	star := !plain && len(ref.GetFields()) == len(names)+1
 	column := func(l *scope) presence { return l.has(names[0]) }
 	if len(names) == 0 || !star && (len(names) > 1 || s.outermost(column) >= 0) {
-		return nil, "", false
+		return nil, false
 	}
 	schema, name := splitQualifier(names, len(names)+1)
 	i := s.named(schema, name)
 	if i < 0 || !s.items[i].table {
-		return nil, "", false
+		return nil, false
 	}
-	for _, c := range s.items[i].columns {
-		if c.unit {
-			return s.items[i], c.name, true
-		}
-	}
-	return nil, "", false
+	return s.items[i], true
 }
 
 // rename gives an item its alias and its column aliases.

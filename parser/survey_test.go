@@ -9,7 +9,7 @@ import (
 )
 
 // nothing knows no relation.
-type nothing struct{}
+type nothing struct{ ast.Strangers }
 
 func (nothing) Relation(string, string) (ast.Relation, bool) { return ast.Relation{}, false }
 

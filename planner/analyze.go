@@ -26,6 +26,9 @@ type Query struct {
 	lists     []*asked
 }
 
+// Names are the names of a model for the parser.
+func Names(cat *policy.Model) ast.Names { return source.NewNames(cat) }
+
 // maxFolds bounds the constants of a statement, which the mirror evaluates in one row, together with settings and relations.
 const maxFolds = 1_500
 

@@ -5,6 +5,7 @@ import (
 
 	"dpproxy/dp"
 	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/planner"
 	"dpproxy/planner/policy"
 )
@@ -15,10 +16,11 @@ const benchmarkSQL = `SELECT diagnosis, count(*), avg(cost) FROM visits WHERE da
 // BenchmarkUncached plans a statement that was never seen: text to plan.
 func BenchmarkUncached(b *testing.B) {
 	cat, _ := policy.Check(clinicPolicy(), clinicSchema())
-	values := evaluate(b, connect(b), analyze(b, cat), nil, nil)
+	names := planner.Names(cat)
+	values := evaluate(b, connect(b), analyze(b, cat, names), nil, nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := analyze(b, cat).Specialize(nil, values, benchmarkSettings); err != nil {
+		if _, err := analyze(b, cat, names).Specialize(nil, values, benchmarkSettings); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -28,7 +30,7 @@ func BenchmarkUncached(b *testing.B) {
 // its constants and the settings are new.
 func BenchmarkSeen(b *testing.B) {
 	cat, _ := policy.Check(clinicPolicy(), clinicSchema())
-	q := analyze(b, cat)
+	q := analyze(b, cat, planner.Names(cat))
 	values := evaluate(b, connect(b), q, nil, nil)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -42,9 +44,9 @@ var benchmarkSettings = planner.Settings{
 	EpsilonPico: dp.PicoPerUnit / 10, Mechanism: "auto", Alpha: 0.05, Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000},
 }
 
-func analyze(b *testing.B, cat *policy.Model) *planner.Query {
+func analyze(b *testing.B, cat *policy.Model, names ast.Names) *planner.Query {
 	b.Helper()
-	script, err := parser.Parse(benchmarkSQL, cat)
+	script, err := parser.Parse(benchmarkSQL, names)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -255,7 +255,7 @@ type computedPlan struct {
 
 func (w computedWorld) plan(sql string) computedPlan {
 	w.t.Helper()
-	script, err := parser.Parse(sql, w.cat)
+	script, err := parser.Parse(sql, planner.Names(w.cat))
 	if err != nil {
 		w.t.Fatal(err)
 	}

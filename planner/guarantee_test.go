@@ -128,7 +128,7 @@ func everyPlan(t *testing.T) func(yield func(*planner.Plan) bool) {
 			"SELECT mode() WITHIN GROUP (ORDER BY diagnosis) FROM visits",
 			"SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY cost) FROM visits",
 		} {
-			script, err := parser.Parse(sql, cat)
+			script, err := parser.Parse(sql, planner.Names(cat))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/parser"
+	"dpproxy/planner"
 	"dpproxy/planner/policy"
 )
 
@@ -80,7 +81,7 @@ func TestNamesOfHiddenColumns(t *testing.T) {
 
 func parsed(t *testing.T, cat *policy.Model, sql string) *parser.Statement {
 	t.Helper()
-	script, err := parser.Parse(sql, cat)
+	script, err := parser.Parse(sql, planner.Names(cat))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestLongKeys(t *testing.T) {
 			"SELECT avg(f.n) FROM visits v, LATERAL (SELECT l.id AS n FROM labs l WHERE l.visit_id = v.id ORDER BY 1 LIMIT 1) f",
 			"SELECT count(*) FROM visits v JOIN (SELECT DISTINCT ON (visit_id) visit_id FROM labs ORDER BY 1, id) f ON f.visit_id = v.id",
 		} {
-			script, err := parser.Parse(sql, cat)
+			script, err := parser.Parse(sql, planner.Names(cat))
 			if err == nil {
 				_, err = planner.Analyze(nil, cat, script.Statements[0], nil)
 			}
@@ -58,7 +58,7 @@ func TestLongUnits(t *testing.T) {
 	cat := plannertest.CheckedBy(t, p, s)
 	const sql = "SELECT count(*) FROM patients p JOIN " +
 		"(SELECT patient_id, count(*) AS n FROM visits GROUP BY patient_id) g ON g.patient_id = p.id"
-	script, err := parser.Parse(sql, cat)
+	script, err := parser.Parse(sql, planner.Names(cat))
 	if err == nil {
 		_, err = planner.Analyze(nil, cat, script.Statements[0], nil)
 	}

@@ -137,7 +137,7 @@ func TestGroupsOfNobody(t *testing.T) {
 		"SELECT diagnosis, patient_id, count(*) FROM visits GROUP BY 1, 2",
 	} {
 		cat := countingClinic(t, policy.NobodyRows)
-		script, err := parser.Parse(sql, cat)
+		script, err := parser.Parse(sql, planner.Names(cat))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ func TestPublicNames(t *testing.T) {
 		"SELECT count(*) FILTER (WHERE hospital_id IN (SELECT id FROM hospitals)) FROM visits",
 		"SELECT sum(CASE WHEN hospital_id IN (SELECT id FROM hospitals) THEN 1 ELSE 0 END) FROM visits",
 	} {
-		script, err := parser.Parse(sql, cat)
+		script, err := parser.Parse(sql, planner.Names(cat))
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}

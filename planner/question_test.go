@@ -16,7 +16,7 @@ import (
 func TestUnknownQuestions(t *testing.T) {
 	conn, cat := connect(t), clinic(t)
 	question := func(sql string) []byte {
-		script, err := unknown(sql).Parse(cat)
+		script, err := unknown(sql).Parse(planner.Names(cat))
 		if err != nil {
 			t.Fatal(err)
 		}

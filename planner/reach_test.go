@@ -138,7 +138,7 @@ func TestPaddedTexts(t *testing.T) {
 	if err := specializeDefault(t, cat, "SELECT count(diagnosis) FROM visits"); err != nil {
 		t.Error(err)
 	}
-	script, err := parser.Parse("SELECT count(*) FROM visits WHERE diagnosis = 'a'", cat)
+	script, err := parser.Parse("SELECT count(*) FROM visits WHERE diagnosis = 'a'", planner.Names(cat))
 	if err != nil {
 		t.Fatal(err)
 	}

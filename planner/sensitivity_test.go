@@ -320,7 +320,7 @@ func plan(t testing.TB, conn *pgconn.PgConn, cat *policy.Model, sql string) spec
 // analyzed resolves a statement, which has no parameters.
 func analyzed(t testing.TB, cat *policy.Model, sql string) *planner.Query {
 	t.Helper()
-	script, err := parser.Parse(sql, cat)
+	script, err := parser.Parse(sql, planner.Names(cat))
 	if err != nil {
 		t.Fatal(err)
 	}

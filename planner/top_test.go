@@ -177,7 +177,7 @@ func TestTopOrAllGroups(t *testing.T) {
 // Postgres does, before anything is charged.
 func TestTopByParameter(t *testing.T) {
 	conn, cat := connect(t), clinic(t)
-	script, err := parser.Parse(strings.Replace(topMonths, "LIMIT 3", "LIMIT $1", 1), cat)
+	script, err := parser.Parse(strings.Replace(topMonths, "LIMIT 3", "LIMIT $1", 1), planner.Names(cat))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -155,7 +155,7 @@ var literalsNested = []string{
 
 // released returns the relation that a block is released as.
 func released(cat *policy.Model, sql string) (string, error) {
-	script, err := parser.Parse(sql, cat)
+	script, err := parser.Parse(sql, planner.Names(cat))
 	if err != nil {
 		return "", err
 	}

@@ -64,7 +64,7 @@ func TestHeavy(t *testing.T) {
 	settings.DeltaAtto = 1e8
 	for _, c := range heavy {
 		name := c.sql[:min(len(c.sql), 200)]
-		script, err := parser.Parse(c.sql, cat)
+		script, err := parser.Parse(c.sql, planner.Names(cat))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -89,7 +89,7 @@ func TestHeavy(t *testing.T) {
 func TestPlanningEnds(t *testing.T) {
 	cat := clinic(t)
 	ends := func(sql string, plan bool) (looks int) {
-		script, err := parser.Parse(sql, cat)
+		script, err := parser.Parse(sql, planner.Names(cat))
 		if err != nil {
 			t.Fatal(err)
 		}

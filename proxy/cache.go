@@ -30,26 +30,27 @@ const (
 
 // cache keeps the analysis of recent texts, recent plans, and the lists of their grouping keys.
 type cache struct {
+	names ast.Names
 	texts *recent[string, []*text]
 	plans *recent[planKey, *planner.Plan]
 	lists *recent[planKey, []scalar.Value]
 }
 
-func newCache() *cache {
+func newCache(names ast.Names) *cache {
 	return &cache{
-		newRecent[string, []*text](cachedTexts, cachedTextBytes), newRecent[planKey, *planner.Plan](cachedPlans, cachedPlanBytes),
+		names, newRecent[string, []*text](cachedTexts, cachedTextBytes), newRecent[planKey, *planner.Plan](cachedPlans, cachedPlanBytes),
 		newRecent[planKey, []scalar.Value](cachedLists, cachedListBytes),
 	}
 }
 
 // get returns the statements of a text, parsing it if it is not remembered.
 // Refused texts are not remembered.
-func (c *cache) get(t parser.Text, cat ast.Names) ([]*text, error) {
+func (c *cache) get(t parser.Text) ([]*text, error) {
 	key := t.Key()
 	if texts, ok := c.texts.get(key); ok {
 		return texts, nil
 	}
-	script, err := t.Parse(cat)
+	script, err := t.Parse(c.names)
 	if err != nil {
 		return nil, err
 	}

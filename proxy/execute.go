@@ -105,7 +105,7 @@ func (e executeStatement) prepared(ctx context.Context, m *wire.Asker, x *parser
 	if !ok {
 		return nil, nil //nolint:nilnil // the mirror refuses it if it is protected
 	}
-	texts, err := e.p.texts.get(parser.Text{SQL: sql}, e.p.cfg.Catalog)
+	texts, err := e.p.texts.get(parser.Text{SQL: sql})
 	if err != nil || len(texts) != 1 {
 		return nil, err
 	}

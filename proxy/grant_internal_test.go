@@ -12,13 +12,13 @@ import (
 )
 
 // shop has tables and views over views.
-type shop struct{}
+type shop struct{ ast.Strangers }
 
 func (shop) Relation(_, name string) (ast.Relation, bool) {
 	r := ast.Relation{Schema: "public", Name: name, Columns: []string{"id", "n"}}
 	switch name {
 	case "buyers", "sales":
-		r.Protected, r.Unit = true, "id"
+		r.Protected = true
 	case "big":
 		r.View = "SELECT s.id, s.n FROM public.sales s WHERE s.n > 3"
 	case "pairs":

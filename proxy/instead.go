@@ -43,11 +43,12 @@ type trial struct {
 // instead returns statements for a statement that is refused at a place, "" if there are none.
 func (t trial) instead(text string, at int) string {
 	const longest = 2000
+	names := planner.Names(t.cat)
 	for _, sql := range repair.Instead(text, at, t.cat.Schema()) {
 		if len(sql) > longest {
 			continue
 		}
-		script, err := parser.Parse(sql, t.cat)
+		script, err := parser.Parse(sql, names)
 		if err == nil && !slices.ContainsFunc(script.Statements, func(s *parser.Statement) bool { return !t.resolves(s) }) {
 			return sql
 		}

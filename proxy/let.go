@@ -231,7 +231,7 @@ func (s *evaluation) priced(ctx context.Context, o *outlook, itself bool) ([]pla
 
 // other is the execution of a text that is a part of the statement.
 func (s *evaluation) other(text parser.Text) (*execution, error) {
-	texts, err := s.p.texts.get(text, s.p.cfg.Catalog)
+	texts, err := s.p.texts.get(text)
 	if err != nil {
 		return nil, withoutPosition(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"dpproxy/parser"
 	"dpproxy/pgerr"
+	"dpproxy/planner"
 	"dpproxy/planner/plannertest"
 	"dpproxy/planner/work"
 )
@@ -14,7 +15,7 @@ import (
 // The end of a statement_timeout ends an analysis, which is not remembered: the next session has more time.
 func TestTimeoutOfAnalysis(t *testing.T) {
 	cat := plannertest.Clinic(t)
-	texts, err := newCache().get(parser.Text{SQL: "SELECT avg(cost) FROM visits"}, cat)
+	texts, err := newCache(planner.Names(cat)).get(parser.Text{SQL: "SELECT avg(cost) FROM visits"})
 	if err != nil {
 		t.Fatal(err)
 	}

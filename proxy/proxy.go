@@ -169,7 +169,7 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	p := &Proxy{
-		cfg: cfg, texts: newCache(), reader: reader.New(cfg.Data, cfg.Sharing),
+		cfg: cfg, texts: newCache(planner.Names(cfg.Catalog)), reader: reader.New(cfg.Data, cfg.Sharing),
 		memory: memory.New(cfg.Answers.Store, cfg.Answers.Version, cfg.Answers.Epoch, cfg.Log),
 	}
 	var names []string

@@ -21,7 +21,7 @@ func (p *Proxy) Screen(s *wire.Session, sql string) ([]wire.Statement, error) {
 	err := lexable(s.Parameter("client_encoding"), s.Parameter("standard_conforming_strings"))
 	var texts []*text
 	if err == nil {
-		texts, err = p.texts.get(parser.Text{SQL: sql}, p.cfg.Catalog)
+		texts, err = p.texts.get(parser.Text{SQL: sql})
 	}
 	switch {
 	case err != nil && !named:

@@ -262,7 +262,7 @@ func (s stateView) plans(ctx context.Context, m *wire.Asker, b wire.BindRequest)
 
 // planOf explains one statement.
 func (s stateView) planOf(ctx context.Context, m *wire.Asker, sql string) ([]planRow, error) {
-	texts, err := s.p.texts.get(parser.Text{SQL: sql}, s.p.cfg.Catalog)
+	texts, err := s.p.texts.get(parser.Text{SQL: sql})
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func (p *Proxy) Widen(s *wire.Session, sql string, ask func(sql string) (string,
 	if !state.widens {
 		return nil, nil //nolint:nilnil // the client's own text
 	}
-	texts, err := p.texts.get(parser.Text{SQL: sql}, p.cfg.Catalog)
+	texts, err := p.texts.get(parser.Text{SQL: sql})
 	if err != nil {
 		return nil, nil //nolint:nilerr,nilnil // refused when it is screened
 	}
@@ -87,7 +87,7 @@ func (p *Proxy) widens(t *text) bool {
 		if !ok {
 			return false
 		}
-		texts, err := p.texts.get(parser.Text{SQL: inner}, p.cfg.Catalog)
+		texts, err := p.texts.get(parser.Text{SQL: inner})
 		return err == nil && len(texts) == 1 && texts[0].stmt.Class == parser.Release
 	case parser.Explain, parser.Refused, parser.Set, parser.Execution:
 	}

@@ -215,7 +215,7 @@ func statements(sql string) []string {
 	return texts
 }
 
-type noCatalog struct{}
+type noCatalog struct{ ast.Strangers }
 
 func (noCatalog) Relation(string, string) (ast.Relation, bool) { return ast.Relation{}, false }
 

@@ -43,7 +43,7 @@ const dataException = "22"
 
 // plan plans a statement; its constants are evaluated by the database itself.
 func (w *world) plan(sql string, change func(*planner.Settings)) (*planned, error) {
-	script, err := parser.Parse(sql, w.cat)
+	script, err := parser.Parse(sql, planner.Names(w.cat))
 	if err != nil {
 		return nil, err
 	}

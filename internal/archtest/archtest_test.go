@@ -291,6 +291,34 @@ func TestDeparseIsRare(t *testing.T) {
 	}
 }
 
+// TestParserKnowsNoUnits keeps the judgment of whose rows are in one place: the parser finds forms, and asks ast.Bonds. Hints may name the
+// column of the unit, so that the statements of package repair may too.
+func TestParserKnowsNoUnits(t *testing.T) {
+	words := regexp.MustCompile(`[A-Z]?[a-z]+`)
+	read := 0
+	eachFile(t, func(name, pkg string, f *ast.File) {
+		if !slices.Contains([]string{"parser", "parser/ast", "parser/lex", "parser/pattern", "parser/pgtree"}, pkg) {
+			return
+		}
+		read++
+		ast.Inspect(f, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			if ok && slices.ContainsFunc(words.FindAllString(id.Name, -1), ofPrivacy) {
+				t.Errorf("%s: the parser has the name %s", name, id.Name)
+			}
+			return true
+		})
+	})
+	if read < 60 {
+		t.Errorf("only %d files", read)
+	}
+}
+
+// ofPrivacy reports whether a word is one of the model of privacy.
+func ofPrivacy(word string) bool {
+	return slices.Contains([]string{"unit", "units", "owner", "owners", "privacy"}, strings.ToLower(word))
+}
+
 func TestLengths(t *testing.T) {
 	const longestFile, longestFunction = 600, 70
 	fset := token.NewFileSet()

@@ -31,7 +31,7 @@ func Block(t testing.TB, sql string, s planner.Settings) *planner.BlockPlan {
 
 func block(t testing.TB, cat *policy.Model, sql string, s planner.Settings) *planner.BlockPlan {
 	t.Helper()
-	script, err := parser.Parse(sql, cat)
+	script, err := parser.Parse(sql, planner.Names(cat))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,26 +8,12 @@ type Relation struct {
 	Protected    bool
 	// Reference says that its rows are looked up alone, by those that refer to them.
 	Reference bool
-	// Unit is the column that identifies the privacy unit, or empty.
-	Unit    string
-	Columns []string
-	// Keys says of columns, by their names, which keys they hold values of: rows that have the same values of a key are of one unit.
-	Keys map[string][]KeyPart
-	// Refers says likewise of which keys of other tables columns have a value, or NULL: rows that refer to the same row are taken for ones
-	// of its unit, and compared with it.
-	Refers map[string][]KeyPart
+	Columns   []string
 	// View is the query of a view, as the real database's catalogue prints it; it
 	// takes the view's place. Empty for tables.
 	View string
 	// Concealed says that no client may see that query.
 	Concealed bool
-}
-
-// A KeyPart is one of the columns of a key.
-type KeyPart struct {
-	Key string // the table and its columns
-	At  int    // the place of the column in it
-	Of  int    // how many columns it has
 }
 
 // A TableRef is a relation as the client wrote it.
@@ -44,6 +30,9 @@ type TableRef struct {
 
 // OwnPrefix begins names of columns that no client has written: neither a bare name nor a star means them.
 const OwnPrefix = "dp$own$"
+
+// WholeRow is the name of a column that has a value in each row of a protected table. It stands for the whole row where rows are counted.
+const WholeRow = OwnPrefix + "row"
 
 // A Block is a release block: the smallest SELECT level that aggregates
 // protected rows. Its expressions are small trees of our own; nothing outside

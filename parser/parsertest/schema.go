@@ -4,6 +4,7 @@ package parsertest
 import (
 	"embed"
 	"maps"
+	"slices"
 	"strings"
 
 	"dpproxy/parser/ast"
@@ -17,6 +18,7 @@ type Schema []Table
 type Table struct {
 	ast.Relation
 
+	unit    string
 	keys    []string
 	parents map[string]repair.Key
 }
@@ -27,11 +29,37 @@ func (s Schema) Relation(namespace, name string) (ast.Relation, bool) {
 	return t.Relation, known
 }
 
+// Grouped implements [ast.Bonds]: the unit of a table names to whom its rows belong, and its key tells that.
+func (s Schema) Grouped(by []ast.Origin) ast.Bond {
+	switch {
+	case slices.ContainsFunc(by, s.names):
+		return ast.Named
+	case slices.ContainsFunc(by, s.tells):
+		return ast.Together
+	}
+	return ast.Apart
+}
+
+// Tied implements [ast.Bonds]: rows belong together if their units are equal.
+func (s Schema) Tied(pairs [][2]ast.Origin) bool {
+	return slices.ContainsFunc(pairs, func(p [2]ast.Origin) bool { return s.names(p[0]) && s.names(p[1]) })
+}
+
+func (s Schema) names(o ast.Origin) bool {
+	t, _ := s.named(o.Schema, o.Table)
+	return t.unit == o.Column
+}
+
+func (s Schema) tells(o ast.Origin) bool {
+	t, _ := s.named(o.Schema, o.Table)
+	return t.Protected && slices.Contains(t.keys, o.Column)
+}
+
 // Table implements [repair.Schema].
 func (s Schema) Table(namespace, name string) (repair.Table, bool) {
 	t, known := s.named(namespace, name)
 	return repair.Table{
-		Columns: t.Columns, Protected: t.Protected, View: t.View != "", Unit: t.Unit, Keys: t.keys, Parents: maps.Clone(t.parents),
+		Columns: t.Columns, Protected: t.Protected, View: t.View != "", Unit: t.unit, Keys: t.keys, Parents: maps.Clone(t.parents),
 	}, known
 }
 
@@ -48,10 +76,10 @@ func (s Schema) named(namespace, name string) (Table, bool) {
 }
 
 func table(name, unit, columns string) Table {
-	return Table{Relation: ast.Relation{
-		Schema: "public", Name: name, Protected: unit != "public",
-		Unit: strings.Trim(unit, "-"), Columns: strings.Fields(columns),
-	}}
+	return Table{
+		Relation: ast.Relation{Schema: "public", Name: name, Protected: unit != "public", Columns: strings.Fields(columns)},
+		unit:     strings.Trim(unit, "-"),
+	}
 }
 
 // keyed is a table whose first column is a key; its other columns refer to keys of other tables.

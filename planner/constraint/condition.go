@@ -11,7 +11,7 @@ import (
 )
 
 // checked is the only relation over which conditions are read.
-type checked struct{}
+type checked struct{ ast.Strangers }
 
 // Relation implements parser.Names.
 func (checked) Relation(_, name string) (ast.Relation, bool) {

@@ -16,7 +16,7 @@ import (
 func TestHiddenColumnsAreNotDescribed(t *testing.T) {
 	cat := hiddenClinic(t, "patient_id", "visit_id")
 	for _, d := range cat.Describe() {
-		r, ok := cat.Relation("", d.Name.Name)
+		r, ok := cat.Schema().Table("", d.Name.Name)
 		var columns []string
 		for _, c := range d.Columns {
 			columns = append(columns, c.Name)

@@ -178,7 +178,7 @@ func (m *Model) Source(n catalog.Name) *catalog.Table {
 	return m.views[n]
 }
 
-// Relation implements parser.Names.
+// Relation returns the relation that a name in a statement means, as [ast.Names] say.
 func (m *Model) Relation(schema, name string) (ast.Relation, bool) {
 	t := m.tables[catalog.Name{Schema: schema, Name: name}]
 	if schema == "" {
@@ -188,15 +188,11 @@ func (m *Model) Relation(schema, name string) (ast.Relation, bool) {
 		return m.view(schema, name)
 	}
 	r := ast.Relation{Schema: t.Name.Schema, Name: t.Name.Name, Protected: !t.Public, Reference: t.Reference}
-	if len(t.Unit.Steps) == 0 && !t.Hides(t.Unit.Column) {
-		r.Unit = t.Unit.Column
-	}
 	for i := range t.Columns {
 		if !t.Columns[i].Hidden {
 			r.Columns = append(r.Columns, t.Columns[i].Name)
 		}
 	}
-	r.Keys, r.Refers = t.unitKeys()
 	return r, true
 }
 
@@ -221,38 +217,6 @@ func (t *Table) always(fk catalog.ForeignKey) bool {
 	return ok && c.NotNull
 }
 
-// unitKeys returns of each column the keys that tell whose a row is: those of the table, and the one that a path compares with; and
-// those that it refers to, which are among the first if they are never NULL.
-func (t *Table) unitKeys() (keys, refers map[string][]ast.KeyPart) {
-	if !ofPeople(t) {
-		return nil, nil
-	}
-	keys, refers = map[string][]ast.KeyPart{}, map[string][]ast.KeyPart{}
-	note := func(keys map[string][]ast.KeyPart, columns []string, of *Table, key []string) {
-		if !of.Source.KeysHold() || !hasKey(of.Source, key) || slices.ContainsFunc(columns, t.Hides) {
-			return
-		}
-		for i, column := range columns {
-			part := ast.KeyPart{Key: of.Name.String() + "." + columnList(key), At: i, Of: len(key)}
-			if !slices.Contains(keys[column], part) {
-				keys[column] = append(keys[column], part)
-			}
-		}
-	}
-	for _, k := range t.Source.Keys {
-		note(keys, k.Columns, t, k.Columns)
-	}
-	if len(t.Unit.Steps) > 0 {
-		note(keys, t.Unit.Steps[0].From, t.Unit.Steps[0].To, t.Unit.Steps[0].Key)
-	}
-	for _, r := range t.References {
-		if note(refers, r.From, r.To, r.Key); !nullable(t, r.From) {
-			note(keys, r.From, r.To, r.Key)
-		}
-	}
-	return keys, refers
-}
-
 // view returns a view of the policy.
 func (m *Model) view(schema, name string) (ast.Relation, bool) {
 	for n, v := range m.views {
@@ -267,8 +231,6 @@ func (m *Model) view(schema, name string) (ast.Relation, bool) {
 	}
 	return ast.Relation{}, false
 }
-
-var _ ast.Names = (*Model)(nil)
 
 // Whole returns the table of the policy that a partition belongs to, or the table itself.
 func (m *Model) Whole(t *Table) *Table {

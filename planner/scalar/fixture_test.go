@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -108,13 +109,21 @@ func columns() map[string]*scalar.Column {
 }
 
 // relations is the catalogue of the parser.
-type relations struct{}
+type relations struct{ ast.Strangers }
+
+// Grouped implements [ast.Bonds]: u names the unit.
+func (relations) Grouped(by []ast.Origin) ast.Bond {
+	if slices.ContainsFunc(by, func(o ast.Origin) bool { return o.Column == "u" }) {
+		return ast.Named
+	}
+	return ast.Apart
+}
 
 func (relations) Relation(_, name string) (ast.Relation, bool) {
 	if name != "t" {
 		return ast.Relation{}, false
 	}
-	r := ast.Relation{Schema: "public", Name: "t", Protected: true, Unit: "u"}
+	r := ast.Relation{Schema: "public", Name: "t", Protected: true}
 	for _, f := range fields {
 		r.Columns = append(r.Columns, f.name)
 	}

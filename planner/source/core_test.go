@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"dpproxy/parser"
+	"dpproxy/planner"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/source"
 )
@@ -51,7 +52,7 @@ func TestGroups(t *testing.T) {
 			"orders o JOIN items i ON i.order_id = o.id", "customers c LEFT JOIN orders o ON o.customer_id = c.id",
 			"orders WHERE customer_id = total", "(SELECT customer_id, day FROM orders UNION ALL SELECT customer_id, day FROM logins) d",
 		} {
-			script, err := parser.Parse("SELECT count(*) FROM "+from, cat)
+			script, err := parser.Parse("SELECT count(*) FROM "+from, planner.Names(cat))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +76,7 @@ func TestGroups(t *testing.T) {
 func compare(t *testing.T, c *source.Compared, cat *policy.Model, sql string) {
 	t.Helper()
 	before := len(c.Notes)
-	script, err := parser.Parse(sql, cat)
+	script, err := parser.Parse(sql, planner.Names(cat))
 	if err != nil || script.Statements[0].Refusal != nil {
 		return
 	}

@@ -277,7 +277,6 @@ func selected(out []outputColumn) (list []scalar.Expr) {
 // equal and different.
 func distinctUnits(rows *bounded, sel *ast.Select, out []outputColumn) error {
 	unit := rows.model.Unit()
-	keyed := false
 	for i := range out {
 		o := &out[i]
 		if o.x == nil {
@@ -288,9 +287,8 @@ func distinctUnits(rows *bounded, sel *ast.Select, out []outputColumn) error {
 		if !scalar.OneSpelling(o.x) {
 			return notHere(o.at, castHint, "DISTINCT on protected rows cannot compare %s", o.x.Type())
 		}
-		keyed = keyed || rows.IsUnit(o.x)
 	}
-	if keyed {
+	if rows.tells(selected(out)) {
 		return nil
 	}
 	return pgerr.New(pgerr.Ownership, "a row of a SELECT DISTINCT on protected rows can come from more than one %s", unit).At(sel.At).

@@ -13,6 +13,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/parser"
+	"dpproxy/planner"
 	"dpproxy/planner/plannertest"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
@@ -144,7 +145,7 @@ func TestFramesByDistance(t *testing.T) {
 // readFrames resolves a statement whose constants are read as the mirror sends them.
 func readFrames(t *testing.T, conn *pgx.Conn, cat *policy.Model, sql string) (*source.ReadSource, []scalar.Value, error) {
 	t.Helper()
-	script, err := parser.Parse(sql, cat)
+	script, err := parser.Parse(sql, planner.Names(cat))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -83,5 +83,6 @@
 //     reference_tables_projected.go, united.go, united_told.go, subselect.go, full.go, from.go;
 //   - rules: left_to_inner.go, apply_lookup.go, apply_found.go, per_row.go, apply_scalar_group.go, apply_first.go, apply_one.go,
 //     compare_to_extreme.go, limit_to_rank.go, lateral.go, semi_to_group.go, distinct_below_join.go, rules.go;
-//   - a level: resolve.go.
+//   - a level: resolve.go;
+//   - what the parser asks: bonds.go.
 package source

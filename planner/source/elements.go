@@ -175,13 +175,13 @@ func expandedRows(sc scope, f ast.From, e *expansion, nullable bool) (node, fram
 	}
 	notNull := valued(r.columns, nullable)
 	sc.addRelation(r)
-	own := &item{alias: it.alias, schema: it.schema}
+	var fields []field
 	last := len(r.columns) - 1
 	for _, c := range r.columns[:last] {
-		own.fields = append(own.fields, field{name: c.Name, column: c})
+		fields = append(fields, field{name: c.Name, column: c})
 	}
 	e.column = r.columns[last]
-	return r, frame{[]*item{own}, slices.Clone(own.fields), notNull}, nil
+	return r, frame{[]*item{it.with(fields)}, slices.Clone(fields), notNull}, nil
 }
 
 func aliasOf(f ast.From) string {

@@ -24,6 +24,18 @@ type frame struct {
 type item struct {
 	alias, schema string // schema is empty unless it is a table of that very name
 	fields        []field
+	row           *scalar.Column // in the place of a whole row; nil if none is
+}
+
+// with is the item with other fields in the places of its own.
+func (it *item) with(fields []field) *item {
+	out := &item{alias: it.alias, schema: it.schema, fields: fields}
+	for i, x := range it.fields {
+		if it.row != nil && x.column == it.row {
+			out.row = fields[i].column
+		}
+	}
+	return out
 }
 
 // A field is a name for a column, or for an expression that is computed where it is named.
@@ -57,7 +69,9 @@ func (f frame) field(c *ast.Column) (*field, error) {
 		if it == nil {
 			return nil, nil //nolint:nilnil // no such name here is no error yet: it may be one of the level around
 		}
-		fields = it.fields
+		if fields = it.fields; c.Name == ast.WholeRow && it.row != nil {
+			return &field{name: c.Name, column: it.row}, nil
+		}
 	}
 	found, err := fieldNamed(fields, c)
 	if err != nil || found == nil {
@@ -98,6 +112,8 @@ func (f frame) unknown(c *ast.Column) error {
 	const hint = "Name a column of the relations in FROM; " +
 		"system columns and whole rows are not available, nor are columns of a query around the block."
 	switch {
+	case c.Name == ast.WholeRow:
+		return notHere(c.At, hint, "the whole row %q cannot be used on protected data", c.Qualifier)
 	case c.Qualifier != "" && f.named(c.Schema, c.Qualifier) == nil:
 		return notHere(c.At, hint, "%q names no relation that can be used here", c.Qualifier)
 	case c.Qualifier == "" && f.named("", c.Name) != nil:

@@ -107,11 +107,26 @@ func (sc scope) resolveTable(f *ast.Table, nullable bool) (node, frame, error) {
 		}
 	}
 	err = it.rename(f.Columns, f.Ref.At)
+	it.row = wholeRow(r)
 	all := frame{[]*item{it}, it.fields, notNull}
 	if f.Hidden {
 		all.visible = nil
 	}
 	return r, all, err
+}
+
+// wholeRow is the column that is counted in the place of whole rows of a table: its unit, or of a key if rows without a unit count; nil if
+// a statement cannot name it.
+func wholeRow(r *relation) *scalar.Column {
+	t := r.table
+	name := t.Unit.Column
+	if t.Counting != nil {
+		name = t.Counting.Key[0]
+	}
+	if t.Public || t.Reference || len(t.Unit.Steps) > 0 || t.Hides(name) {
+		return nil
+	}
+	return r.column(name)
 }
 
 // valued returns those of new columns that are not NULL in the rows of their relation; where it is

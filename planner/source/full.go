@@ -50,8 +50,8 @@ func resolveFull(sc scope, f *ast.Join, nullable bool) (node, frame, error) {
 		out.visible = append(out.visible, fields[i])
 	}
 	for _, it := range left.frame.items {
-		own := &item{it.alias, it.schema, fields[:len(it.fields)]}
-		out.items, fields = append(out.items, own), fields[len(it.fields):]
+		own := fields[:len(it.fields)]
+		out.items, fields = append(out.items, it.with(own)), fields[len(it.fields):]
 	}
 	return n, out, nil
 }

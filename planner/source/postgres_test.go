@@ -16,6 +16,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/mirror"
 	"dpproxy/parser"
+	"dpproxy/planner"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 	"dpproxy/planner/source"
@@ -157,7 +158,7 @@ func query(t *testing.T, conn *pgx.Conn, sql string, values []scalar.Value) []sh
 // readShop resolves a statement as if the server were its mirror.
 func readShop(t *testing.T, conn *pgx.Conn, cat *policy.Model, sql string) (*source.ReadSource, []scalar.Value, error) {
 	t.Helper()
-	script, err := parser.Parse(sql, cat)
+	script, err := parser.Parse(sql, planner.Names(cat))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -112,7 +112,7 @@ func mirrorOf(t *testing.T, conn *pgconn.PgConn) *pgconn.PgConn {
 // levelsOf returns the levels of a statement, none if it is refused.
 func levelsOf(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, sql string) []source.Level {
 	t.Helper()
-	script, err := parser.Parse(sql, cat)
+	script, err := parser.Parse(sql, planner.Names(cat))
 	if err != nil || script.Statements[0].Refusal != nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/parser"
+	"dpproxy/planner"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/source"
 )
@@ -86,7 +87,7 @@ func TestRulesKeepBlocks(t *testing.T) {
 	cat := partedShop(t)
 	const kind = "(SELECT p.kind FROM parts p WHERE p.id = i.part_id)"
 	script, err := parser.Parse("SELECT "+kind+", count("+kind+" || 'x') FROM (SELECT order_id, part_id, "+kind+" AS k FROM items i WHERE "+
-		kind+" > 'a') i WHERE "+kind+" || k > 'b' GROUP BY 1", cat)
+		kind+" > 'a') i WHERE "+kind+" || k > 'b' GROUP BY 1", planner.Names(cat))
 	if err != nil {
 		t.Fatal(err)
 	}

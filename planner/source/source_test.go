@@ -11,6 +11,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/parser"
 	"dpproxy/pgerr"
+	"dpproxy/planner"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 	"dpproxy/planner/source"
@@ -177,7 +178,7 @@ func drawSource(t *testing.T, cat *policy.Model, d *datadriven.TestData) (string
 			limits.PublicFanout = n
 		}
 	}
-	script, err := parser.Parse(d.Input, cat)
+	script, err := parser.Parse(d.Input, planner.Names(cat))
 	if err != nil {
 		return "", err
 	}
@@ -242,7 +243,7 @@ func TestSourceRelations(t *testing.T) {
 
 func readUnevaluated(t *testing.T, cat *policy.Model, sql string) (*source.ReadSource, error) {
 	t.Helper()
-	script, err := parser.Parse(sql, cat)
+	script, err := parser.Parse(sql, planner.Names(cat))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +258,8 @@ func readUnevaluated(t *testing.T, cat *policy.Model, sql string) (*source.ReadS
 // which rows are kept.
 func TestSourceIsComplete(t *testing.T) {
 	cat := shop(t)
-	script, err := parser.Parse("SELECT count(day), count(CASE WHEN id IN (SELECT order_id FROM items) THEN 1 END) FROM orders", cat)
+	const sql = "SELECT count(day), count(CASE WHEN id IN (SELECT order_id FROM items) THEN 1 END) FROM orders"
+	script, err := parser.Parse(sql, planner.Names(cat))
 	if err != nil {
 		t.Fatal(err)
 	}

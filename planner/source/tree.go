@@ -90,7 +90,7 @@ type branch struct {
 	united *United
 	// groupRows are how many rows of a unit count in a group, or for a window function; 0 if all do, by proof.
 	groupRows int64
-	// distinct rows have the unit among the targets.
+	// distinct rows have the unit among the targets, or these determine it.
 	distinct bool
 	// first are the expressions of DISTINCT ON, of which the unit is one, or which determine it; order says which row comes first.
 	first []scalar.Expr

@@ -215,7 +215,7 @@ func movingPlan(t *testing.T, d *Data, conn *pgx.Conn, sql string) *planner.Plan
 		t.Fatal(problems)
 	}
 	d.catalog, d.checks = model, nil
-	script, err := parser.Parse(sql, model)
+	script, err := parser.Parse(sql, planner.Names(model))
 	if err != nil {
 		t.Fatal(err)
 	}

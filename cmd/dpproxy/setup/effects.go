@@ -43,7 +43,7 @@ func (e effects) of(n catalog.Name, aggregate string) (planner.Effect, error) {
 
 // plan plans an aggregate over a table alone, with the end of a statement.
 func (e effects) plan(n catalog.Name, aggregate, end string, s planner.Settings) (*planner.Plan, error) {
-	script, err := parser.Parse("SELECT "+aggregate+" FROM "+e.model.Table(n).SQL()+end, e.model)
+	script, err := parser.Parse("SELECT "+aggregate+" FROM "+e.model.Table(n).SQL()+end, planner.Names(e.model))
 	if err != nil {
 		return nil, err
 	}
