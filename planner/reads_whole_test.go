@@ -55,6 +55,15 @@ func TestReadsWhole(t *testing.T) {
 		"SELECT count(*) FROM patients p FULL JOIN visits v ON v.patient_id = p.id AND v.cost < 0 WHERE p.id = -1",
 		"SELECT count(p.id) FROM patients p FULL JOIN (visits v JOIN labs l ON l.visit_id = v.id AND v.id = -1) ON v.patient_id = p.id " +
 			"WHERE p.id = -1",
+		"SELECT count(p.id) FROM (SELECT id FROM patients WHERE id = -1) p FULL JOIN (visits v JOIN labs l ON l.visit_id = v.id AND " +
+			"v.id = -1) ON v.patient_id = p.id",
+		"SELECT count(v.id) FROM patients p LEFT JOIN (visits v JOIN labs l ON l.visit_id = v.id) ON v.patient_id = p.id WHERE p.id = -1",
+		"SELECT count(l.id) FROM (SELECT id FROM patients WHERE id = -1) p LEFT JOIN (visits v LEFT JOIN labs l ON l.visit_id = v.id) " +
+			"ON v.patient_id = p.id",
+		"SELECT count(l.id) FROM (SELECT id FROM patients GROUP BY id HAVING id = -1) p LEFT JOIN (visits v JOIN labs l ON " +
+			"l.visit_id = v.id) ON v.patient_id = p.id",
+		"SELECT count(l.id) FROM patients p LEFT JOIN ((SELECT id, patient_id FROM visits WHERE cost < 0) v JOIN labs l ON " +
+			"l.visit_id = v.id) ON v.patient_id = p.id",
 		"SELECT count(*) FROM (SELECT patient_id FROM visits WHERE id = -1) a FULL JOIN (SELECT patient_id FROM visits WHERE cost < 0) b " +
 			"USING (patient_id) FULL JOIN (SELECT id AS patient_id FROM patients WHERE smoker AND id = -1) p USING (patient_id)",
 		"SELECT count(*) FILTER (WHERE EXISTS (SELECT 1 FROM visits b WHERE b.patient_id = a.patient_id AND b.day > a.day)) " +

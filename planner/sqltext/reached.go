@@ -17,6 +17,8 @@ import (
 //     tables by foreign keys, which say that each row has a match.
 //   - An outer join may link rows of another outer join's right side, of which conditions may leave none. Then it stays after that join:
 //     Postgres joins in the order in which the joins are written.
+//   - A join on the inner side of another one is linked by equalities of which Postgres concludes nothing: neither that a column is not
+//     NULL nor which value it has.
 //   - A public relation that no equality links is read for each row: its size is part of what a row may cost.
 //   - If public rows alone decide whether a side has rows, an empty side reveals nothing about anybody.
 //   - A condition on rows of joins is in a CASE that mentions all joined relations. Otherwise Postgres would apply the condition to one
@@ -165,8 +167,11 @@ func (r *reach) join(j *Join) held {
 	of := held{protected: left.protected || right.protected}
 	unlinked := len(j.Links) == 0 && (!right.protected || !left.protected)
 	if right.protected && j.Kind != Inner && joins(j.Right) {
-		_, rest := j.conditions()
+		links, rest := j.conditions()
 		r.after(rest, j.Right)
+		if slices.ContainsFunc(links, func(l string) bool { return j.Kind == Left && !strings.HasPrefix(l, obscured) }) {
+			r.deny("a link that tells of the rows of a join")
+		}
 	}
 	switch j.Kind {
 	case full:

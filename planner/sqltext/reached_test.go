@@ -63,10 +63,13 @@ func TestUnreadFaults(t *testing.T) {
 	fenced, grouped := chain(), chain()
 	fenced.Fence = true
 	grouped.GroupBy, grouped.Having = []string{"p.smoker"}, "p.smoker"
-	inner := &sqltext.Join{
-		Kind: sqltext.Left, Left: visits("x"), On: []string{"p.id = x.patient", "p.smoker"}, Links: links("p.id = x.patient"),
-		Right: tied(sqltext.Left, patients("p"), visits("v")),
+	inner := func(link string, more ...string) *sqltext.Select {
+		return &sqltext.Select{From: &sqltext.Join{
+			Kind: sqltext.Left, Left: visits("x"), On: append([]string{link}, more...), Links: []sqltext.Link{{SQL: link}},
+			Right: tied(sqltext.Left, patients("p"), visits("v")),
+		}}
 	}
+	opaque := opaquely("GREATEST(p.id)", "GREATEST(x.patient)")
 	for name, c := range map[string]struct {
 		q      *sqltext.Select
 		proved bool
@@ -86,7 +89,9 @@ func TestUnreadFaults(t *testing.T) {
 		"one of a relation of a longer name": {where("CASE WHEN pg_catalog.num_nulls(p.id, uv.patient) > 0 THEN FALSE END"), false},
 		"one beside a condition on all":      {where(guard, "p.smoker"), false},
 		"a condition on groups":              {grouped, false},
-		"one on the inner side of a join":    {&sqltext.Select{From: inner}, false},
+		"a join on the inner side of one":    {inner(opaque), true},
+		"a condition on the inner side":      {inner(opaque, "p.smoker"), false},
+		"a link that says what is not NULL":  {inner(opaquely("p.id", "x.patient")), false},
 		"a table in the text of another":     {&sqltext.Select{From: text}, false},
 		"a fault in a branch":                {&sqltext.Select{From: patients("p"), UnionAll: []*sqltext.Select{faulty}}, false},
 		"a fault in a query of WITH":         {&sqltext.Select{With: named, From: &sqltext.Table{SQL: "w"}}, false},

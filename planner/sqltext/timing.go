@@ -206,8 +206,7 @@ func (r *region) linkInner(even, j *Join, unfiltered bool) {
 // linkOuter joins by the links first. below has the conditions on the right side. If the left side has no protected row of its own, public
 // rows alone decide whether it is empty.
 func (r *region) linkOuter(even, j *Join, left read, below *region) {
-	links, rest := j.conditions()
-	even.On = slices.Concat(links, below.where(rest))
+	even.outer(j, below)
 	r.joins.Ordered = r.joins.Ordered || j.follows()
 	if left.unfiltered || j.LeftUnit == "" {
 		_, query := j.Right.(*Query)
@@ -218,6 +217,37 @@ func (r *region) linkOuter(even, j *Join, left read, below *region) {
 	even.Kind = full
 	r.notNull = append(r.notNull, j.LeftUnit)
 }
+
+// outer writes the conditions of an outer join: links first. below has the conditions on the right side. If that is a join, Postgres must
+// learn nothing of its rows from a link: from t.id = u.id it would conclude that u.id is not NULL, so that a full join need not read both
+// of its sides, and from t.id = 5 that u.id is 5, so that a side may have no row.
+func (even *Join) outer(j *Join, below *region) {
+	_, rest := j.conditions()
+	even.On, even.Links = nil, slices.Clone(j.Links)
+	for i, l := range j.Links {
+		if joins(j.Right) {
+			even.Links[i].SQL = opaque(l.SQL)
+		}
+		even.On = append(even.On, even.Links[i].SQL)
+	}
+	even.On = append(even.On, below.where(rest)...)
+}
+
+// equals is the operator of links.
+const equals = " OPERATOR(pg_catalog.=) "
+
+// opaque writes an equality of which Postgres concludes nothing: GREATEST of one value is that value, but no function that Postgres knows
+// to be NULL only with it. Other conditions stay as they are.
+func opaque(equality string) string {
+	left, right, ok := strings.Cut(equality, equals)
+	if !ok || !strings.HasPrefix(left, "(") || !strings.HasSuffix(right, ")") || strings.Contains(right, equals) {
+		return equality
+	}
+	return obscured + left[1:] + ")" + equals + "GREATEST(" + right[:len(right)-1] + "))"
+}
+
+// obscured begins such equalities.
+const obscured = "(GREATEST("
 
 // shares reports whether an index might find rows of a side by a column that rows of many units share ([finds]).
 func (j *Join) shares() bool {

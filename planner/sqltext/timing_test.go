@@ -18,7 +18,7 @@ import (
 )
 
 func links(equality string) []sqltext.Link {
-	l, r, _ := strings.Cut(equality, " = ")
+	l, r, _ := strings.Cut(strings.Trim(strings.ReplaceAll(equality, "OPERATOR(pg_catalog.=)", "="), "()"), " = ")
 	return []sqltext.Link{{SQL: equality, Left: end(l), Right: end(r)}}
 }
 

@@ -100,7 +100,7 @@ var trees = map[string]*sqltext.Select{
 	},
 	"left of join": {
 		Columns: star, Where: []string{},
-		From: left(visits("v"), join(patients("p"), dear, "d.patient = p.id", "p.smoker"), "p.id = v.patient"),
+		From: left(visits("v"), join(patients("p"), dear, "d.patient = p.id", "p.smoker"), opaquely("p.id", "v.patient")),
 	},
 	"path in left": {
 		Columns: star, From: left(patients("p"), join(visits("v"), patients("q"), "q.id = v.patient")), Where: []string{"p.smoker"},
@@ -167,6 +167,11 @@ func foreign(l, r sqltext.Item, on string) *sqltext.Join {
 	j := join(l, r, on)
 	j.Links[0].Right.Foreign = true
 	return j
+}
+
+// opaquely is an equality as links are written.
+func opaquely(left, right string) string {
+	return "(" + left + " OPERATOR(pg_catalog.=) " + right + ")"
 }
 
 func left(l, r sqltext.Item, on ...string) *sqltext.Join {
