@@ -8,6 +8,7 @@ import (
 
 	"dpproxy/parser/ast"
 	"dpproxy/parser/lex"
+	"dpproxy/pgerr"
 )
 
 // A Let is a statement that uses released results as if they were constants: let x1 = Release ..., x2 = Release ... in its body. Each
@@ -156,7 +157,13 @@ func (s *classification) let(l *Let, class Class) {
 		return
 	}
 	refused := st.Class == Refused || slices.ContainsFunc(st.Blocks, func(b *ast.Block) bool { return b.Err != nil })
-	if refused || slices.ContainsFunc(l.Bindings, func(b Binding) bool { return b.As == AsRanks }) {
+	switch {
+	case !refused && !slices.ContainsFunc(l.Bindings, func(b Binding) bool { return b.As == AsRanks }):
+	case len(l.Bindings) > maxBindings:
+		st.refuse(pgerr.New(pgerr.NotAllowed, "a statement over protected rows uses %d released results, and %d are allowed",
+			len(l.Bindings), maxBindings).At(l.Bindings[maxBindings].at).
+			WithHint("Keep some in a table first: CREATE TEMP TABLE t AS SELECT ..., and read it instead."))
+	default:
 		st.Class, st.Refusal, st.Let = class, nil, l
 		st.Blocks, st.whole, st.inner, st.Concealed = nil, nil, nil, nil
 	}

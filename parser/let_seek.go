@@ -59,10 +59,7 @@ func seek(a *analysis, text string, stmt *pg.Node) *Let {
 	if s.lost || len(s.found) == 0 || len(s.found) > maxPlaces {
 		return nil
 	}
-	if l := s.bind(); l != nil && len(l.Bindings) <= maxBindings {
-		return l
-	}
-	return nil
+	return s.bind()
 }
 
 // bind makes one binding of findings that ask for the same, and has each come after those whose results stand in its text; nil if one is
