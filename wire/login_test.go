@@ -313,6 +313,8 @@ func TestStartupParameters(t *testing.T) {
 		"User=postgres":                                 `FATAL 42704 unrecognized configuration parameter "User"`,
 		"options='-c session_replication_role=replica'": `FATAL 42501 permission denied to set parameter "session_replication_role"`,
 		"options='-c wal_level=minimal'":                `FATAL 55P02 parameter "wal_level" cannot be changed at log-in`,
+		"options='-c post-auth-delay=100'":              `FATAL 55P02 parameter "post_auth_delay" cannot be changed at log-in`,
+		"Local_Preload_Libraries=x":                     `FATAL 55P02 parameter "local_preload_libraries" cannot be changed at log-in`,
 		"options='-c role=postgres'":                    `FATAL 22023 a start-up parameter has an invalid value, or must not be set`,
 		"options='-c session_authorization=postgres'":   `FATAL 22023 a start-up parameter has an invalid value, or must not be set`,
 		"options='-x'":                                  `FATAL 42601 invalid command-line argument for server process: -x`,

@@ -12,11 +12,15 @@ import (
 // protocolWords are the parameters of a start-up packet that are no settings.
 var protocolWords = map[string]bool{"user": true, "database": true, "options": true, "replication": true}
 
+// startSettings are settings that SET cannot change, though every user may choose them at log-in. With post_auth_delay a session of the
+// mirror would stay there long after its client has left, and many of them would keep everybody out.
+var startSettings = map[string]bool{"ignore_system_indexes": true, "local_preload_libraries": true, "post_auth_delay": true}
+
 // A settingName is the name of a setting; those with dots belong to extensions, and to dpproxy.
 var settingName = regexp.MustCompile(`^[a-z_][a-z0-9_$]*(\.[a-z_][a-z0-9_$]*)*$`)
 
 // requestedSettings returns the settings of a start-up packet; a parameter overrides what options say, as in Postgres. The mirror decides
-// about each as it does about SET.
+// about each as it does about SET; those that SET cannot change are refused.
 func requestedSettings(params map[string]string) (map[string]string, error) {
 	out := map[string]string{}
 	options, err := optionSettings(params["options"])
@@ -40,7 +44,16 @@ func requestedSettings(params map[string]string) (map[string]string, error) {
 			out[lower] = value
 		}
 	}
+	for name := range out {
+		if startSettings[name] {
+			return nil, fixedSetting(name)
+		}
+	}
 	return out, nil
+}
+
+func fixedSetting(name string) error {
+	return fatal(pgerr.CannotChange, "parameter %q cannot be changed at log-in", name)
 }
 
 func unknownSetting(name string) error {
@@ -60,7 +73,7 @@ func refusedSetting(settings map[string]string, theirs *pgconn.PgError) error {
 	case theirs.Code == "42501":
 		return fatal(pgerr.InsufficientPrivilege, "permission denied to set parameter %q", quoted)
 	case theirs.Code == "55P02":
-		return fatal(pgerr.CannotChange, "parameter %q cannot be changed at log-in", quoted)
+		return fixedSetting(quoted)
 	}
 	return fatal(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", quoted, value)
 }
