@@ -58,12 +58,12 @@ func (j *Judge) Check(r Rel) (Type, error) {
 func (j *Judge) derive(r Rel) (Type, error) {
 	switch r := r.(type) {
 	case *Scan:
-		return j.scan(r), nil
+		return j.scan(r), Of(r.Unit).But(Of(r.Cols...)).makes(r.Cols, r.Row)
 	case *Values:
 		return Type{
 			Cols: Of(r.Cols...), Row: Of(r.Row), Spelled: r.Spelled, closed: j.knowing(Facts{Valued: r.Valued.Or(Of(r.Row))}),
 			Deps: []Dep{{Of(r.Row), Of(r.Cols...)}},
-		}, nil
+		}, Set(nil).makes(r.Cols, r.Row)
 	case *Filter: // loose rows may be filtered: the same of them remain in D, D⁻ and Dₓ
 		return above(r.If, filter)(j.Check(r.In))
 	case *Map:
@@ -154,6 +154,15 @@ func (f Facts) with(g Facts) Facts {
 	}
 }
 
+// makes refuses columns and a row that an operator makes over the columns s, if one of them is in s or is made twice.
+func (s Set) makes(cols []Col, row Col) error {
+	made := Of(cols...)
+	if made.size() < len(cols) || made.Has(row) || made.Meets(s) || s.Has(row) {
+		return ErrFresh
+	}
+	return nil
+}
+
 // mapped: a computed column is a function of its row and of windows. All rows of a window belong to one unit, so the value is the same
 // without the other units.
 func mapped(t Type, r *Map) (Type, error) {
@@ -218,6 +227,9 @@ func group(t Type, r *Group) (Type, error) {
 	if !r.Keys.In(t.Cols) {
 		return t, ErrScope
 	}
+	if err := t.Cols.Or(t.Row).makes(nil, r.Row); err != nil {
+		return t, err
+	}
 	if r.Keys.Or(Of(t.Unit)).Meets(t.Spelled) {
 		return t, ErrSpell
 	}
@@ -279,6 +291,11 @@ func (j *Judge) union(r *Union) (Type, error) {
 		return l, ErrUnits
 	case len(r.Left) != len(r.Out) || len(r.Also) != len(r.Out), !Of(r.Left...).In(l.Cols), !Of(r.Also...).In(also.Cols):
 		return l, ErrScope
+	}
+	for _, side := range []Type{l, also} {
+		if err := side.Cols.Or(side.Row).makes(r.Out, r.Row); err != nil {
+			return l, err
+		}
 	}
 	out := Type{Cols: Of(r.Out...).Or(Of(r.Row)), Row: Of(r.Row), Deps: []Dep{{Of(r.Row), Of(r.Out...)}}}
 	says := Facts{Valued: Of(r.Row)}
@@ -362,7 +379,7 @@ func unnest(t Type, r *Unnest) (Type, error) {
 	if err := t.defines(array); err != nil {
 		return t, err
 	}
-	if err := t.defines(Def{Out: r.Row}); err != nil {
+	if err := t.Cols.Or(t.Row).makes([]Col{array.Out, r.Row}, 0); err != nil {
 		return t, err
 	}
 	t.Rows = times(t.Rows, r.Most)

@@ -43,6 +43,14 @@ func (s Set) In(t Set) bool {
 	return true
 }
 
+// size is how many columns are in the set.
+func (s Set) size() (n int) {
+	for _, w := range s {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
 func (s Set) empty() bool { return !slices.ContainsFunc(s, func(w uint64) bool { return w != 0 }) }
 
 // isOneOf reports whether s is in a list.

@@ -20,8 +20,7 @@
 //   - The facts of a condition hold if it is true. An expression depends on its columns alone, unless it is [Def.Free].
 //   - Units that a condition equates are compared as values of one type, by one collation.
 //   - The order of a [Rank] depends on columns of its input alone.
-//   - No two operators make the same column. Check refuses a collision between the two sides of a join, and between a column that is
-//     computed and the columns below it that can still be named; it does not see others.
+//   - No operator makes a column again that can no longer be named. Check refuses all other columns that are made twice.
 //
 // Conditions and expressions are opaque to this package, which has neither types of values nor functions. It knows two relations between
 // columns. Two columns are equal if the operator = of joins and groups says so; then neither is NULL, and equal units are one unit. Two

@@ -176,6 +176,12 @@ func TestTermsThatAreNone(t *testing.T) {
 	window := func(by core.Set) core.Rel {
 		return &core.Map{In: people, Defs: []core.Def{{Out: 61, Free: true, Over: []core.Set{by}}}}
 	}
+	both := func(out []core.Col, row core.Col) core.Rel {
+		return &core.Union{L: people, R: others, Out: out, Row: row, Left: []core.Col{unit, x}, Also: []core.Col{12, 13}}
+	}
+	if _, err := new(core.Judge).Check(both([]core.Col{71, 72}, 73)); err != nil {
+		t.Error(err)
+	}
 	for name, c := range map[string]struct {
 		r   core.Rel
 		err error // nil: any
@@ -187,6 +193,20 @@ func TestTermsThatAreNone(t *testing.T) {
 		"groups without a row":        {&core.Group{In: people, Keys: core.Of(x), ByUnit: true}, core.ErrFresh},
 		"elements without a row":      {&core.Unnest{In: people, Most: 3, Array: core.Def{Out: 61}}, core.ErrFresh},
 		"a column computed twice":     {&core.Map{In: people, Defs: []core.Def{{Out: x, Cols: core.Of(id)}}}, core.ErrFresh},
+		"a column scanned twice":      {&core.Scan{Cols: []core.Col{id, id}, Unit: unit, Row: row}, core.ErrFresh},
+		"a row that is a column":      {&core.Scan{Cols: []core.Col{id, x}, Unit: unit, Row: x}, core.ErrFresh},
+		"a row that is a unit":        {&core.Scan{Cols: []core.Col{id, x}, Unit: unit, Row: unit}, core.ErrFresh},
+		"a value twice":               {&core.Values{Cols: []core.Col{21, 21}, Row: 22}, core.ErrFresh},
+		"a value that is a row":       {&core.Values{Cols: []core.Col{21}, Row: 21}, core.ErrFresh},
+		"a group that is a column":    {&core.Group{In: people, Keys: core.Of(unit), Row: x}, core.ErrFresh},
+		"a group that is a row":       {&core.Group{In: people, Keys: core.Of(unit), Row: row}, core.ErrFresh},
+		"an element that is its row":  {&core.Unnest{In: people, Most: 3, Row: 61, Array: core.Def{Out: 61}}, core.ErrFresh},
+		"an element that is a row":    {&core.Unnest{In: people, Most: 3, Row: row, Array: core.Def{Out: 61}}, core.ErrFresh},
+		"a union of one column twice": {both([]core.Col{71, 71}, 73), core.ErrFresh},
+		"a union that is a column":    {both([]core.Col{71, x}, 73), core.ErrFresh},
+		"a union that is another":     {both([]core.Col{71, 13}, 73), core.ErrFresh},
+		"a union that is its row":     {both([]core.Col{71, 72}, 72), core.ErrFresh},
+		"a union whose row is a row":  {both([]core.Col{71, 72}, 14), core.ErrFresh},
 		"the same as none":            {&core.Map{In: people, Defs: []core.Def{{Out: 61, Same: 62}}}, core.ErrScope},
 		"a number twice":              {&core.Rank{In: people, By: core.Of(unit), Out: x}, core.ErrFresh},
 		"an aggregate of nothing":     {aggregate(core.Def{Out: 62, Cols: core.Of(63)}), core.ErrScope},
