@@ -27,7 +27,7 @@
 //
 // Nothing here knows whose rows are. Which SELECT is a release block depends on that: groups of rows that belong together are rows of the
 // block around them. The parser asks [ast.Bonds], of columns of tables. The answers prove nothing, and need not: all that is below a
-// block is proved when the block is planned (docs/decisions/0035-what-the-parser-asks.md).
+// block is proved when the block is planned (docs/decisions/0036-what-the-parser-asks.md).
 //
 // A statement whose comparison fails is refused. The text is never made from
 // a tree: all outside of blocks stays byte for byte as the client wrote it, or as the
