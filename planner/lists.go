@@ -139,10 +139,11 @@ const (
 func (d *domains) listed(keys []int) (rows [][]*string, public bool, err error) {
 	a := d.b.lists[ordinals(keys)]
 	at := d.b.keys[keys[0]].at
-	var text []byte // private groups are right whatever the mirror would have said
-	if i := d.folds + a.at; i < len(d.env.Values) {
-		text = d.env.Values[i].Bytes
+	i := d.folds + a.at
+	if i >= len(d.env.Values) { // no mirror was asked, as where a policy is checked
+		return d.unasked(keys)
 	}
+	text := d.env.Values[i].Bytes // private groups are right whatever the mirror would have said
 	switch {
 	case text == nil:
 		return d.certain(keys)
@@ -165,11 +166,19 @@ func (d *domains) listed(keys []int) (rows [][]*string, public bool, err error) 
 	return d.spelled(rows, types, at)
 }
 
-// certain returns the values of keys that depend on a released result that is not known yet.
-func (d *domains) certain(keys []int) (rows [][]*string, public bool, err error) {
-	if len(keys) > 1 || !d.env.Unsettled(d.b.keys[keys[0]].expr) {
+// unasked returns the values of a key as its bounds alone tell them.
+func (d *domains) unasked(keys []int) (rows [][]*string, public bool, err error) {
+	if len(keys) > 1 {
 		return nil, false, nil
 	}
 	rows, public = d.finite(d.b.keys[keys[0]])
 	return rows, public, nil
+}
+
+// certain returns the values of keys that depend on a released result that is not known yet.
+func (d *domains) certain(keys []int) (rows [][]*string, public bool, err error) {
+	if !d.env.Unsettled(d.b.keys[keys[0]].expr) {
+		return nil, false, nil
+	}
+	return d.unasked(keys)
 }
