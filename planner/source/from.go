@@ -232,11 +232,8 @@ func (sc scope) joinTo(f *ast.Join, left node, lf frame, nullable bool) (node, f
 			return nil, frame{}, errSameAlias(it.alias, f.At)
 		}
 	}
-	j, err := sc.joinOf(f, left, right)
-	if err == nil {
-		err = conditionsOfProjections(sc, j)
-	}
-	if err != nil {
+	j := sc.joinOf(f, left, right)
+	if err := conditionsOfProjections(sc, j); err != nil {
 		return nil, frame{}, err
 	}
 	switch f.Kind { //nolint:exhaustive // no other join extends a side
@@ -258,11 +255,11 @@ func errSameAlias(alias string, at int) error {
 }
 
 // joinOf makes the join, with the side that is kept on the left.
-func (d *draft) joinOf(f *ast.Join, left, right node) (*joined, error) {
+func (d *draft) joinOf(f *ast.Join, left, right node) *joined {
 	j := &joined{left: left, right: right}
 	switch f.Kind {
 	case ast.Inner, ast.Cross:
-		return j, nil
+		return j
 	case ast.Right:
 		j.left, j.right = right, left
 	case ast.Left, ast.Full: // none is full any more
@@ -271,7 +268,7 @@ func (d *draft) joinOf(f *ast.Join, left, right node) (*joined, error) {
 	if !holdsProtected(j.left) && holdsProtected(j.right) {
 		j.outer, j.declares, d.resolved.declares = false, true, true
 	}
-	return j, nil
+	return j
 }
 
 // few is how many names are compared in a step.

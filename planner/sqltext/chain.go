@@ -314,7 +314,7 @@ func (k link) unindexed() bool { return !k.indexed }
 func (r *region) follow(to, j *Join, alone bool) {
 	below := &region{pass: r.pass}
 	to.Right, _ = below.item(j.Right)
-	to.outer(j, below)
+	outer(to, j, below)
 	r.touch = append(r.touch, j.Links[0].Left.Present, j.Links[0].Right.Present)
 	if alone {
 		r.notNull = append(r.notNull, j.LeftUnit)

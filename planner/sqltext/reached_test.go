@@ -64,10 +64,8 @@ func TestUnreadFaults(t *testing.T) {
 	fenced.Fence = true
 	grouped.GroupBy, grouped.Having = []string{"p.smoker"}, "p.smoker"
 	inner := func(link string, more ...string) *sqltext.Select {
-		return &sqltext.Select{From: &sqltext.Join{
-			Kind: sqltext.Left, Left: visits("x"), On: append([]string{link}, more...), Links: []sqltext.Link{{SQL: link}},
-			Right: tied(sqltext.Left, patients("p"), visits("v")),
-		}}
+		j := left(visits("x"), tied(sqltext.Left, patients("p"), visits("v")), append([]string{link}, more...)...)
+		return &sqltext.Select{From: j}
 	}
 	opaque := opaquely("GREATEST(p.id)", "GREATEST(x.patient)")
 	for name, c := range map[string]struct {

@@ -206,7 +206,7 @@ func (r *region) linkInner(even, j *Join, unfiltered bool) {
 // linkOuter joins by the links first. below has the conditions on the right side. If the left side has no protected row of its own, public
 // rows alone decide whether it is empty.
 func (r *region) linkOuter(even, j *Join, left read, below *region) {
-	even.outer(j, below)
+	outer(even, j, below)
 	r.joins.Ordered = r.joins.Ordered || j.follows()
 	if left.unfiltered || j.LeftUnit == "" {
 		_, query := j.Right.(*Query)
@@ -221,16 +221,16 @@ func (r *region) linkOuter(even, j *Join, left read, below *region) {
 // outer writes the conditions of an outer join: links first. below has the conditions on the right side. If that is a join, Postgres must
 // learn nothing of its rows from a link: from t.id = u.id it would conclude that u.id is not NULL, so that a full join need not read both
 // of its sides, and from t.id = 5 that u.id is 5, so that a side may have no row.
-func (even *Join) outer(j *Join, below *region) {
+func outer(to, j *Join, below *region) {
 	_, rest := j.conditions()
-	even.On, even.Links = nil, slices.Clone(j.Links)
+	to.On, to.Links = nil, slices.Clone(j.Links)
 	for i, l := range j.Links {
 		if joins(j.Right) {
-			even.Links[i].SQL = opaque(l.SQL)
+			to.Links[i].SQL = opaque(l.SQL)
 		}
-		even.On = append(even.On, even.Links[i].SQL)
+		to.On = append(to.On, to.Links[i].SQL)
 	}
-	even.On = append(even.On, below.where(rest)...)
+	to.On = append(to.On, below.where(rest)...)
 }
 
 // equals is the operator of links.
