@@ -20,7 +20,7 @@ func referring(from, text string) (joined, cond string) {
 	if !first || strings.Contains(from, " RIGHT ") || !d.chance(50) {
 		return from, ""
 	}
-	if d.chance(50) {
+	if d.chance(50) && !strings.Contains(from, ", unnest(") { // a JOIN after a comma knows none of the items before that
 		return from + choose(d,
 			" JOIN events q9 ON q9.id = e.priorid",
 			" JOIN events q9 ON q9.priorid = e.id",

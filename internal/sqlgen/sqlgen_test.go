@@ -96,7 +96,7 @@ func TestSeed(t *testing.T) {
 // and parts that are nobody's since one of the two is NULL.
 func TestCompositeKeys(t *testing.T) {
 	statements, nobodys := 0, 0
-	for seed := range uint64(40) {
+	for seed := range uint64(60) {
 		g := sqlgen.New(seed)
 		s := g.Schema(sqlgen.Adversarial)
 		if !strings.Contains(s.Policy(), "{via: [event, shard], to: events}") {
