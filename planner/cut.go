@@ -10,11 +10,11 @@ import (
 )
 
 // Cuts describes, for each measure of the block whose limits can cut a unit, what the limits leave out, by released numbers alone. unit is
-// the policy's name of a unit. A plan that has not run has none.
+// the policy's name of a unit. A plan that has not run has none, and neither has a set whose groups are all withheld.
 func (b *BlockPlan) Cuts(released []*Released, unit string) []string {
 	var out []string
 	for i, set := range b.Sets {
-		if released == nil || released[i] == nil || released[i].Clips == nil {
+		if released == nil || released[i] == nil || released[i].Clips == nil || set.withholdsAll(released[i]) {
 			continue
 		}
 		for _, m := range set.Measures {
@@ -35,11 +35,11 @@ func (b *BlockPlan) Cuts(released []*Released, unit string) []string {
 }
 
 // Unanswered lists, for each measure of the block whose limit leaves out too much, the values that are NULL for this reason, at an ε of the
-// statement. A plan that has not run has none.
+// statement. A plan that has not run has none, and neither has a set whose groups are all withheld.
 func (b *BlockPlan) Unanswered(released []*Released, unit string, epsilonPico int64) []Unanswered {
 	var out []Unanswered
 	for i, set := range b.Sets {
-		if released == nil || released[i] == nil || released[i].Clips == nil {
+		if released == nil || released[i] == nil || released[i].Clips == nil || set.withholdsAll(released[i]) {
 			continue
 		}
 		for _, m := range set.Measures {

@@ -366,6 +366,31 @@ func TestWithheldIsSaid(t *testing.T) {
 	}
 }
 
+// TestWithheldTellsNoLimits: an answer of which nothing is shown does not tell how many people are above a limit, nor which limit was
+// chosen.
+func TestWithheldTellsNoLimits(t *testing.T) {
+	conn := connect(t)
+	for _, sql := range []string{"SELECT count(*) FROM visits", "SELECT diagnosis, sum(cost) FROM visits GROUP BY 1"} {
+		b := planWith(t, conn, clinic(t), sql, func(s *planner.Settings) {
+			s.Mechanism, s.Contribution, s.MinimumPeople = "gaussian", planner.ChosenContribution, 10
+		}).Blocks[0]
+		set, tail := b.Sets[0], cuts[0]
+		tail.tail = [4]int64{20_000, 100, 10, 5000}
+		for people, told := range map[int64]bool{-1: false, 1 << 50: true} {
+			released := []*planner.Released{{Clips: tail.clips(set)}}
+			for range set.Size() {
+				released[0].Rows = append(released[0].Rows, rowed(set, people))
+			}
+			if got := b.Cuts(released, "patient"); len(got) > 0 != told {
+				t.Errorf("%s, of %d: %q", sql, people, got)
+			}
+			if got := b.Unanswered(released, "patient", 1e11); len(got) > 0 != told {
+				t.Errorf("%s, of %d: %v", sql, people, got)
+			}
+		}
+	}
+}
+
 // TestVerdictsAreOfReleasedCounts: totals that are made to agree, and cells that are shown without negative ones, decide no verdict.
 func TestVerdictsAreOfReleasedCounts(t *testing.T) {
 	for _, consistent := range []bool{false, true} {

@@ -1,5 +1,7 @@
 package planner
 
+import "slices"
+
 // A rowed is an estimator of a value that a group without rows does not have, such as an average. Computed from noise alone it could be
 // anything, and easily the largest value of all groups.
 type rowed interface {
@@ -56,6 +58,11 @@ func (o *output) empty(r observation) bool {
 // withholds reports whether the released count of a group withholds it.
 func (r *results) withholds(row integers) bool {
 	return r.judge != nil && r.judge.withholds(r.observed(row))
+}
+
+// withholdsAll reports whether the released counts withhold every group, or there is none to judge: then nothing is told of their people.
+func (g *GroupingSet) withholdsAll(r *Released) bool {
+	return g.judge != nil && !slices.ContainsFunc(r.integers(), func(row integers) bool { return !g.withholds(row) })
 }
 
 // judgesBy reports whether a measure is of the count by which groups are judged, which no aggregate needs.
