@@ -61,8 +61,8 @@ func (r *results) withholds(row integers) bool {
 }
 
 // withholdsAll reports whether the released counts withhold every group, or there is none to judge: then nothing is told of their people.
-func (g *GroupingSet) withholdsAll(r *Released) bool {
-	return g.judge != nil && !slices.ContainsFunc(r.integers(), func(row integers) bool { return !g.withholds(row) })
+func (r *results) withholdsAll(of *Released) bool {
+	return r.judge != nil && !slices.ContainsFunc(of.integers(), func(row integers) bool { return !r.withholds(row) })
 }
 
 // judgesBy reports whether a measure is of the count by which groups are judged, which no aggregate needs.
