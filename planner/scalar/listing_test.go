@@ -101,7 +101,7 @@ func TestListings(t *testing.T) {
 	db, seed := open(t), rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	var groups, columns []string
+	var groups []string
 	for g := range listedKeys {
 		groups = append(groups, g)
 	}
@@ -119,8 +119,7 @@ func TestListings(t *testing.T) {
 		}
 	}
 	for _, g := range groups {
-		for _, c := range strings.Fields(g) {
-			columns = append(columns, c)
+		for c := range strings.FieldsSeq(g) {
 			for _, k := range listedKeys[g] {
 				try([]string{c}, []string{strings.ReplaceAll(k, "K", c)}, nil)
 			}
@@ -217,11 +216,11 @@ func (db *database) listing(ctx context.Context, columns, keys, where []string) 
 		}
 		rows += []string{" WHERE ", " AND "}[min(i, 1)] + "(" + sql + ")"
 	}
-	real, err := db.query(ctx, env, rows)
+	there, err := db.query(ctx, env, rows)
 	if err != nil {
 		return 0, true, err
 	}
-	for _, row := range real {
+	for _, row := range there {
 		if !have[joined(row)] {
 			return len(list), true, fmt.Errorf("%s is not among %d groups", joined(row), len(list))
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,9 +55,14 @@ var frameOrders = []frameOrder{
 func (o frameOrder) frame(r *rand.Rand) (sql string, first bool) {
 	one := func() string { return o.distances[r.IntN(len(o.distances))] }
 	ends := [][2]string{
-		{"UNBOUNDED PRECEDING", one() + " PRECEDING"}, {"UNBOUNDED PRECEDING", one() + " FOLLOWING"},
-		{one() + " PRECEDING", "CURRENT ROW"}, {one() + " PRECEDING", one() + " FOLLOWING"}, {one() + " PRECEDING", one() + " PRECEDING"},
-		{"CURRENT ROW", one() + " FOLLOWING"}, {one() + " FOLLOWING", one() + " FOLLOWING"}, {"CURRENT ROW", "CURRENT ROW"},
+		{"UNBOUNDED PRECEDING", one() + " PRECEDING"},
+		{"UNBOUNDED PRECEDING", one() + " FOLLOWING"},
+		{one() + " PRECEDING", "CURRENT ROW"},
+		{one() + " PRECEDING", one() + " FOLLOWING"},
+		{one() + " PRECEDING", one() + " PRECEDING"},
+		{"CURRENT ROW", one() + " FOLLOWING"},
+		{one() + " FOLLOWING", one() + " FOLLOWING"},
+		{"CURRENT ROW", "CURRENT ROW"},
 	}
 	n := r.IntN(len(ends))
 	order := []string{"", " DESC", " NULLS FIRST", " DESC NULLS LAST"}[r.IntN(4)]
@@ -101,7 +107,7 @@ func TestFramesByDistance(t *testing.T) {
 		frame, first := frameOrders[r.IntN(len(frameOrders))].frame(r)
 		calls := apart
 		if first {
-			calls = append(of, apart...)
+			calls = slices.Concat(of, apart)
 		}
 		call := calls[r.IntN(len(calls))]
 		window := call + " OVER (PARTITION BY uid" + []string{"", ", b"}[r.IntN(2)] + " ORDER BY " + frame + ")"
