@@ -119,11 +119,11 @@ func (g *gridding) least() *big.Rat {
 	return least
 }
 
-// cutAroundZero is cut for a column whose tiny values count as zero in arithmetic, but not in comparisons: no constant is among them, so
-// that one on either side tells all of them.
+// cutAroundZero is cut for a column whose tiny values count as zero in arithmetic, but not in comparisons. Neither a constant nor an end is
+// among them, so that one on either side tells all of them.
 func (g *gridding) cutAroundZero(least *big.Rat) bool {
-	for _, edge := range g.edges() {
-		if edge.Sign() != 0 && new(big.Rat).Abs(edge).Cmp(least) < 0 {
+	for _, r := range slices.Concat(g.constants(), []*big.Rat{g.low, g.high}) {
+		if r.Sign() != 0 && new(big.Rat).Abs(r).Cmp(least) < 0 {
 			return false
 		}
 	}

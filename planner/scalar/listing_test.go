@@ -134,6 +134,8 @@ func TestListings(t *testing.T) {
 			}
 		}
 	}
+	try([]string{"f8"}, []string{"f8 > 0"}, []string{"f8 BETWEEN -1 AND 1.25", "f8 < 1e-36"}) // a bound that no constant of type float8 is
+	try([]string{"f8"}, []string{"f8 > 0", "f8 < 1e-36"}, nil)
 	pick := func(from map[string][]string, g, c string) string {
 		return strings.ReplaceAll(from[g][rnd.IntN(len(from[g]))], "K", c)
 	}
