@@ -2,7 +2,6 @@ package parser
 
 import (
 	"slices"
-	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
@@ -84,7 +83,7 @@ func settled(having *pg.Node) []*pg.Node {
 			switch e := n.Node.(type) {
 			case *pg.Node_AConst, *pg.Node_ParamRef, *pg.Node_TypeCast, *pg.Node_String_, *pg.Node_BoolExpr, *pg.Node_NullTest:
 			case *pg.Node_AExpr:
-				varies = varies || !strings.Contains(" = <> < <= > >= ", " "+pgtree.OperatorName(e.AExpr)+" ")
+				varies = varies || !slices.Contains([]string{"=", "<>", "<", "<=", ">", ">="}, pgtree.OperatorName(e.AExpr))
 			default:
 				varies = true
 			}

@@ -74,14 +74,6 @@ func Within(e Expr, has func(*Column) bool) Expr {
 	return &logic{l.node, l.kind, parts}
 }
 
-// Divides reports whether some number is divided by an expression that is not a constant.
-func Divides(e Expr) bool {
-	if c, ok := e.(*call); ok && c.fn.over.divides && !isConstant(c.args[1]) {
-		return true
-	}
-	return slices.ContainsFunc(operands(e), Divides)
-}
-
 // Equated returns the sides of a = b.
 func Equated(e Expr) (a, b Expr, ok bool) {
 	c, ok := e.(*call)

@@ -28,7 +28,8 @@ func (o *window) near(w *Writer, partition string) (clauses, error) {
 		if i > 0 && slices.ContainsFunc([]int{0, 1, 2, 3}, func(k int) bool { return here[k].Cmp(before[k]) < 0 }) {
 			return nil, notAllowed("a frame that can end before it begins", e.value.at).WithHint("Begin it further back.")
 		}
-		by, edge := o.order[0], ""
+		by := o.order[0]
+		var edge string
 		if key, edge, err = e.sql(w, d, o.apart() && i == 0); err != nil {
 			return nil, err
 		}
