@@ -50,8 +50,6 @@ type rule struct {
 	// settles, if not nil, reports whether the function has a single value for all values of its arguments within their intervals, though
 	// its own interval does not say so. It serves lists of values alone.
 	settles func(env *Env, c *call) bool
-	// divides says that the second argument is a divisor.
-	divides bool
 	// write returns SQL that cannot raise.
 	write func(w *Writer, c *call) (fragment, error)
 }

@@ -43,8 +43,7 @@ var (
 		write: plus.write,
 	}
 	divided = &rule{
-		divides: true,
-		bounds:  arithmetic(func(c *call, i ...Interval) Interval { return quotientBounds(c, i[0], i[1]) }),
+		bounds: arithmetic(func(c *call, i ...Interval) Interval { return quotientBounds(c, i[0], i[1]) }),
 		write: computed(func(w *Writer, c *call, t pgtype.Type, x []string) string {
 			divisor := nonZero(w, c.args[1], x[1])
 			if c.typ.Whole() && t.OID == pgtype.Numeric {
@@ -55,7 +54,6 @@ var (
 	}
 	// quotient is div(): a quotient without its fractional part.
 	quotient = &rule{
-		divides: true,
 		bounds: arithmetic(func(c *call, i ...Interval) Interval {
 			out := quotientBounds(c, i[0], i[1])
 			out.Low, out.High, out.Least = towardZero(out.Low), towardZero(out.High), rat(1)
@@ -66,7 +64,6 @@ var (
 		}),
 	}
 	modulo = &rule{
-		divides: true,
 		bounds: arithmetic(func(_ *call, i ...Interval) Interval {
 			m := smaller(i[0].magnitude(), i[1].magnitude())
 			out := Interval{Low: new(big.Rat), High: m, Null: i[1].holdsZero(), Least: smaller(i[0].Least, i[1].Least)}
