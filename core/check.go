@@ -136,13 +136,15 @@ func (t Type) counted() Type {
 	return t
 }
 
-// filter: a condition is a function of the row, so it keeps the same rows of x in D and in Dₓ, and the same other rows in D and in D⁻.
+// filter: a condition is a function of the row, so it keeps the same rows of x in D and in Dₓ, and the same other rows in D and in D⁻. All
+// rows that are kept meet it.
 func filter(t Type, conds []Condition) (Type, error) {
 	for _, c := range conds {
 		if !c.Cols.In(t.Cols) {
 			return t, ErrScope
 		}
 	}
+	t.Deps = slices.Concat(t.Deps, telling(conds))
 	return t.Where(saying(conds)).counted(), nil
 }
 

@@ -61,7 +61,7 @@ func (j *Judge) join(r *Join) (Type, error) {
 func (t Type) Meet(right Type, on []Condition) Type {
 	return Type{
 		Cols: t.Cols.Or(right.Cols), Row: t.Row.Or(right.Row), Spelled: t.Spelled.Or(right.Spelled),
-		closed: t.and(right.Facts, saying(on)), Deps: slices.Concat(t.Deps, right.Deps),
+		closed: t.and(right.Facts, saying(on)), Deps: slices.Concat(t.Deps, right.Deps, telling(on)),
 	}
 }
 
@@ -71,6 +71,14 @@ func saying(list []Condition) (f Facts) {
 		f = f.with(c.Says)
 	}
 	return f
+}
+
+// telling returns the dependencies of conditions.
+func telling(list []Condition) (deps []Dep) {
+	for _, c := range list {
+		deps = append(deps, c.Deps...)
+	}
+	return deps
 }
 
 // apart refuses a join of rows that can be of different units, and a join of another kind than inner if nothing looks up the loose rows of
@@ -132,7 +140,7 @@ func extended(l, right, matched Type, conds []Condition) Type {
 		deps = append(deps, Dep{d.From.Or(needs), d.To})
 	}
 	said := on.close()
-	for _, d := range said.deps() {
+	for _, d := range slices.Concat(said.deps(), telling(conds)) {
 		deps = append(deps, Dep{d.From.Or(needs), d.To})
 	}
 	out.Deps = slices.Concat(l.Deps, deps)

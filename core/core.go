@@ -109,12 +109,14 @@ func (*Union) rel()  {}
 func (*Unnest) rel() {}
 func (*Cap) rel()    {}
 
-// A Condition is a function of one row. Says holds of each row for which the condition is true.
+// A Condition is a function of one row. Says holds of each row for which the condition is true, and Deps hold among all rows for which it
+// is true, of whatever relations: x = y + 1 makes x depend on y.
 type Condition struct {
 	// Of is the condition itself. Package core does not look into it.
 	Of   any
 	Cols Set
 	Says Facts
+	Deps []Dep
 }
 
 // A Def is a column that is computed from a row, from a window of rows, or from a group of rows.

@@ -186,7 +186,16 @@ func counted(rows ...Row) Value { return Value{Class: fmt.Sprint(len(rows))} }
 func (g *Generator) conditions(l, r core.Type) (list []core.Condition) {
 	for range 1 + g.IntN(2) {
 		a, b := g.pick(l.Cols), g.pick(r.Cols)
-		switch g.IntN(6) {
+		switch g.IntN(7) {
+		case 6:
+			from, to := l, r
+			if g.IntN(2) == 0 {
+				from, to = r, l
+			}
+			if g.IntN(3) == 0 {
+				to = from
+			}
+			list = append(list, follows(g.pick(to.Cols), g.pick(from.Cols), g.pick(from.Cols), l.Spelled.Or(r.Spelled)))
 		case 0:
 			c := is(a, fmt.Sprint(g.IntN(3)))
 			if l.Spelled.Has(a) {
@@ -212,6 +221,21 @@ func is(a core.Col, class string) core.Condition {
 		Of: Test(func(r Row) bool { return !r[a].Null && r[a].Class == class }), Cols: core.Of(a),
 		Says: core.Facts{Fixed: core.Of(a), Valued: core.Of(a)},
 	}
+}
+
+// follows says that a column has the value of a function of others, which does not tell their values apart and may be NULL.
+func follows(a, b, c core.Col, spelled core.Set) core.Condition {
+	cond := core.Condition{
+		Of: Test(func(r Row) bool {
+			sum := len(r[b].Class+r[b].Spelling) + len(r[c].Class+r[c].Spelling)
+			return !r[a].Null && !r[c].Null && r[a].Class == fmt.Sprint(sum%3)
+		}),
+		Cols: core.Of(a, b, c), Says: core.Facts{Valued: core.Of(a, c)},
+	}
+	if !spelled.Has(a) {
+		cond.Deps = []core.Dep{{From: core.Of(b, c), To: core.Of(a)}}
+	}
+	return cond
 }
 
 func equal(a, b core.Col, spelled core.Set) core.Condition {

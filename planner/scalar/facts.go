@@ -195,6 +195,66 @@ func eachApart(t, with pgtype.Type) bool {
 	return true
 }
 
+// A Determined is a column that has one value in all rows that are identical in the columns of an expression.
+type Determined struct {
+	Column *Column
+	By     Expr
+}
+
+// Determines returns the columns that an equality gives the value of its other side. Equal values of such a column are identical, and it is
+// compared as it is, or as a wider type that tells all of its values apart. The other side is computed of columns of its row.
+func Determines(e Expr) (list []Determined) {
+	x, y, ok := Equated(e)
+	if !ok {
+		return nil
+	}
+	for _, of := range []Determined{{widened(x), y}, {widened(y), x}} {
+		if of.Column != nil && of.Column.OneSpelling() && len(of.By.Columns()) > 0 && ofRow(of.By) {
+			list = append(list, of)
+		}
+	}
+	return list
+}
+
+// Hashes reports whether a hash table finds equal values of the sides of an equality: they are compared in one type, or in types that have
+// one hash. A date and a timestamp have none.
+func Hashes(e Expr) bool {
+	x, y, ok := Equated(e)
+	return ok && sameEquality(x.Type(), asColumn(y.Type(), x.Type()))
+}
+
+// widened returns the column that an operand of an equality is, perhaps cast to a wider type; nil for any other.
+func widened(e Expr) *Column {
+	if c, ok := e.(*cast); ok && widens(c.x.Type(), c.typ) {
+		e = c.x
+	}
+	c, _ := PlainColumn(e)
+	return c
+}
+
+// widens reports whether a cast in a comparison, as it is written, tells all values of a type apart, whatever their bounds.
+func widens(from, to pgtype.Type) bool {
+	switch {
+	case to.Mod >= 0 || to.Array:
+	case to.OID == pgtype.Numeric:
+		return from.Whole()
+	case to.OID == pgtype.Float8:
+		return from.OID == pgtype.Int2 || from.OID == pgtype.Int4
+	case to.OID == pgtype.Text:
+		return from.OID == pgtype.Varchar && to.Collation == from.Collation
+	}
+	return false
+}
+
+// ofRow reports whether nothing but values of its row decide the value of an expression.
+func ofRow(e Expr) bool {
+	switch e.(type) { //nolint:gochecksumtype // the others are computed of their operands
+	case *Query, *aggregate:
+		return false
+	}
+	return !slices.ContainsFunc(operands(e), func(o Expr) bool { return !ofRow(o) })
+}
+
 // Fixed returns the column of a condition column = constant which, if it is true, gives the column one value in one spelling.
 func Fixed(e Expr) (*Column, bool) {
 	x, y, ok := Equated(e)

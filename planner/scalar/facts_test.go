@@ -131,6 +131,48 @@ func TestSeparates(t *testing.T) {
 	}
 }
 
+// The determined side is compared as it is, or as a type that tells all of its values apart, and has one spelling of each; the other is an
+// expression over columns of its row.
+func TestDetermines(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"i4 = i2 + 1", "i4"},
+		{"i2 + 1 = i4", "i4"},
+		{"i4 = i2", "i4 i2"},
+		{"i4 = num", "i4 num"},
+		{"nu = num", "num"}, // a number without a scale can be written in several ways
+		{"i8 = f8", ""},
+		{"i4 = f8", "i4"},
+		{"d = CAST(ts AS date)", "d"},
+		{"d = ts", "d ts"},
+		{"s = lower(v)", "s"},
+		{"v = lower(s)", "v"},
+		{"c = lower(s)", ""},
+		{"nd = lower(nd)", ""},
+		{"i4 = 5", ""},
+		{"i4 < i2 + 1", ""},
+		{"i4 = i2 + 1 OR b", ""},
+		{"e = e", "e e"},
+	} {
+		var got []string
+		for _, d := range scalar.Determines(mustResolve(t, resolver(), c.text)) {
+			got = append(got, d.Column.Name)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s determines %v", c.text, got)
+		}
+	}
+}
+
+func TestHashes(t *testing.T) {
+	for text, want := range map[string]bool{
+		"i4 = i8": true, "i4 = num": true, "d = CAST(ts AS date)": true, "d = ts": false, "s = v": true,
+	} {
+		if scalar.Hashes(mustResolve(t, resolver(), text)) != want {
+			t.Errorf("%s: %v", text, !want)
+		}
+	}
+}
+
 func TestFixed(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"i4 = 5", "i4"},

@@ -1,13 +1,16 @@
 package source
 
 import (
+	"iter"
 	"math"
 	"math/bits"
 	"slices"
 	"strconv"
 
+	"dpproxy/core"
 	"dpproxy/pgerr"
 	"dpproxy/planner/policy"
+	"dpproxy/planner/scalar"
 )
 
 // Fanout bounds how many rows one row that is read can become, and refuses a source whose joins
@@ -19,26 +22,23 @@ func (l *level) Fanout(limits policy.Limits) (int64, error) {
 		}
 	}
 	total := int64(1)
-	var joined []*relation
 	base := l.Protected() // otherwise the first public relation takes its place
-	for _, r := range l.protectedFirst() {
-		n, err := l.rowsOf(r, limits)
+	for r, t := range l.inTurn(nil, limits) {
+		n, err := l.rowsOf(r, t, limits)
 		if err != nil {
 			return 0, err
 		}
-		known := r.followsFrom(l.perUnit(nil, joined...))
-		joined = append(joined, r)
 		switch {
 		case !base:
 			base = true
 			continue
 		case r.protected():
-		case known:
+		case r.followsFrom(t.k):
 			n = 1
-		case n > limits.PublicFanout:
-			return 0, pgerr.New(pgerr.ProgramLimitExceeded,
-				"each row could be joined with all %srows of public relation %q", count(n), r.name).At(r.at).
-				WithHint("Join it by equality on its key; otherwise it may have at most %d rows (max_public_fanout).", limits.PublicFanout)
+		default:
+			if n = min(t.all, l.linkedRows(r, t.k)); n > limits.PublicFanout {
+				return 0, errFanout(r, n, t.all, limits.PublicFanout)
+			}
 		}
 		if total = saturating(total, n); total > limits.Work {
 			return 0, pgerr.New(pgerr.ProgramLimitExceeded,
@@ -47,6 +47,71 @@ func (l *level) Fanout(limits policy.Limits) (int64, error) {
 		}
 	}
 	return total, nil
+}
+
+func errFanout(r *relation, n, all, most int64) error {
+	rows := count(n) + "rows"
+	if n == all {
+		rows = "all " + rows
+	}
+	return pgerr.New(pgerr.ProgramLimitExceeded, "each row could be joined with %s of public relation %q", rows, r.name).At(r.at).
+		WithHint("Join it by equality on its key; otherwise it may have at most %d rows (max_public_fanout).", most)
+}
+
+// linkedRows bounds the rows of a public relation that equalities with the rows before find. Other conditions find none: each row is
+// compared with all rows of the relation then.
+func (b *bounded) linkedRows(r *relation, k core.Set) int64 {
+	most := int64(math.MaxInt64)
+	for _, c := range linked(b.resolved, r) {
+		if k.Has(col(c)) {
+			most = b.publicMatches(r, k)
+		}
+	}
+	return most
+}
+
+// A turn is what is known when a relation is joined.
+type turn struct {
+	// k is what is identical in rows that agree in columns and in the relations before.
+	k core.Set
+	// all are the rows of a public relation, and meeting those that can meet one row of the relations before.
+	all, meeting int64
+}
+
+// inTurn visits the relations: protected ones first, or, without any, the largest one, and then always the one of which the fewest rows can
+// meet the rows before. So public relations that keys tie to each other are not multiplied, in whatever order they are written.
+func (b *bounded) inTurn(columns []*scalar.Column, limits policy.Limits) iter.Seq2[*relation, turn] {
+	return func(yield func(*relation, turn) bool) {
+		rest, joined := b.protectedFirst(), []*relation{}
+		sizes := map[*relation]int64{}
+		for _, r := range rest {
+			if !r.protected() {
+				sizes[r] = publicRows(r, limits)
+			}
+		}
+		for len(rest) > 0 {
+			k := b.perUnit(columns, joined...)
+			next, best := 0, b.turn(rest[0], k, sizes)
+			for i, r := range rest[1:] {
+				t := b.turn(r, k, sizes)
+				if !rest[0].protected() && (len(joined) > 0 && t.meeting < best.meeting || len(joined) == 0 && t.meeting > best.meeting) {
+					next, best = i+1, t
+				}
+			}
+			if !yield(rest[next], best) {
+				return
+			}
+			joined, rest = append(joined, rest[next]), slices.Delete(rest, next, next+1)
+		}
+	}
+}
+
+func (b *bounded) turn(r *relation, k core.Set, sizes map[*relation]int64) turn {
+	t := turn{k: k, all: sizes[r], meeting: 1}
+	if !r.protected() && !r.followsFrom(k) {
+		t.meeting = min(t.all, b.publicMatches(r, k))
+	}
+	return t
 }
 
 func (r *resolved) protectedFirst() []*relation {
@@ -63,7 +128,7 @@ func (r *resolved) protectedFirst() []*relation {
 
 // rowsOf bounds the rows of a public relation, and by how much a protected one
 // multiplies the rows of a unit.
-func (l *level) rowsOf(r *relation, limits policy.Limits) (int64, error) {
+func (l *level) rowsOf(r *relation, t turn, limits policy.Limits) (int64, error) {
 	most := int64(1)
 	for _, b := range r.branches() {
 		n, err := b.source.Fanout(limits)
@@ -80,7 +145,7 @@ func (l *level) rowsOf(r *relation, limits policy.Limits) (int64, error) {
 	case l.rowsPerUnit[r] > 0:
 		return l.rowsPerUnit[r], nil
 	case !r.protected():
-		return publicRows(r, limits), nil
+		return t.all, nil
 	}
 	return most, nil
 }
@@ -88,12 +153,8 @@ func (l *level) rowsOf(r *relation, limits policy.Limits) (int64, error) {
 // publicRows bounds the rows of a level without protected relations.
 func (l *level) publicRows(limits policy.Limits) int64 {
 	total := int64(1)
-	var joined []*relation
-	for _, r := range l.relations {
-		if !r.followsFrom(l.typ.Closure(agreeing(nil, joined))) {
-			total = saturating(total, publicRows(r, limits))
-		}
-		joined = append(joined, r)
+	for _, t := range l.inTurn(nil, limits) {
+		total = saturating(total, t.meeting)
 	}
 	return total
 }

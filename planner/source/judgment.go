@@ -15,7 +15,7 @@ import (
 // judge derives the type of the rows of a level.
 func (p *proof) judge(t *terms) (refused error) {
 	p.outer = map[*joined]*core.Join{}
-	p.term = (&levelTerm{terms: t, outer: p.outer}).of(p.resolved)
+	p.term = (&levelTerm{terms: t, level: p.resolved, outer: p.outer}).of()
 	p.alone, _ = t.judge.Check(p.term)
 	if p.match != nil && !p.unmatched {
 		p.term = &core.Filter{In: p.term, If: conditionsOn(p.resolved, []condition{{x: p.match}})}
@@ -33,9 +33,9 @@ func (t *terms) matched(j *core.Join) facts {
 
 // counting are the conditions on which a row of a sub-select counts for one of the level around.
 func (r *resolved) counting() []core.Condition {
-	on := conditionsAsTheyAre(r.where)
+	on := conditionsAsTheyAre(r, r.where)
 	if r.match != nil && !r.unmatched {
-		on = append(on, conditionOf(r.match))
+		on = append(on, conditionOf(r, r.match))
 	}
 	return on
 }

@@ -15,13 +15,16 @@ import (
 // annotate notes how the sides of a join hang together. links are conditions on its rows, or, of an
 // outer join, on matches; conds are those of the level around it.
 func (p *sourceWriter) annotate(to *sqltext.Join, j *joined, links, conds []condition) (err error) {
-	for _, c := range linking(j, links) {
+	for _, c := range linking(p.level.resolved, j, links) {
 		sql, err := p.w.Expr(c.x)
 		if err != nil {
 			return err
 		}
 		for _, pair := range equalities([]condition{c}) {
 			to.Links = append(to.Links, sqltext.Link{SQL: sql, Left: end(j, pair.a, pair.b), Right: end(j, pair.b, pair.a)})
+		}
+		if list := computedLinks(p.level.resolved, c.x); len(list) > 0 {
+			to.Links = append(to.Links, sqltext.Link{SQL: sql, Left: p.computedEnd(list[0]), Right: end(j, list[0].Column, nil)})
 		}
 	}
 	if j.outer {
@@ -87,13 +90,20 @@ func refers(from *relation, column string, to *relation, key string) bool {
 	})
 }
 
-// linking returns the conditions that are equalities of a column of each side.
-func linking(j *joined, conds []condition) []condition {
+// linking returns the conditions that are equalities of a column of each side, or of a column of one and an expression over the other.
+func linking(r *resolved, j *joined, conds []condition) []condition {
 	var links []condition
+	apart := func(a, b *scalar.Column) bool {
+		return holdsColumn(j.left, a) && holdsColumn(j.right, b) || holdsColumn(j.left, b) && holdsColumn(j.right, a)
+	}
 	for _, c := range conds {
 		for _, x := range scalar.Conjuncts(c.x) {
 			a, b, ok := scalar.Equality(x)
-			if ok && (holdsColumn(j.left, a) && holdsColumn(j.right, b) || holdsColumn(j.left, b) && holdsColumn(j.right, a)) {
+			ok = ok && apart(a, b)
+			for _, l := range computedLinks(r, x) {
+				ok = ok || apart(l.Column, l.By.Columns()[0])
+			}
+			if ok {
 				links = append(links, condition{x: x})
 			}
 		}
@@ -140,4 +150,23 @@ func (p *sourceWriter) presence(n node) (column string) {
 		}
 	}
 	return column
+}
+
+// computedEnd tells of the expression in such a link. A row on which it is NULL joins nothing.
+func (p *sourceWriter) computedEnd(l computedLink) sqltext.End {
+	e := sqltext.End{Of: l.of.alias, Null: true}
+	if l.present != nil {
+		e.Present = l.present.Presence()
+	} else {
+		e.Present = p.unitWithin(l.of)
+	}
+	return e
+}
+
+// unitWithin writes a column of a relation that has a unit in every row: the unit, or the beginning of the path to it.
+func (p *sourceWriter) unitWithin(r *relation) string {
+	if r.rows == nil && len(r.hops) > 0 && p.rowsPerUnit(r) == 0 {
+		return r.sql(r.table.Unit.Steps[0].From[0])
+	}
+	return p.writtenUnit(r).Read()
 }

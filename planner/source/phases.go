@@ -139,3 +139,8 @@ func (r *resolved) OfUnit(c *scalar.Column) bool {
 
 // isOuter reports whether a column is of the level around this one.
 func (r *resolved) isOuter(c *scalar.Column) bool { return r.home[c] == nil }
+
+// refersOut reports whether a condition of the level is about a row of the level around it.
+func (r *resolved) refersOut() bool {
+	return slices.ContainsFunc(r.where, func(c condition) bool { return slices.ContainsFunc(c.x.Columns(), r.isOuter) })
+}

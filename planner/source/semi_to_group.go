@@ -69,7 +69,7 @@ func (a *applied) compared(inner *ast.Select) (*ast.Table, ast.Expr) {
 	for _, e := range conjunction(inner.Where) {
 		before := c.refers
 		where = append(where, ast.Replace(e, c.named))
-		compares = compares || c.refers > before && !isColumnEquality(e)
+		compares = compares || c.refers > before && !isColumnEquality(e) && !c.equatesApart(e)
 	}
 	if c.other || !compares || slices.Contains(tablesIn(inner.From), c.table.Alias) {
 		return nil, nil
@@ -107,6 +107,29 @@ func (c *comparison) named(e ast.Expr) ast.Expr {
 		return &ast.Column{Schema: e.Schema, Qualifier: c.table.Alias, Name: e.Name, At: e.At}
 	}
 	return nil
+}
+
+// equatesApart reports whether a condition is an equality of an expression over the sub-select with one over the row around it.
+func (c *comparison) equatesApart(e ast.Expr) bool {
+	op, ok := e.(*ast.Op)
+	if !ok || op.Name != "=" || op.Left == nil || !ofOneRow(e) {
+		return false
+	}
+	inner, outer := false, false
+	of := func(e ast.Expr) {
+		inner, outer = false, false
+		ast.Replace(e, func(x ast.Expr) ast.Expr {
+			if column, ok := x.(*ast.Column); ok {
+				own := mayHave(c.resolved.model, c.inner, column)
+				inner, outer = inner || own, outer || !own
+			}
+			return nil
+		})
+	}
+	of(op.Left)
+	left, around := inner, outer
+	of(op.Right)
+	return !(left && around) && !(inner && outer) && left != inner && around != outer
 }
 
 // tablesIn lists the aliases of FROM.

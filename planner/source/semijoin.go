@@ -14,7 +14,7 @@ func (p *proof) ofSameUnit(t *terms, j *semijoin) (*semijoin, error) {
 	case inner.declares: // some of its rows belong to nobody
 		return nil, notHere(j.at, "Use INNER JOIN there.",
 			"a public relation that is outer-joined with protected rows can only stand in FROM of the aggregate itself")
-	case !inner.Protected() && len(inner.ties) == 0 && inner.match == nil: // it is the same for all rows
+	case !inner.Protected() && !inner.refersOut() && inner.match == nil: // it is the same for all rows
 		return nil, notHere(j.at, "Compare a column of the sub-select with one of the query around it by =.",
 			"a sub-select on protected data that says nothing of the row cannot be used")
 	case !inner.Protected() && (!j.not || j.valued): // public rows decide

@@ -90,7 +90,7 @@ func (sc scope) inQuery(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 	if err := inner.resolveWhere(where); err != nil {
 		return nil, err
 	}
-	correlated := len(inner.resolved.ties) > 0
+	correlated := inner.resolved.refersOut()
 	inner.tie(inner.resolved.match)
 	hasValues := isValue(left) && inner.isValue(right) && inner.neverNull()
 	// NOT IN of rows that are tied to the row around is the opposite of IN, which looks for a NULL among them.
@@ -119,22 +119,27 @@ func (sc scope) inQuery(e *ast.InQuery, mustBeTrue bool) (scalar.Expr, error) {
 	return x, err
 }
 
-// comparedByIn resolves the left side of IN: a column of the level around, or a constant.
-func (sc scope) comparedByIn(e *ast.InQuery, inner scope) (ast.Expr, error) {
-	ref, ok := e.X.(*ast.Column)
-	if !ok {
-		if ast.ColumnFree(e.X) {
-			return e.X, nil
+// comparedByIn resolves the columns on the left side of IN, which are of the level around.
+func (sc scope) comparedByIn(e *ast.InQuery, inner scope) (left ast.Expr, err error) {
+	if !ofOneRow(e.X) {
+		return nil, notHere(e.X.Pos(), "Compute it in a sub-select in FROM and compare its column.",
+			"IN (SELECT ...) on protected data takes an expression without a sub-select on its left")
+	}
+	left = ast.Replace(e.X, func(x ast.Expr) ast.Expr {
+		ref, column := x.(*ast.Column)
+		if !column || err != nil {
+			return nil
 		}
-		return nil, notHere(e.X.Pos(), "Compute the expression in a sub-select in FROM and compare its column.",
-			"IN (SELECT ...) on protected data takes a plain column on its left")
-	}
-	col, err := sc.localColumn(ref)
-	if err != nil {
-		return nil, err
-	}
-	inner.outerColumns = append(inner.outerColumns, col)
-	return inner.pin(&ast.Column{Name: ref.Name, At: ref.At}, col), nil
+		var col *scalar.Column
+		if col, err = sc.localColumn(ref); err != nil {
+			return nil
+		}
+		if !slices.Contains(inner.outerColumns, col) {
+			inner.outerColumns = append(inner.outerColumns, col)
+		}
+		return inner.pin(&ast.Column{Name: ref.Name, At: ref.At}, col)
+	})
+	return left, err
 }
 
 // selectedByIn resolves FROM of the query of IN, and returns its column and its WHERE. A
@@ -158,13 +163,29 @@ func (sc scope) selectedByIn(e *ast.InQuery) (_ scope, x, where ast.Expr, err er
 	return sc, sc.pin(&ast.Column{Name: fields[0].name, At: e.At}, fields[0].column), nil, nil
 }
 
-// correlation allows references to the level around in equalities of plain columns alone.
+// correlation allows references to the level around in equalities alone, with expressions over the level.
 func (sc scope) correlation(x scalar.Expr) error {
-	if sc.outer == nil || !slices.ContainsFunc(x.Columns(), sc.resolved.isOuter) || sc.tie(x) {
+	if sc.outer == nil || !slices.ContainsFunc(x.Columns(), sc.resolved.isOuter) || sc.tie(x) || sc.comparesApart(x) {
 		return nil
 	}
 	return notHere(x.Pos(), "Compare a column of the sub-select with one of the query around it by =.",
 		"a sub-select on protected data refers to the query around it by more than an equality of columns")
+}
+
+// comparesApart reports whether a condition is an equality of an expression over the level with one over the level around.
+func (sc scope) comparesApart(x scalar.Expr) bool {
+	a, b, ok := scalar.Equated(x)
+	if !ok || len(scalar.Queries(x)) > 0 {
+		return false
+	}
+	outer := func(e scalar.Expr) (some, all bool) {
+		list := e.Columns()
+		n := len(slices.DeleteFunc(slices.Clone(list), func(c *scalar.Column) bool { return !sc.resolved.isOuter(c) }))
+		return n > 0, n == len(list)
+	}
+	someA, allA := outer(a)
+	someB, allB := outer(b)
+	return someA && allA && !someB || someB && allB && !someA
 }
 
 // tie notes an equality of a column with one of the level around.

@@ -71,16 +71,17 @@ func (t *terms) relation(m *policy.Model, r *relation) {
 // A levelTerm makes the term of a level.
 type levelTerm struct {
 	*terms
+	level *resolved
 	// cut are relations that are cut to so many rows of a unit before they are joined.
 	cut map[*relation]int64
 	// outer are the terms of outer joins.
 	outer map[*joined]*core.Join
 }
 
-// of makes the term of the rows of a level.
-func (t *levelTerm) of(r *resolved) core.Rel {
-	where := conditionsOn(r, r.where)
-	rel := t.node(r.root, where)
+// of makes the term of the rows of the level.
+func (t *levelTerm) of() core.Rel {
+	where := conditionsOn(t.level, t.level.where)
+	rel := t.node(t.level.root, where)
 	if len(where) == 0 {
 		return rel
 	}
@@ -90,7 +91,7 @@ func (t *levelTerm) of(r *resolved) core.Rel {
 // conditionsOn are conditions of a level. Of those on a level around it no more is said than which columns of its own have values.
 func conditionsOn(r *resolved, list []condition) (conds []core.Condition) {
 	for _, c := range list {
-		says := conditionOf(c.x)
+		says := conditionOf(r, c.x)
 		if slices.ContainsFunc(c.x.Columns(), r.isOuter) {
 			own := cols(slices.DeleteFunc(slices.Clone(c.x.Columns()), r.isOuter))
 			says = core.Condition{Of: c.x, Cols: own, Says: core.Facts{Valued: says.Says.Valued.But(says.Cols.But(own))}}
@@ -100,15 +101,16 @@ func conditionsOn(r *resolved, list []condition) (conds []core.Condition) {
 	return conds
 }
 
-func conditionsAsTheyAre(list []condition) (conds []core.Condition) {
+func conditionsAsTheyAre(r *resolved, list []condition) (conds []core.Condition) {
 	for _, c := range list {
-		conds = append(conds, conditionOf(c.x))
+		conds = append(conds, conditionOf(r, c.x))
 	}
 	return conds
 }
 
-// conditionOf says of a condition what package scalar knows of it.
-func conditionOf(x scalar.Expr) core.Condition {
+// conditionOf says of a condition what package scalar knows of it. Of the columns that follow from an expression these are the ones by
+// which Postgres can find rows (computed_links.go): others would be proved, and take long all the same.
+func conditionOf(r *resolved, x scalar.Expr) core.Condition {
 	columns := x.Columns()
 	c := core.Condition{Of: x, Cols: cols(columns)}
 	for _, part := range scalar.Conjuncts(x) {
@@ -117,6 +119,9 @@ func conditionOf(x scalar.Expr) core.Condition {
 		}
 		if fixed, ok := scalar.Fixed(part); ok {
 			c.Says.Fixed = c.Says.Fixed.Or(core.Of(col(fixed)))
+		}
+		for _, l := range computedLinks(r, part) {
+			c.Deps = append(c.Deps, core.Dep{From: cols(l.By.Columns()), To: core.Of(col(l.Column))})
 		}
 	}
 	for _, of := range columns {
@@ -139,11 +144,11 @@ func (t *levelTerm) node(n node, where []core.Condition) core.Rel {
 		return r.term
 	case j.outer:
 		left, right := t.node(j.left, where), t.node(j.right, nil)
-		t.outer[j] = &core.Join{Kind: core.Left, L: left, R: right, On: conditionsAsTheyAre(j.on)}
+		t.outer[j] = &core.Join{Kind: core.Left, L: left, R: right, On: conditionsAsTheyAre(t.level, j.on)}
 		return t.outer[j]
 	}
 	items, on := innerItems(j)
-	all := slices.Concat(where, conditionsAsTheyAre(on))
+	all := slices.Concat(where, conditionsAsTheyAre(t.level, on))
 	terms := make([]core.Rel, len(items))
 	for i, item := range items {
 		terms[i] = t.node(item, all)

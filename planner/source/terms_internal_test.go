@@ -13,7 +13,8 @@ func TestNowhere(t *testing.T) {
 	var all terms
 	scan := &core.Scan{Table: "t", Unit: all.fresh(), Row: all.fresh()}
 	lost := &scalar.Ref{Column: &scalar.Column{}}
-	if _, err := all.judge.Check(&core.Filter{In: scan, If: []core.Condition{conditionOf(lost)}}); !errors.Is(err, core.ErrScope) {
+	filter := &core.Filter{In: scan, If: []core.Condition{conditionOf(&resolved{}, lost)}}
+	if _, err := all.judge.Check(filter); !errors.Is(err, core.ErrScope) {
 		t.Errorf("a condition: %v", err)
 	}
 	defined := &core.Map{In: scan, Defs: []core.Def{{Out: all.fresh(), Cols: cols(lost.Columns())}}}

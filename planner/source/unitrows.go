@@ -23,7 +23,7 @@ func (b *bounded) RowsPerUnit(limits policy.Limits) (n int64, known bool) {
 func (b *bounded) judgeRows(t *terms) {
 	b.read = b.term
 	if len(b.rowsPerUnit) > 0 {
-		b.read = (&levelTerm{t, b.rowsPerUnit, map[*joined]*core.Join{}}).of(b.resolved)
+		b.read = (&levelTerm{t, b.resolved, b.rowsPerUnit, map[*joined]*core.Join{}}).of()
 	}
 	typ, _ := t.judge.Check(b.read) // it differs in this bound alone
 	b.most = typ.Rows
@@ -34,40 +34,33 @@ func (b *bounded) RowsPerGroup(keys []scalar.Expr, limits policy.Limits) (n int6
 	if !b.Protected() {
 		return 0, false
 	}
-	return b.product(keys, func(r *relation, k core.Set) int64 { return b.rowsToJoin(r, k, limits) })
+	return b.product(keys, limits, func(r *relation) int64 { return b.rowsToJoin(r, limits) })
 }
 
 // Multiplicity bounds how many rows, with the same values of the keys, public relations make of each
 // row of a unit, likewise.
 func (b *bounded) Multiplicity(keys []scalar.Expr, limits policy.Limits) (n int64, known bool) {
-	return b.product(keys, func(r *relation, k core.Set) int64 {
-		if r.protected() {
-			return r.multiplicity(limits)
-		}
-		return b.rowsToJoin(r, k, limits)
-	})
+	return b.product(keys, limits, func(r *relation) int64 { return r.multiplicity(limits) })
 }
 
 // product multiplies what relations add whose rows do not follow from the unit, the keys and the
-// relations before them.
-func (b *bounded) product(keys []scalar.Expr, adds func(*relation, core.Set) int64) (n int64, known bool) {
+// relations before them; adds says that of a protected one.
+func (b *bounded) product(keys []scalar.Expr, limits policy.Limits, adds func(*relation) int64) (n int64, known bool) {
 	n = 1
-	var joined []*relation
-	for _, r := range b.protectedFirst() {
-		if k := b.perUnit(identifiable(keys), joined...); !ofReference(r) && !r.followsFrom(k) {
-			n = saturating(n, adds(r, k))
+	for r, t := range b.inTurn(identifiable(keys), limits) {
+		switch {
+		case !r.protected():
+			n = saturating(n, t.meeting)
+		case !ofReference(r) && !r.followsFrom(t.k):
+			n = saturating(n, adds(r))
 		}
-		joined = append(joined, r)
 	}
 	return n, n < math.MaxInt64
 }
 
-// rowsToJoin bounds the rows of a relation that agree in a closure.
-func (b *bounded) rowsToJoin(r *relation, k core.Set, limits policy.Limits) int64 {
-	switch {
-	case !r.protected():
-		return min(publicRows(r, limits), b.publicMatches(r, k))
-	case b.rowsPerUnit[r] > 0:
+// rowsToJoin bounds the rows of a unit in a protected relation.
+func (b *bounded) rowsToJoin(r *relation, limits policy.Limits) int64 {
+	if b.rowsPerUnit[r] > 0 {
 		return b.rowsPerUnit[r]
 	}
 	return r.rowsPerUnit(limits)
