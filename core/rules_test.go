@@ -149,43 +149,40 @@ func TestRowsBeyondNumbers(t *testing.T) {
 	}
 }
 
+// A badTerm is a term that is none, and the error that says why; nil for any.
+type badTerm struct {
+	r   core.Rel
+	err error
+}
+
+func refused(t *testing.T, terms map[string]badTerm) {
+	t.Helper()
+	for name, c := range terms {
+		if _, err := new(core.Judge).Check(c.r); err == nil || c.err != nil && !errors.Is(err, c.err) {
+			t.Errorf("%s: %v, want %v", name, err, c.err)
+		}
+	}
+}
+
+// twoScans are people with the columns 1 and 3, of the units 2, and others with the columns 11 and 13, of the units 12.
+func twoScans() (people, others *core.Scan) {
+	people = &core.Scan{Cols: []core.Col{1, 3}, Unit: 2, Row: 4}
+	return people, &core.Scan{Cols: []core.Col{11, 13}, Unit: 12, Row: 14}
+}
+
 // Terms that are none are refused, whatever their facts say.
 func TestTermsThatAreNone(t *testing.T) {
 	const id, unit, x, row = core.Col(1), core.Col(2), core.Col(3), core.Col(4)
-	people := &core.Scan{Cols: []core.Col{id, x}, Unit: unit, Row: row}
-	others := &core.Scan{Cols: []core.Col{11, 13}, Unit: 12, Row: 14}
+	people, others := twoScans()
 	list := &core.Values{Cols: []core.Col{21}, Row: 22}
 	same := []core.Condition{{Cols: core.Of(unit, 12), Says: core.Facts{Equal: []core.Pair{{A: unit, B: 12}}}}}
-	refers := core.Facts{Refers: []core.Key{{Of: "places(id)", Cols: []core.Col{31}}}}
-	place := &core.Scan{
-		Reference: true, Cols: []core.Col{41, 42}, Row: 43, Keys: []core.Set{core.Of(41)},
-		Says: core.Facts{Looks: []core.Look{
-			{Key: core.Key{Of: "places(id)", Cols: []core.Col{41}}}, {Key: core.Key{Of: "towns(id)", Cols: []core.Col{42}}},
-		}},
-	}
-	at := func(c, d core.Col) []core.Condition {
-		return []core.Condition{{Cols: core.Of(c, d), Says: core.Facts{Equal: []core.Pair{{A: c, B: d}}}}}
-	}
-	inTown := &core.Scan{
-		Cols: []core.Col{51}, Unit: 52, Row: 53, Says: core.Facts{Refers: []core.Key{{Of: "towns(id)", Cols: []core.Col{51}}}},
-	}
-	listed := &core.Scan{Cols: []core.Col{31}, Row: 32, Says: refers}
 	aggregate := func(d core.Def) core.Rel {
 		return &core.Group{In: people, Keys: core.Of(unit), Row: 61, Aggs: []core.Def{d}}
 	}
 	window := func(by core.Set) core.Rel {
 		return &core.Map{In: people, Defs: []core.Def{{Out: 61, Free: true, Over: []core.Set{by}}}}
 	}
-	both := func(out []core.Col, row core.Col) core.Rel {
-		return &core.Union{L: people, R: others, Out: out, Row: row, Left: []core.Col{unit, x}, Also: []core.Col{12, 13}}
-	}
-	if _, err := new(core.Judge).Check(both([]core.Col{71, 72}, 73)); err != nil {
-		t.Error(err)
-	}
-	for name, c := range map[string]struct {
-		r   core.Rel
-		err error // nil: any
-	}{
+	refused(t, map[string]badTerm{
 		"joined with itself":          {&core.Join{L: people, R: people}, core.ErrFresh},
 		"kept for itself":             {&core.Join{Kind: core.Semi, L: people, R: people}, core.ErrFresh},
 		"joined in an unknown way":    {&core.Join{Kind: core.Anti + 1, L: people, R: others, On: same}, nil},
@@ -202,11 +199,6 @@ func TestTermsThatAreNone(t *testing.T) {
 		"a group that is a row":       {&core.Group{In: people, Keys: core.Of(unit), Row: row}, core.ErrFresh},
 		"an element that is its row":  {&core.Unnest{In: people, Most: 3, Row: 61, Array: core.Def{Out: 61}}, core.ErrFresh},
 		"an element that is a row":    {&core.Unnest{In: people, Most: 3, Row: row, Array: core.Def{Out: 61}}, core.ErrFresh},
-		"a union of one column twice": {both([]core.Col{71, 71}, 73), core.ErrFresh},
-		"a union that is a column":    {both([]core.Col{71, x}, 73), core.ErrFresh},
-		"a union that is another":     {both([]core.Col{71, 13}, 73), core.ErrFresh},
-		"a union that is its row":     {both([]core.Col{71, 72}, 72), core.ErrFresh},
-		"a union whose row is a row":  {both([]core.Col{71, 72}, 14), core.ErrFresh},
 		"the same as none":            {&core.Map{In: people, Defs: []core.Def{{Out: 61, Same: 62}}}, core.ErrScope},
 		"a number twice":              {&core.Rank{In: people, By: core.Of(unit), Out: x}, core.ErrFresh},
 		"an aggregate of nothing":     {aggregate(core.Def{Out: 62, Cols: core.Of(63)}), core.ErrScope},
@@ -216,6 +208,30 @@ func TestTermsThatAreNone(t *testing.T) {
 		"groups by the empty set": {
 			&core.Group{In: people, Keys: core.Of(x).But(core.Of(x)), Row: 61}, core.ErrGroup,
 		},
+		"of a list": {&core.Join{Kind: core.Left, L: list, R: people}, core.ErrUnits},
+	})
+	outer := &core.Unnest{In: people, Most: 3, Row: 61, Outer: true, Array: core.Def{Out: 62, Cols: core.Of(x), Valued: true, Same: x}}
+	if typ, err := new(core.Judge).Check(outer); err != nil || typ.Valued(62) || typ.Closure(core.Of(62)).Has(x) {
+		t.Errorf("elements of rows that may have none: %+v, %v", typ.Facts, err)
+	}
+}
+
+// Unions that are none are refused.
+func TestUnionsThatAreNone(t *testing.T) {
+	const unit, x = core.Col(2), core.Col(3)
+	people, others := twoScans()
+	both := func(out []core.Col, row core.Col) core.Rel {
+		return &core.Union{L: people, R: others, Out: out, Row: row, Left: []core.Col{unit, x}, Also: []core.Col{12, 13}}
+	}
+	if _, err := new(core.Judge).Check(both([]core.Col{71, 72}, 73)); err != nil {
+		t.Error(err)
+	}
+	refused(t, map[string]badTerm{
+		"a union of one column twice": {both([]core.Col{71, 71}, 73), core.ErrFresh},
+		"a union that is a column":    {both([]core.Col{71, x}, 73), core.ErrFresh},
+		"a union that is another":     {both([]core.Col{71, 13}, 73), core.ErrFresh},
+		"a union that is its row":     {both([]core.Col{71, 72}, 72), core.ErrFresh},
+		"a union whose row is a row":  {both([]core.Col{71, 72}, 14), core.ErrFresh},
 		"a union of hidden columns": {&core.Union{
 			L: &core.Group{In: people, Keys: core.Of(unit), Row: 61}, R: others, Out: []core.Col{71, 72}, Row: 73,
 			Left: []core.Col{unit, x}, Also: []core.Col{12, 13},
@@ -223,22 +239,33 @@ func TestTermsThatAreNone(t *testing.T) {
 		"a union of more on one side": {&core.Union{
 			L: people, R: others, Out: []core.Col{71, 72}, Row: 73, Left: []core.Col{unit}, Also: []core.Col{12, 13},
 		}, core.ErrScope},
+	})
+}
+
+// A look at a reference table by a column that does not refer to it ties nothing.
+func TestLooksThatAreNone(t *testing.T) {
+	refers := core.Facts{Refers: []core.Key{{Of: "places(id)", Cols: []core.Col{31}}}}
+	place := &core.Scan{
+		Reference: true, Cols: []core.Col{41, 42}, Row: 43, Keys: []core.Set{core.Of(41)},
+		Says: core.Facts{Looks: []core.Look{
+			{Key: core.Key{Of: "places(id)", Cols: []core.Col{41}}}, {Key: core.Key{Of: "towns(id)", Cols: []core.Col{42}}},
+		}},
+	}
+	inTown := &core.Scan{
+		Cols: []core.Col{51}, Unit: 52, Row: 53, Says: core.Facts{Refers: []core.Key{{Of: "towns(id)", Cols: []core.Col{51}}}},
+	}
+	listed := &core.Scan{Cols: []core.Col{31}, Row: 32, Says: refers}
+	at := func(c, d core.Col) []core.Condition {
+		return []core.Condition{{Cols: core.Of(c, d), Says: core.Facts{Equal: []core.Pair{{A: c, B: d}}}}}
+	}
+	refused(t, map[string]badTerm{
 		"looked up by a public row": {
 			&core.Group{In: &core.Join{L: listed, R: place, On: at(31, 41)}, Keys: core.Of(31), Row: 61}, core.ErrLoose,
 		},
 		"looked up by the key of another table": {
 			&core.Group{In: &core.Join{L: inTown, R: place, On: at(51, 42)}, Keys: core.Of(52), Row: 61}, core.ErrLoose,
 		},
-		"of a list": {&core.Join{Kind: core.Left, L: list, R: people}, core.ErrUnits},
-	} {
-		if _, err := new(core.Judge).Check(c.r); err == nil || c.err != nil && !errors.Is(err, c.err) {
-			t.Errorf("%s: %v, want %v", name, err, c.err)
-		}
-	}
-	outer := &core.Unnest{In: people, Most: 3, Row: 61, Outer: true, Array: core.Def{Out: 62, Cols: core.Of(x), Valued: true, Same: x}}
-	if typ, err := new(core.Judge).Check(outer); err != nil || typ.Valued(62) || typ.Closure(core.Of(62)).Has(x) {
-		t.Errorf("elements of rows that may have none: %+v, %v", typ.Facts, err)
-	}
+	})
 }
 
 // Many looks at one row tie its values together once each, not each to each other.

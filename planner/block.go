@@ -53,13 +53,16 @@ func (b *block) together(set []int) (groups [][]int) {
 			continue
 		}
 		group, mine := []int{i}, scalar.Bases(b.keys[i].expr)
-		for g := len(groups) - 1; g >= 0; g-- {
-			if slices.ContainsFunc(columns[g], func(c *scalar.Column) bool { return slices.Contains(mine, c) }) {
-				group, mine = slices.Concat(groups[g], group), slices.Concat(columns[g], mine)
-				groups, columns = slices.Delete(groups, g, g+1), slices.Delete(columns, g, g+1)
+		var others [][]int
+		var theirs [][]*scalar.Column
+		for g, has := range columns {
+			if slices.ContainsFunc(has, func(c *scalar.Column) bool { return slices.Contains(mine, c) }) {
+				group, mine = append(group, groups[g]...), append(mine, has...)
+			} else {
+				others, theirs = append(others, groups[g]), append(theirs, has)
 			}
 		}
-		groups, columns = append(groups, group), append(columns, mine)
+		groups, columns = slices.Concat(others, [][]int{group}), slices.Concat(theirs, [][]*scalar.Column{mine})
 	}
 	for _, g := range groups {
 		slices.Sort(g)

@@ -306,19 +306,20 @@ func TestStartupParameters(t *testing.T) {
 		t.Errorf("is_superuser = %q", got)
 	}
 	for params, want := range map[string]string{
-		"timezone=Nowhere":                              `FATAL 22023 invalid value for parameter "TimeZone": "Nowhere"`,
-		"unknown_thing=1":                               `FATAL 42704 unrecognized configuration parameter "unknown_thing"`,
-		"options='-c nonsense=1'":                       `FATAL 42704 unrecognized configuration parameter "nonsense"`,
-		"options='-c user=postgres'":                    `FATAL 42704 unrecognized configuration parameter "user"`,
-		"User=postgres":                                 `FATAL 42704 unrecognized configuration parameter "User"`,
-		"options='-c session_replication_role=replica'": `FATAL 42501 permission denied to set parameter "session_replication_role"`,
-		"options='-c wal_level=minimal'":                `FATAL 55P02 parameter "wal_level" cannot be changed at log-in`,
-		"options='-c post-auth-delay=100'":              `FATAL 55P02 parameter "post_auth_delay" cannot be changed at log-in`,
-		"Local_Preload_Libraries=x":                     `FATAL 55P02 parameter "local_preload_libraries" cannot be changed at log-in`,
-		"options='-c role=postgres'":                    `FATAL 22023 a start-up parameter has an invalid value, or must not be set`,
-		"options='-c session_authorization=postgres'":   `FATAL 22023 a start-up parameter has an invalid value, or must not be set`,
-		"options='-x'":                                  `FATAL 42601 invalid command-line argument for server process: -x`,
-		"options='-c work_mem'":                         `FATAL 42601 -c work_mem requires a value`,
+		"timezone=Nowhere":                                `FATAL 22023 invalid value for parameter "TimeZone": "Nowhere"`,
+		"unknown_thing=1":                                 `FATAL 42704 unrecognized configuration parameter "unknown_thing"`,
+		"options='-c nonsense=1'":                         `FATAL 42704 unrecognized configuration parameter "nonsense"`,
+		"options='-c user=postgres'":                      `FATAL 42704 unrecognized configuration parameter "user"`,
+		"User=postgres":                                   `FATAL 42704 unrecognized configuration parameter "User"`,
+		"options='-c session_replication_role=replica'":   `FATAL 42501 permission denied to set parameter "session_replication_role"`,
+		"options='-c wal_level=minimal'":                  `FATAL 55P02 parameter "wal_level" cannot be changed at log-in`,
+		"options='-c post-auth-delay=100'":                `FATAL 55P02 parameter "post_auth_delay" cannot be changed at log-in`,
+		"Local_Preload_Libraries=x":                       `FATAL 55P02 parameter "local_preload_libraries" cannot be changed at log-in`,
+		"options='-c role=postgres'":                      `FATAL 22023 a start-up parameter has an invalid value, or must not be set`,
+		"options='-c session_authorization=postgres'":     `FATAL 22023 a start-up parameter has an invalid value, or must not be set`,
+		"options='-c transaction_isolation=serializable'": `FATAL 22023 a start-up parameter has an invalid value, or must not be set`,
+		"options='-x'":                                    `FATAL 42601 invalid command-line argument for server process: -x`,
+		"options='-c work_mem'":                           `FATAL 42601 -c work_mem requires a value`,
 	} {
 		if got := connectError(t, p.url(params)); got != want {
 			t.Errorf("%s: %s, want %s", params, got, want)

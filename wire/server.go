@@ -284,7 +284,7 @@ func (v *Server) dialError(login Login, err error) error {
 	if theirs, ok := errors.AsType[*pgconn.PgError](err); ok {
 		v.log.Error("the mirror refused a session", "user", login.User, "code", theirs.Code)
 		switch theirs.Code {
-		case "22023", "22P02", "42501", "42704", "55P02":
+		case "22023", "22P02", "25001", "42501", "42704", "55P02":
 			return refusedSetting(login.Params, theirs)
 		case "53300":
 			return fatal(pgerr.TooManyConnections, "sorry, too many clients already")

@@ -141,10 +141,9 @@ func (g sourceGenerator) windowCall(cols scope, partition string, by ordering) (
 // distances is a frame by the distance of values.
 func (g sourceGenerator) distances(by column) string {
 	one := func() string { return choose(g, "1", "2", "40") }
-	switch by.kind {
-	case date:
+	if by.kind == date {
 		one = func() string { return choose(g, "'1 day'", "interval '2 months'", "'36 hours'") }
-	case instant:
+	} else if by.kind == instant {
 		one = func() string { return choose(g, "'1 microsecond'", "interval '36 hours'", "'500:00:00'") }
 	}
 	return " RANGE BETWEEN " + choose(g, "UNBOUNDED PRECEDING AND "+one()+" PRECEDING", one()+" PRECEDING AND CURRENT ROW",

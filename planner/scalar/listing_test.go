@@ -164,28 +164,36 @@ func TestListings(t *testing.T) {
 	}
 }
 
-// listing compares a list with rows; n is how many groups it has, and ok is false if there is no list.
-func (db *database) listing(ctx context.Context, columns, keys, where []string) (n int, ok bool, err error) {
-	r := resolver()
-	var xs, conds []scalar.Expr
+// conditioned are the expressions of keys and of conditions.
+func conditioned(r *scalar.Resolver, keys, where []string) (xs, conds []scalar.Expr, err error) {
 	for i, text := range slices.Concat(keys, where) {
 		e, _, err := parse(text)
 		if err != nil {
-			return 0, false, err
+			return nil, nil, err
 		}
 		if i < len(keys) {
 			x, err := r.Expr(e)
 			if err != nil {
-				return 0, false, err
+				return nil, nil, err
 			}
 			xs = append(xs, x)
 			continue
 		}
 		x, err := r.Boolean(e)
 		if err != nil {
-			return 0, false, err
+			return nil, nil, err
 		}
 		conds = append(conds, scalar.Conjuncts(x)...)
+	}
+	return xs, conds, nil
+}
+
+// listing compares a list with rows; n is how many groups it has, and ok is false if there is no list.
+func (db *database) listing(ctx context.Context, columns, keys, where []string) (n int, ok bool, err error) {
+	r := resolver()
+	xs, conds, err := conditioned(r, keys, where)
+	if err != nil {
+		return 0, false, err
 	}
 	values, err := db.evaluate(ctx, r.Constants)
 	if err != nil {

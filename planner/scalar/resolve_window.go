@@ -60,7 +60,8 @@ func (o *window) distances(r *resolution, e *ast.Window) error {
 		moved := operators[map[bool]string{true: "+", false: "-"}[d.After != by.descending]]
 		fn, ok := pgtype.PickOperator(moved, oids([]Expr{by.x, x}))
 		exact := func(t pgtype.Type) bool { return t.Whole() || t.Decimal() }
-		if f := x.Type(); !ok || !x.free() || !(t.Dated() && f.OID == pgtype.Interval) && !(exact(t) && exact(f)) {
+		f := x.Type()
+		if moves := t.Dated() && f.OID == pgtype.Interval || exact(t) && exact(f); !ok || !x.free() || !moves {
 			return notAllowed("a distance of type "+f.String()+" between values of type "+t.String(), at).
 				WithHint("Order by a date and write a constant interval, or by a number and write a constant; cast a double to numeric.")
 		}

@@ -69,8 +69,9 @@ func (o frameOrder) frame(r *rand.Rand) (sql string, first bool) {
 	return o.by + order + " RANGE BETWEEN " + ends[n][0] + " AND " + ends[n][1], n < 2
 }
 
-// TestFramesByDistance reads window functions over frames by distance: for each row they have the value that Postgres gives them.
-func TestFramesByDistance(t *testing.T) {
+// movesCatalog has the table moves, with bounds for all that a frame can add up.
+func movesCatalog(t *testing.T) *policy.Model {
+	t.Helper()
 	bounds := plannertest.Bounds
 	columns := []catalog.Column{
 		column("id", int4, true), column("uid", int4, true), column("n", int4, false), column("big", bigint, false),
@@ -79,7 +80,7 @@ func TestFramesByDistance(t *testing.T) {
 		column("at", plannertest.Builtin("timestamptz", "timestamp with time zone", 1184, -1), false), column("x", int4, false),
 		column("f", float8, false), column("b", boolean, false),
 	}
-	cat := plannertest.CheckedBy(t, policy.Policy{Unit: "person", Tables: []policy.TablePolicy{
+	return plannertest.CheckedBy(t, policy.Policy{Unit: "person", Tables: []policy.TablePolicy{
 		{Name: name("moves"), UnitColumn: "uid", MaxRows: 1000, MaxPartitions: 3, Columns: map[string]policy.ColumnPolicy{
 			"n": bounds("0", "50"), "big": bounds("0", "9223372036854775807"), "m": bounds("0", "4"),
 			"z": bounds("0", "4"), "x": bounds("0", "10"), "f": bounds("0", "4"),
@@ -91,6 +92,11 @@ func TestFramesByDistance(t *testing.T) {
 			name("moves"): {Name: name("moves"), Kind: 'r', Keys: plannertest.Primary(), Columns: columns},
 		},
 	})
+}
+
+// TestFramesByDistance reads window functions over frames by distance: for each row they have the value that Postgres gives them.
+func TestFramesByDistance(t *testing.T) {
+	cat := movesCatalog(t)
 	conn, err := pgx.Connect(t.Context(), server.URL("postgres", pgtemp.Superuser))
 	if err != nil {
 		t.Fatal(err)
