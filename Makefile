@@ -8,7 +8,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 TESTS := $(GO) tool -modfile=tools/test/go.mod gotestsum --format standard-quiet --
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test ahead race shape lint fmt golden nafld accuracy truth limits local bench bench-noise bench-ledger bench-tpch bench-plain bench-clinic growth fuzz faults clock property splicing soak life generate clients versions bare
+.PHONY: help setup setup-test build demo test ahead race shape lint fmt golden nafld accuracy truth corpora limits local bench bench-noise bench-ledger bench-tpch bench-plain bench-clinic growth fuzz faults clock property splicing soak life generate clients versions bare
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,7 @@ golden: setup-test ## rewrite the golden files; read the diff
 	$(GO) test ./parser ./parser/repair ./planner ./planner/scalar ./planner/source ./planner/sqltext ./mirror -rewrite
 	$(GO) test ./integration/attacks -run 'TestAttacks$$' -rewrite
 	$(GO) test ./integration/protocol -run 'TestConversations$$' -rewrite
+	$(GO) test ./integration/corpora -rewrite
 	$(GO) test ./wire -rewrite
 	$(GO) test ./integration/clients -run TestIntrospection -rewrite
 	$(GO) test ./config -update
@@ -98,6 +99,10 @@ ROUNDS ?= 1
 truth: setup-test ## compare answers with the truth (half an hour; for the record: make truth DRAWS=200 ROUNDS=3)
 	@scripts/setup.sh nafld
 	$(GO) test -count=1 -timeout 0 -run '^TestTruth$$|^TestNothingIsSilentlyWrong$$' -v ./integration/truth -args -draws $(DRAWS) -rounds $(ROUNDS) -scale $(SF)
+
+PEOPLE ?= 20000
+corpora: setup-test ## ask what business tools, cohorts and star queries ask, and what hints suggest; compare with the truth (a minute)
+	$(GO) test -count=1 -timeout 20m -run '^TestCorpora$$' -v ./integration/corpora -args -people $(PEOPLE)
 
 limits: ## print how limits do on tables that their constants have not seen (15 minutes)
 	$(GO) test -count=1 -timeout 60m -run '^TestStudy|^TestIntervalsWithAnEnd$$' -v ./contribution -args -study

@@ -65,6 +65,7 @@ var elsewhere = map[string]string{
 	"authquery":              "a query of the administrator's, on whatever Postgres",
 	"wire":                   "conversations with messages of one version; those of integration/protocol are a suite",
 	"integration/bench":      "times",
+	"integration/corpora":    "fates of statements, which follow from the policy; those of plans are suites",
 	"integration/faults":     "faults of machines and processes",
 	"integration/local":      "files of answers; what surveys read is plain columns",
 	"integration/operations": "the administrator's commands",

@@ -124,6 +124,7 @@ var allowed = map[string]string{
 	"integration/operations": anything,
 	"integration/faults":     anything,
 	"integration/bench":      anything,
+	"integration/corpora":    anything,
 	"integration/truth":      anything,
 	"integration/property":   anything,
 	"integration/splicing":   anything,
