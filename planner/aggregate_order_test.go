@@ -17,7 +17,7 @@ func TestOrderOfAggregates(t *testing.T) {
 	question := func(sql string, change func(*planner.Settings)) string {
 		p := planWith(t, conn, cat, sql, change)
 		b := p.Blocks[0]
-		return digest(b.Question(p.values)) + digest(b.ReductionQuestion(p.values)) + string(b.Request())
+		return digest(b.Question()) + digest(b.ReductionQuestion()) + string(b.Request())
 	}
 	settings := map[string]func(*planner.Settings){
 		"laplace":     func(*planner.Settings) {},

@@ -109,3 +109,30 @@ func (a *aggregation) Statistics() []Statistic {
 	}
 	return out
 }
+
+// A part of a grouping set is a vector of statistics that is released together: a measure with all of its statistics, or a statistic
+// without a measure.
+type part struct {
+	measure    *Measure // nil of a statistic alone
+	statistics []*statistic
+}
+
+// partsOf returns the parts of a set, in the order of their first statistics. They have all statistics of the set.
+func partsOf(a *aggregation) (list []part) {
+	for i, s := range a.statistics {
+		switch m := s.measure; {
+		case m == nil:
+			list = append(list, part{statistics: []*statistic{s}})
+		case m.statistics[0] == i:
+			p := part{measure: m}
+			for _, j := range m.statistics {
+				p.statistics = append(p.statistics, a.statistics[j])
+			}
+			list = append(list, p)
+		}
+	}
+	if len(list) == 0 && a.Private() { // only which groups there are
+		list = append(list, part{})
+	}
+	return list
+}

@@ -423,7 +423,7 @@ func questionOf(t *testing.T, sql string, s planner.Settings) string {
 	t.Helper()
 	p := chosenPlan(t, sql, s)
 	var question []string
-	for _, part := range p.Blocks[0].Question(p.values) {
+	for _, part := range p.Blocks[0].Question() {
 		question = append(question, string(part))
 	}
 	return strings.Join(question, "\x00")

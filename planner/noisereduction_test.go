@@ -23,7 +23,7 @@ func TestReductionQuestionNamesTheBoundary(t *testing.T) {
 		if change != nil {
 			change(&s)
 		}
-		return plantest.Block(t, sql, s).ReductionQuestion(nil)
+		return plantest.Block(t, sql, s).ReductionQuestion()
 	}
 	const (
 		count = "SELECT count(*) FROM people"

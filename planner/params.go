@@ -28,10 +28,17 @@ const (
 
 // parameters collects the parameters of one DATA statement. While the statement is written a parameter is a mark in the text, since an
 // expression may ask for a parameter and then not use it.
-type parameters struct{ list []Param }
+type parameters struct {
+	list []Param
+	// inline, if not nil, writes a parameter in its place, with its value.
+	inline func(p Param) string
+}
 
 // add returns the mark of a parameter. Equal parameters have one mark.
 func (ps *parameters) add(p Param) string {
+	if ps.inline != nil {
+		return ps.inline(p)
+	}
 	for i, have := range ps.list {
 		if have == p {
 			return mark(i)

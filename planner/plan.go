@@ -51,6 +51,7 @@ type BlockPlan struct {
 	block  *block
 	alpha  float64
 	sp     *specializer // until the reads are written
+	asks   *asking      // nil if it reads nothing
 }
 
 // Unit returns the policy's name of the privacy unit.

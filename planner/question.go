@@ -2,78 +2,81 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
-	"strings"
 
 	"dpproxy/dp"
-	"dpproxy/planner/scalar"
 )
 
-// Question returns all of the block on which its answer depends, except the secret and the data: the reads, their constants, the order of
-// the rows, and the noise.
-func (b *BlockPlan) Question(values []scalar.Value) [][]byte {
-	return append([][]byte{[]byte(dp.Exact(b.Event()))}, b.reading(values)...)
+// Question returns all of the block on which its answer depends, except the secret and the data: the meaning of the reads, their
+// constants, the order of the rows, and the noise.
+func (b *BlockPlan) Question() [][]byte {
+	return append([][]byte{[]byte(dp.Exact(b.Event()))}, b.reading()...)
 }
 
-// reading returns the reads with their constants.
-func (b *BlockPlan) reading(values []scalar.Value) [][]byte {
-	var parts [][]byte
-	for _, p := range b.Sets {
-		parts = append(parts, []byte(strconv.Itoa(p.size)))
-		for _, l := range p.lists {
-			for _, row := range l.rows {
-				parts = append(parts, []byte(ArrayText(row)))
-			}
-		}
-		for _, m := range p.Measures {
-			parts = append(parts, []byte(m.question()))
-		}
-		for _, st := range p.statistics {
-			if c := st.choosing(); c != nil {
-				parts = append(parts, fmt.Appendf(nil, "%s %d", c.question(), st.choiceFraction()))
-			}
-		}
-		if p.Top != nil {
-			parts = append(parts, []byte(p.Top.question()))
-		}
-		for _, r := range p.Reads {
-			if r.Fold != nil {
-				parts = append(parts, []byte(strings.Join(r.Fold.Lines(), "\n")))
-			}
-			for _, st := range r.statements() {
-				parts = append(parts, []byte(st.SQL))
-				for _, param := range st.Params {
-					parts = append(parts, param.question(values)...)
-				}
-			}
-		}
-	}
-	return parts
+// meanings says what is read for the parts of a block.
+type meanings interface {
+	// means returns texts for a part of a set that are equal only if its exact numbers are, in every database that policy and schema admit.
+	means(g *GroupingSet, p part) []string
 }
 
-// question returns a parameter with its value.
-func (p Param) question(values []scalar.Value) [][]byte {
-	parts := [][]byte{{byte(p.Kind)}, []byte(p.Text)}
-	if p.Kind != FoldParam {
-		return parts
+// reading returns the meaning of the reads. It is written once.
+func (b *BlockPlan) reading() [][]byte {
+	if b.asks == nil {
+		return nil
 	}
-	v := values[p.Fold]
-	form := "value"
-	switch {
-	case v.Unknown: // nothing that was released is its answer
-		form = "unknown"
-	case v.Bytes == nil:
-		form = "null"
-	case v.Binary:
-		form = "binary"
+	if b.asks.reading == nil {
+		for _, g := range b.Sets {
+			b.asks.reading = append(b.asks.reading, frameOf(g)...)
+			for _, p := range partsOf(&g.aggregation) {
+				b.asks.reading = append(b.asks.reading, readingOf(b.asks, g, p)...)
+			}
+		}
 	}
-	return append(parts, []byte(strconv.FormatUint(uint64(v.OID), 10)), []byte(form), v.Bytes)
+	return slices.Clip(b.asks.reading)
+}
+
+// An asking is what the question of a block is made of.
+type asking struct {
+	meanings
+	reading [][]byte // nil until it is written
+}
+
+// frameOf returns the order of the rows of a set, and which groups are shown.
+func frameOf(g *GroupingSet) [][]byte {
+	frame := [][]byte{[]byte(strconv.Itoa(g.size))}
+	for _, l := range g.lists {
+		for _, row := range l.rows {
+			frame = append(frame, []byte(ArrayText(row)))
+		}
+	}
+	if g.Top != nil {
+		frame = append(frame, []byte(g.Top.question()))
+	}
+	return frame
+}
+
+// readingOf returns on what the exact numbers of a part depend, and its limits.
+func readingOf(m meanings, g *GroupingSet, p part) [][]byte {
+	var texts [][]byte
+	if p.measure != nil {
+		texts = append(texts, []byte(p.measure.question()))
+	}
+	for _, st := range p.statistics {
+		if c := st.choosing(); c != nil {
+			texts = append(texts, fmt.Appendf(nil, "%s %d", c.question(), st.choiceFraction()))
+		}
+	}
+	for _, text := range m.means(g, p) {
+		texts = append(texts, []byte(text))
+	}
+	return texts
 }
 
 // ReductionQuestion returns all on which the measurements of the block depend, and their boundary, but neither the target nor its price: a
 // statement with another target continues from them. Like [BlockPlan.Question] it contains neither the secret nor data.
-func (b *BlockPlan) ReductionQuestion(values []scalar.Value) [][]byte {
-	q := b.reading(values)
+func (b *BlockPlan) ReductionQuestion() [][]byte {
+	q := b.reading()
 	for _, p := range b.Sets {
 		if p.Selection != nil {
 			q = append(q, []byte(dp.Exact(p.Selection.Event())))

@@ -72,6 +72,26 @@ type reader struct {
 
 // read writes the statements of a grouping set.
 func (sp *specializer) read(a *aggregation) (reads []*Read, err error) {
+	err = sp.eachRead(a, func(read *Read) error {
+		r := &reader{sp: sp, set: a}
+		r.w = &scalar.Writer{Env: sp.env, Fold: r.fold, Query: sp.b.source.WriteQuery}
+		sql, err := r.write(read)
+		if err != nil {
+			return err
+		}
+		read.SQL, read.Params = r.finish(sql)
+		if lists := r.listing(); lists != "" {
+			read.Lists = &Statement{}
+			read.Lists.SQL, read.Lists.Params = r.finish(lists)
+		}
+		reads = append(reads, read)
+		return nil
+	})
+	return reads, err
+}
+
+// eachRead visits the reads of a grouping set, which are not written yet.
+func (sp *specializer) eachRead(a *aggregation, visit func(read *Read) error) error {
 	var plain []*statistic
 	var own [][]*statistic
 	for _, s := range a.read() {
@@ -87,46 +107,16 @@ func (sp *specializer) read(a *aggregation) (reads []*Read, err error) {
 		own = append([][]*statistic{plain}, own...)
 	}
 	for i, statistics := range own {
-		r := &reader{sp: sp, set: a}
-		r.w = &scalar.Writer{Env: sp.env, Fold: r.fold, Query: sp.b.source.WriteQuery}
 		read := &Read{keys: len(a.keys), statistics: statistics, units: i == 0 && a.Private()}
-		sql, err := r.write(read)
-		if err != nil {
-			return nil, err
+		if err := visit(read); err != nil {
+			return err
 		}
-		read.SQL, read.Params = r.finish(sql)
-		if lists := r.listing(); lists != "" {
-			read.Lists = &Statement{}
-			read.Lists.SQL, read.Lists.Params = r.finish(lists)
-		}
-		reads = append(reads, read)
 	}
-	return reads, nil
+	return nil
 }
 
 func (r *reader) write(read *Read) (string, error) {
-	var err error
-	if r.level, err = r.sp.b.source.Write(r.w, r); err != nil {
-		return "", err
-	}
-	if err := r.dropOthers(); err != nil {
-		return "", err
-	}
-	r.integers, r.statistics = summedTerms(read.statistics), read.statistics
-	r.factorise()
-	for _, st := range read.statistics {
-		r.filters = including(r.filters, st.filter)
-		for _, t := range st.terms() {
-			if !r.summed(t) {
-				r.args = including(r.args, t.arg)
-			}
-		}
-	}
-	s := &readWriter{reader: r, read: read}
-	if len(read.statistics) == 1 {
-		s.own = read.statistics[0].own()
-	}
-	q, err := s.statement()
+	q, err := r.query(read)
 	if err != nil {
 		return "", err
 	}
@@ -143,6 +133,31 @@ func (r *reader) write(read *Read) (string, error) {
 	}
 	read.Joins, read.listed = joins, r.listed
 	return even.SQL(), nil
+}
+
+// query returns what a read means.
+func (r *reader) query(read *Read) (_ *sqltext.Select, err error) {
+	if r.level, err = r.sp.b.source.Write(r.w, r); err != nil {
+		return nil, err
+	}
+	if err := r.dropOthers(); err != nil {
+		return nil, err
+	}
+	r.integers, r.statistics = summedTerms(read.statistics), read.statistics
+	r.factorise()
+	for _, st := range read.statistics {
+		r.filters = including(r.filters, st.filter)
+		for _, t := range st.terms() {
+			if !r.summed(t) {
+				r.args = including(r.args, t.arg)
+			}
+		}
+	}
+	s := &readWriter{reader: r, read: read}
+	if len(read.statistics) == 1 {
+		s.own = read.statistics[0].own()
+	}
+	return s.statement()
 }
 
 // folds reports whether DATA returns rows as it has them, for package fold to add up by unit and group.
@@ -235,7 +250,7 @@ func (r *reader) rowColumns() ([]sqltext.Column, error) {
 	}
 	cols = append(cols, integers...)
 	for i, e := range r.filters {
-		x, err := r.w.Expr(e)
+		x, err := r.w.Condition(e)
 		if err != nil {
 			return nil, err
 		}

@@ -53,7 +53,7 @@ func (q *Query) specializeOnce(m *work.Meter, values []scalar.Value, s Settings,
 	if err != nil || len(p.Blocks) == 1 {
 		return p, err
 	}
-	if twins := twinsOf(p, values); len(twins) > 0 {
+	if twins := twinsOf(p); len(twins) > 0 {
 		return q.specializeBy(m, values, s, extents, twins)
 	}
 	return p, nil
@@ -158,7 +158,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 	for _, g := range bp.Sets {
 		reads += g.reads()
 	}
-	bp.sp = sp
+	bp.sp, bp.asks = sp, &asking{meanings: meaner{sp}}
 	return bp, b.checkEvalCost(n, reads, rows, evalCost)
 }
 

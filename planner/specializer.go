@@ -56,6 +56,9 @@ func (sp *specializer) ordered() []int {
 // statistics, or statistics whose order the statement may decide.
 func (sp *specializer) sortingKey(a *aggregate) string {
 	w := &scalar.Writer{Env: sp.env, Fold: sp.valueText, Query: sp.b.source.WriteQuery}
+	if !sp.b.source.Concealing() { // regions have the values of constants
+		w.Normal = scalar.NormalForms{}
+	}
 	parts := []string{a.call}
 	for _, e := range a.form.overRows() {
 		text := ""

@@ -220,7 +220,7 @@ func TestQuestionsOfTop(t *testing.T) {
 		topSums, strings.Replace(topSums, "ORDER BY 3", "ORDER BY 2", 1),
 	} {
 		p := chosenPlan(t, sql, topSettings(false))
-		all := fmt.Sprintf("%q", p.Blocks[0].Question(p.values))
+		all := fmt.Sprintf("%q", p.Blocks[0].Question())
 		if of, have := seen[all]; have {
 			t.Errorf("%s is the same question as %s", sql, of)
 		}

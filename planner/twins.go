@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"strings"
-
-	"dpproxy/planner/scalar"
 )
 
 // This file finds blocks of a statement that ask the same. They share one part of the budget, are read once, and have the same values
@@ -13,15 +11,15 @@ import (
 
 // twinsOf maps blocks of a plan to the first block that asks the same. The plan divides the budget equally among all blocks, except for
 // weights, which are part of the question.
-func twinsOf(p *Plan, values []scalar.Value) map[int]int {
+func twinsOf(p *Plan) map[int]int {
 	twins, first := map[int]int{}, map[[sha256.Size]byte]int{}
 	for i, b := range p.Blocks {
 		if !b.Reads() {
 			continue
 		}
-		q := b.Question(values)
+		q := b.Question()
 		if p.Reduces() != 0 {
-			q = append(b.ReductionQuestion(values), b.Request())
+			q = append(b.ReductionQuestion(), b.Request())
 		}
 		if b.block.source.Concealing() { // that a concealed definition equals another block must not be revealed
 			q = append(q, []byte(strings.Join(b.block.source.Told(), ",")))

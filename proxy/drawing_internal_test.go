@@ -51,7 +51,7 @@ func TestSetsOfOneRound(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := &planner.Plan{Blocks: []*planner.BlockPlan{block}}
-	none := memory.New(nil, nil, nil, nil).Recall(t.Context(), plan, nil, memory.Analyst{}, false)
+	none := memory.New(nil, nil, nil, nil).Recall(t.Context(), plan, memory.Analyst{}, false)
 	d := &drawing{
 		execution: &execution{p: &Proxy{cashier: c, memory: memory.New(nil, nil, nil, nil)}}, plan: plan, veil: &veil{}, known: none,
 		bill: cashier.Bill{Scopes: []accountant.Scope{unit}, Event: block.Event(), Rounds: true},

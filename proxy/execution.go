@@ -205,7 +205,7 @@ func (e *execution) planWithinBudget(ctx context.Context, analysed *analysed, pr
 func (e *execution) recall(ctx context.Context, plan *planner.Plan, pre *prelude) *memory.Recalled {
 	e.enter(stepRecall)
 	who := memory.Analyst{Name: e.analyst, Budget: e.p.analyst(e.analyst).Budget || e.p.cashier.Owns(e.analyst)}
-	return e.p.memory.Recall(ctx, plan, pre.values, who, pre.settings.Refine)
+	return e.p.memory.Recall(ctx, plan, who, pre.settings.Refine)
 }
 
 // bill is the cost of a plan's reads, and of the analyst's debts.
@@ -220,7 +220,7 @@ func (e *execution) bill(plan *planner.Plan, owed dp.ComposedEvent) cashier.Bill
 // prepaid returns a bill with the amount that was paid for its question when a read of it was interrupted.
 func (e *execution) prepaid(ctx context.Context, b cashier.Bill, rest *planner.Plan, known *memory.Recalled, pre *prelude) cashier.Bill {
 	if rest.Reads() {
-		b.Question = e.p.memory.Asked(rest, known, pre.values)
+		b.Question = e.p.memory.Asked(rest, known)
 		e.p.cashier.Prepay(ctx, &b)
 	}
 	return b

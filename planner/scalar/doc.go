@@ -36,6 +36,7 @@
 //     share.go, strays.go, unclamped.go, sameness.go, bounded.go, searched.go;
 //   - values that keys can have together: zones.go, settled.go (one value for all of a cell), line.go, grid.go (the cells), listing.go;
 //   - whole steps of numbers: product.go, steps.go;
+//   - normal forms of conditions: region.go (values between edges), points.go (of constants), truth.go (where a test is true), normal.go;
 //   - the meaning of the parser's trees: unify.go, convert.go, constant.go, fractions.go, aggregates.go, conditions.go, choices.go,
 //     declared.go, resolve_window.go, resolve.go.
 package scalar

@@ -22,6 +22,8 @@ type Writer struct {
 	Renamed map[*Column]*Column
 	// Own distinguishes the rows of window functions; it may be nil if there are none.
 	Own Own
+	// Normal, if not nil, writes conditions in place of the writer: see [NormalForms].
+	Normal Forms
 
 	groupings []grouping
 	// brought, if not nil, is called for each column of a table, and each expression with declared bounds, whose values are moved into
@@ -35,6 +37,25 @@ type Own interface {
 	OwnUnit() string
 	// OwnTies orders rows that agree in the expressions of ORDER BY. Rows that still tie are identical for the level.
 	OwnTies(w *Writer) []string
+}
+
+// Forms writes conditions.
+type Forms interface {
+	// All writes conditions that must all be true.
+	All(w *Writer, list []Expr) ([]string, error)
+	// Whole writes a condition of which it matters whether it is false or NULL.
+	Whole(w *Writer, e Expr) (string, error)
+}
+
+// isTest reports whether an expression is a condition, and neither a column nor a constant.
+func isTest(e Expr) bool {
+	switch e := e.(type) { //nolint:gochecksumtype // the others are values
+	case *logic:
+		return true
+	case *call:
+		return e.typ.OID == pgtype.Bool
+	}
+	return false
 }
 
 // fragment is SQL with its type, which may differ from the type of the expression: whole numbers are computed as int8, or as numeric if
@@ -60,6 +81,28 @@ const (
 func (w *Writer) Expr(e Expr) (string, error) {
 	f, err := w.write(e, asIs)
 	return f.sql, err
+}
+
+// All writes conditions that must all be true. It does not matter whether one that is not true is false or NULL.
+func (w *Writer) All(list []Expr) ([]string, error) {
+	if w.Normal != nil {
+		return w.Normal.All(w, list)
+	}
+	out := make([]string, 0, len(list))
+	for _, e := range list {
+		sql, err := w.Expr(e)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, sql)
+	}
+	return out, nil
+}
+
+// Condition is All for one condition.
+func (w *Writer) Condition(e Expr) (string, error) {
+	list, err := w.All([]Expr{e})
+	return strings.Join(list, " AND "), err
 }
 
 // Value is Expr, and also returns the type of the SQL, which may differ from the type of the expression: whole numbers are computed as
@@ -138,6 +181,10 @@ func (w *Writer) dispatch(e Expr, m mode) (fragment, error) {
 	}
 	if f, ok := w.grouped(e, m); ok {
 		return f, nil
+	}
+	if w.Normal != nil && isTest(e) {
+		sql, err := w.Normal.Whole(w, e)
+		return fragment{sql: sql, typ: e.Type()}, err
 	}
 	switch e := e.(type) {
 	case *Ref:

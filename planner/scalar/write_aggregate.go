@@ -99,7 +99,7 @@ func (l lattice) widened(i Interval) Interval {
 func (w *Writer) aggregate(e *aggregate) (fragment, error) {
 	filter := ""
 	if e.filter != nil {
-		f, err := w.Expr(e.filter)
+		f, err := w.Condition(e.filter)
 		if err != nil {
 			return fragment{}, err
 		}

@@ -97,18 +97,17 @@ func (l *level) look(w *scalar.Writer, j *semijoin) (*sqltext.Look, error) {
 	if r.protected() && !p.followed(r) && !r.unit.NotNull {
 		out.Where = []string{r.unit.Read() + " IS NOT NULL"}
 	}
+	var others []scalar.Expr
 	for _, c := range conds {
-		sql, err := p.w.Expr(c.x)
-		if err != nil {
+		if a, b, ok := scalar.Equality(c.x); !ok || out.By != "" || *by != (pair{a, b}) && *by != (pair{b, a}) {
+			others = append(others, c.x)
+		} else if out.By, err = p.w.Expr(c.x); err != nil {
 			return nil, err
 		}
-		if a, b, ok := scalar.Equality(c.x); ok && out.By == "" && (*by == pair{a, b} || *by == pair{b, a}) {
-			out.By = sql
-		} else {
-			out.Where = append(out.Where, sql)
-		}
 	}
-	return out, nil
+	met, err := p.w.All(others)
+	out.Where = append(out.Where, met...)
+	return out, err
 }
 
 // looks are the sub-selects of the level that are looked up.

@@ -66,15 +66,10 @@ func (p *sourceWriter) rows(conds []condition) (*sqltext.Select, error) {
 }
 
 func (p *sourceWriter) conditions(conds []condition) ([]string, error) {
-	var out []string
-	for _, c := range conds {
-		sql, err := p.w.Expr(c.x)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, sql)
+	if len(conds) == 0 {
+		return nil, nil
 	}
-	return out, nil
+	return p.w.All(exprs(conds))
 }
 
 // node writes an item of FROM. conds are conditions that its rows must meet in any
@@ -228,7 +223,7 @@ func (p *sourceWriter) branch(r *relation, b *branch, n int) (*sqltext.Select, e
 		}
 	}
 	if b.having != nil {
-		q.Having, err = w.Expr(b.having)
+		q.Having, err = w.Condition(b.having)
 	}
 	return q, err
 }

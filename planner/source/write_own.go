@@ -47,11 +47,12 @@ func (p *sourceWriter) own(r *relation, conds []condition) (ownConditions, error
 		if x == nil {
 			continue
 		}
-		sql, err := p.w.Expr(x)
-		if err != nil {
-			return o, err
-		}
-		o.list, o.sql = append(o.list, x), append(o.sql, sql)
+		o.list = append(o.list, x)
 	}
-	return o, nil
+	if len(o.list) == 0 {
+		return o, nil
+	}
+	var err error
+	o.sql, err = p.w.All(o.list)
+	return o, err
 }

@@ -1,6 +1,7 @@
 package sqltext
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,7 +13,11 @@ func (q *Select) SQL() string {
 	return p.String()
 }
 
-type printer struct{ strings.Builder }
+type printer struct {
+	strings.Builder
+	// meaning says that conditions are printed in an order of their own, each once, and those of inner joins with those of WHERE.
+	meaning bool
+}
 
 func (p *printer) write(texts ...string) {
 	for _, t := range texts {
@@ -78,10 +83,16 @@ func (p *printer) core(q *Select) {
 		p.named(c.As)
 	}
 	p.write(" FROM ")
-	p.item(q.From)
-	if q.Where != nil {
+	from, where := q.From, q.Where
+	if p.meaning {
+		var met []string
+		from, met = lifted(from)
+		where = slices.Concat(where, met)
+	}
+	p.item(from)
+	if where != nil {
 		p.write(" WHERE ")
-		p.conditions(q.Where)
+		p.conditions(where)
 	}
 	if len(q.GroupBy) > 0 {
 		p.write(" GROUP BY ")
@@ -111,6 +122,9 @@ func (p *printer) named(as string) {
 func (p *printer) conditions(conds []string) {
 	if len(conds) == 0 {
 		p.write(always)
+	}
+	if p.meaning {
+		conds = slices.Compact(slices.Sorted(slices.Values(conds)))
 	}
 	p.list(conds, and)
 }
@@ -183,7 +197,7 @@ func (p *printer) join(j *Join) {
 	switch {
 	case len(j.On) > 0:
 		p.write(" ON ")
-		p.list(j.On, and)
+		p.conditions(j.On)
 	case j.Kind != Inner:
 		p.write(" ON ", always)
 	}

@@ -5,13 +5,12 @@ import (
 
 	"dpproxy/answers"
 	"dpproxy/planner"
-	"dpproxy/planner/scalar"
 )
 
 // Asked returns a digest of all that the releases of a plan's reads depend on but the data, and of who asks: an amount
 // that was paid for one draw pays for another of the same digest. It is there also where nothing is
 // remembered, and of no epoch: nothing has been drawn of the data of then.
-func (m *Memory) Asked(rest *planner.Plan, known *Recalled, values []scalar.Value) string {
+func (m *Memory) Asked(rest *planner.Plan, known *Recalled) string {
 	parts := [][]byte{[]byte("asked"), m.version, []byte(known.analyst.Name)}
 	for i, b := range rest.Blocks {
 		if !b.Reads() {
@@ -19,14 +18,14 @@ func (m *Memory) Asked(rest *planner.Plan, known *Recalled, values []scalar.Valu
 		}
 		var asked [][]byte
 		if rest.Reduces() == 0 {
-			asked = b.Question(values)
+			asked = b.Question()
 		} else {
 			// Measurements that the read goes on from are a part of the question.
 			generation := 0
 			if before := known.blocks[i]; before != nil {
 				generation = before.question.generation + 1
 			}
-			asked = append(b.ReductionQuestion(values), b.Request(), []byte(strconv.Itoa(generation)))
+			asked = append(b.ReductionQuestion(), b.Request(), []byte(strconv.Itoa(generation)))
 		}
 		key := answers.KeyOf(asked...)
 		parts = append(parts, key[:])

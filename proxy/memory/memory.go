@@ -8,7 +8,6 @@ import (
 	"dpproxy/dp"
 	"dpproxy/mechanisms"
 	"dpproxy/planner"
-	"dpproxy/planner/scalar"
 	"dpproxy/proxy/release"
 )
 
@@ -89,14 +88,14 @@ func (r *Recalled) Before(i int) []*release.Set {
 
 // Recall looks for releases of the blocks of a plan. Without refine, one answers the same request
 // alone.
-func (m *Memory) Recall(ctx context.Context, plan *planner.Plan, values []scalar.Value, analyst Analyst, refine bool) *Recalled {
+func (m *Memory) Recall(ctx context.Context, plan *planner.Plan, analyst Analyst, refine bool) *Recalled {
 	r := &Recalled{Released: make([][]*planner.Released, len(plan.Blocks)), analyst: analyst, blocks: make([]*block, len(plan.Blocks))}
 	if m.store == nil {
 		return r
 	}
 	for i, b := range plan.Blocks {
 		if b.Reads() {
-			r.blocks[i] = &block{question: m.question(plan, b, values, refine)}
+			r.blocks[i] = &block{question: m.question(plan, b, refine)}
 			m.recallBlock(ctx, r, i, b)
 		}
 	}

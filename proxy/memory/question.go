@@ -8,7 +8,6 @@ import (
 
 	"dpproxy/answers"
 	"dpproxy/planner"
-	"dpproxy/planner/scalar"
 	"dpproxy/proxy/release"
 )
 
@@ -26,12 +25,12 @@ type question struct {
 }
 
 // question returns that of a block.
-func (m *Memory) question(plan *planner.Plan, b *planner.BlockPlan, values []scalar.Value, refine bool) *question {
+func (m *Memory) question(plan *planner.Plan, b *planner.BlockPlan, refine bool) *question {
 	place := [][]byte{m.version, []byte(m.epoch())}
 	if plan.Reduces() == 0 {
-		return &question{parts: append(slices.Clip(place), b.Question(values)...), generations: 1, generation: -1}
+		return &question{parts: append(slices.Clip(place), b.Question()...), generations: 1, generation: -1}
 	}
-	asked := b.ReductionQuestion(values)
+	asked := b.ReductionQuestion()
 	if !refine {
 		asked = append(asked, []byte("alone"), b.Request())
 	}

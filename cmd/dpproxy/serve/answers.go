@@ -61,7 +61,7 @@ func (s *Host) answerStore(ctx context.Context, keep int) (answers.Store, error)
 
 // questionFormat is the version of the identity of questions: another version forgets all answers. The encoding of an answer has its own
 // version (answers.Release).
-const questionFormat = "2"
+const questionFormat = "3"
 
 // version is a digest of the policy of the tables, their schema, the secret and questionFormat. If it changes, no remembered answer is
 // found any more.

@@ -1,0 +1,103 @@
+package planner
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"dpproxy/planner/scalar"
+)
+
+// This file writes which exact numbers a block releases, for the questions under which answers are remembered: the SQL that DATA would be
+// asked for each part alone, with conditions in their normal form ([scalar.NormalForms]) and constants in the places of parameters.
+
+// alone returns the set with a part as all that is released.
+func (p part) alone(a *aggregation) *aggregation {
+	own := *a
+	own.statistics, own.Measures = p.statistics, nil
+	if p.measure != nil {
+		own.Measures = []*Measure{p.measure}
+	}
+	return &own
+}
+
+// A meaner writes what a block reads.
+type meaner struct{ *specializer }
+
+// means implements [meanings].
+func (sp meaner) means(g *GroupingSet, p part) []string {
+	texts, err := sp.meaning(p.alone(&g.aggregation))
+	if err != nil { // a normal form would be too large
+		texts = []string{"as written"}
+		for _, r := range g.Reads {
+			texts = append(texts, sp.written(r)...)
+		}
+	}
+	return texts
+}
+
+func (sp meaner) meaning(a *aggregation) (texts []string, err error) {
+	err = sp.eachRead(a, func(read *Read) error {
+		r := &reader{sp: sp.specializer, set: a}
+		r.inline = sp.inlined
+		r.w = &scalar.Writer{Env: sp.env, Fold: r.fold, Query: sp.b.source.WriteQuery, Normal: scalar.NormalForms{}}
+		q, err := r.query(read)
+		if err != nil {
+			return err
+		}
+		texts = append(texts, q.Meaning(), r.listing())
+		if read.Fold != nil {
+			texts = append(texts, read.Fold.Lines()...)
+		}
+		return nil
+	})
+	if spent := sp.env.Work.Err(); err == nil {
+		err = spent // bounds are missing then
+	}
+	return texts, err
+}
+
+// longInline is the length from which on a digest stands for a parameter.
+const longInline = 64
+
+// inlined writes a parameter with its value.
+func (sp meaner) inlined(p Param) string {
+	value := p.Text
+	if p.Kind == FoldParam {
+		value = constantText(sp.env.Values[p.Fold])
+	}
+	if len(value) > longInline {
+		sum := sha256.Sum256([]byte(value))
+		value = "digest " + string(sum[:])
+	}
+	return "<" + strconv.Itoa(int(p.Kind)) + " " + hex.EncodeToString([]byte(value)) + " " + p.Type + ">"
+}
+
+// constantText writes the value of a constant.
+func constantText(v scalar.Value) string {
+	form := "value"
+	switch {
+	case v.Unknown: // nothing that was released is its answer
+		form = "unknown"
+	case v.Bytes == nil:
+		form = "null"
+	case v.Binary:
+		form = "binary"
+	}
+	return strings.Join([]string{strconv.FormatUint(uint64(v.OID), 10), form, string(v.Bytes)}, " ")
+}
+
+// written returns what is read as it is written for DATA.
+func (sp meaner) written(r *Read) (texts []string) {
+	if r.Fold != nil {
+		texts = append(texts, r.Fold.Lines()...)
+	}
+	for _, st := range r.statements() {
+		texts = append(texts, st.SQL)
+		for _, p := range st.Params {
+			texts = append(texts, sp.inlined(p))
+		}
+	}
+	return texts
+}
