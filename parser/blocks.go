@@ -45,6 +45,7 @@ type candidate struct {
 	outputs []string // names of the targets
 	at      int      // of the first target, in the analysed text
 	counts  []int    // where its rows are counted above, in the client's statement
+	summed  bool     // a statistic of several of its rows is computed above
 }
 
 // A level is a SELECT after its analysis.

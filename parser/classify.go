@@ -92,6 +92,11 @@ func executed(stmt *pg.Node) (query *pg.Node, form Form, ok bool) {
 	return nil, 0, false
 }
 
+// created reports whether a statement makes a table of the rows of a query.
+func created(stmt *pg.Node) bool {
+	return stmt.GetCreateTableAsStmt() != nil || stmt.GetSelectStmt() != nil && pgtree.IntoClause(stmt.GetSelectStmt()) != nil
+}
+
 // temporarySchema is the schema of temporary tables, and a temporary table's mark in the tree.
 const temporarySchema, temporary = "pg_temp", "t"
 
@@ -165,7 +170,12 @@ func (s *classification) analyse(query *pg.Node, form Form) {
 	}
 	if r.kind == rows {
 		s.st.OnlyRows = sel != nil && form == Query && s.refusal == nil && !s.modifies
-		s.refuse(rowAccess(r))
+		e := rowAccess(r)
+		if created(s.stmt) {
+			e = e.WithHint("Write the same SELECT in WITH of the statement that aggregates its rows: " +
+				"WITH t AS (SELECT ...) SELECT count(*) FROM t.")
+		}
+		s.refuse(e)
 	}
 	if misplaced := s.misplaced(); misplaced != nil {
 		s.refuse(misplaced)

@@ -22,16 +22,21 @@ type tallier struct {
 }
 
 // uncounted notes the expressions of a SELECT that follow from the rows of blocks below it, or of its own groups, and from no released
-// value. It returns the blocks whose rows are also its own rows.
+// value, and the statistics of values that were released. It returns the blocks whose rows are also its own rows.
 func (t tallier) uncounted(sel *pg.SelectStmt) []*candidate {
 	t.blocks = t.with(sel.WhereClause)
 	if large(t.valuer, sel.WhereClause) || t.s.block && large(t.valuer, sel.HavingClause) {
 		return nil
 	}
 	pgtree.Holds(func(n *pg.Node) bool {
-		if t.tallies(n) {
+		switch {
+		case t.tallies(n):
 			for _, c := range t.with(n) {
 				c.counts = append(c.counts, t.pos(pgtree.FirstLocation(n)))
+			}
+		case t.sums(n):
+			for _, c := range t.with(n) {
+				c.summed = true
 			}
 		}
 		return false
@@ -76,6 +81,12 @@ func (t tallier) tallies(n *pg.Node) bool {
 		return false
 	}
 	return f == nil || !t.measures(f)
+}
+
+// sums reports whether an expression is a statistic of released values in several rows: an aggregate above the block, or a window function.
+func (t tallier) sums(n *pg.Node) bool {
+	f := n.GetFuncCall()
+	return f != nil && (f.Over != nil || pgtree.IsAggregate(n) && !t.s.block) && t.any(f.Args...)
 }
 
 // measures reports whether a call is a statistic of released values, or counts large groups alone.

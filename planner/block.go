@@ -23,6 +23,7 @@ type block struct {
 	offsets    []scalar.Expr // constants that must be 0
 	having     []scalar.Expr // conditions that hold for all groups or for none
 	counts     []int         // indices of values that count its rows, as in [ast.Block]
+	summed     bool          // as in [ast.Block]
 	at         int
 	// computed says that output columns are computed from its values, and chosen that its values decide which of its rows are shown.
 	computed, chosen bool

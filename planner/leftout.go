@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"dpproxy/planner/pgtype"
+	"dpproxy/planner/scalar"
 	"dpproxy/planner/source"
 )
 
@@ -63,16 +65,45 @@ func leftOut(c source.Cut, unit string) string {
 	return fmt.Sprintf("joined rows of one %s are cut to %d of %s", unit, c.Rows, c.Of)
 }
 
-// Outside names in a few words everything that the answer leaves out and that its stated errors do not include, in this order: rows that
-// are cut before anything is measured, rows that no group or condition has as they are, values that are clamped, values that limits move
-// farther than is stated, and groups that are not shown. A notice begins with it. Released has the relations of each block, whose limits
-// decide the fourth.
+// Incomplete reports whether a sum, or another statistic of released values, is computed over private groups, of which small ones are not
+// shown.
+func (p *Plan) Incomplete() bool {
+	return slices.ContainsFunc(p.Blocks, func(b *BlockPlan) bool {
+		return b.block.summed && slices.ContainsFunc(b.Sets, (*GroupingSet).Private)
+	})
+}
+
+// Scattered reports whether the plan has private groups by a column of which hardly two rows have the same value, as far as types tell:
+// points in time, and numbers with decimals. Such groups are too small to be shown.
+func (p *Plan) Scattered() bool {
+	return slices.ContainsFunc(p.Blocks, func(b *BlockPlan) bool {
+		return slices.ContainsFunc(b.Sets, func(g *GroupingSet) bool {
+			return g.Private() && slices.ContainsFunc(g.keys, func(i int) bool { return scatters(b.block.keys[i].expr) })
+		})
+	})
+}
+
+func scatters(key scalar.Expr) bool {
+	_, plain := scalar.PlainColumn(key)
+	t := key.Type()
+	return plain && (t.Float() || t.Decimal() && t.Scale() != 0 || t.Dated() && t.OID != pgtype.Date)
+}
+
+// Outside names in a few words everything that the answer leaves out and that its stated errors do not include, in this order: groups that
+// sums over the groups lack, rows that are cut before anything is measured, rows that no group or condition has as they are, values that
+// are clamped, values that limits move farther than is stated, and groups that are not shown. A notice begins with it. Released has the
+// relations of each block, whose limits decide the fifth.
 func (p *Plan) Outside(released [][]*Released) []string {
 	var all []string
 	say := func(s string) {
 		if !slices.Contains(all, s) {
 			all = append(all, s)
 		}
+	}
+	unshown := slices.ContainsFunc(p.sets(), (*GroupingSet).Private)
+	if p.Incomplete() {
+		say("groups that few units (" + p.unit + ") have and that sums over the groups lack")
+		unshown = false
 	}
 	for _, b := range p.Blocks {
 		for _, c := range cutsOf(b.block) {
@@ -98,7 +129,7 @@ func (p *Plan) Outside(released [][]*Released) []string {
 			say("what limits do to " + labels)
 		}
 	}
-	if slices.ContainsFunc(p.sets(), (*GroupingSet).Private) {
+	if unshown {
 		say("groups that few units (" + p.unit + ") have")
 	}
 	for _, g := range p.sets() {

@@ -49,12 +49,12 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 	query := analysed.query
 	pre, err := e.prelude(ctx, m, query, b)
 	if err != nil || pre.shadowed {
-		return wire.Rewrite{Relay: true}, err
+		return wire.Rewrite{Relay: true}, mended(ctx, e, m, b, err)
 	}
 	if err := e.describe(ctx, m, query, pre, b); err != nil {
 		return wire.Rewrite{}, err
 	}
-	plan, released, err := e.answer(ctx, analysed, pre)
+	plan, released, err := e.answer(ctx, m, b, analysed, pre)
 	if err != nil {
 		return wire.Rewrite{}, err
 	}
@@ -77,13 +77,15 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 
 // answer plans the statement and has it released, anew when it has waited for another one that drew the same. Of a plan that
 // reads nothing nothing is released.
-func (e *execution) answer(ctx context.Context, analysed *analysed, pre *prelude) (*planner.Plan, [][]*planner.Released, error) {
+func (e *execution) answer(
+	ctx context.Context, m *wire.Asker, b wire.BindRequest, analysed *analysed, pre *prelude,
+) (*planner.Plan, [][]*planner.Released, error) {
 	patience, stop := pre.patience(ctx)
 	defer stop()
 	for {
 		plan, err := e.planWithinBudget(patience, analysed, pre)
 		if err != nil {
-			return nil, nil, e.mended(ctx, err)
+			return nil, nil, mended(ctx, e, m, b, err)
 		}
 		if !plan.Reads() {
 			return plan, nil, nil
@@ -101,7 +103,7 @@ func (e *execution) answer(ctx context.Context, analysed *analysed, pre *prelude
 // resolve resolves the statement and checks that it is the analyst's to ask.
 func (e *execution) resolve(ctx context.Context, m *wire.Asker, b wire.BindRequest) (*analysed, error) {
 	a, err := e.granted(ctx, m, b)
-	return a, e.mended(ctx, err)
+	return a, mended(ctx, e, m, b, err)
 }
 
 // granted is resolve without another statement that could be asked.
@@ -272,14 +274,6 @@ func (e *execution) rewrite(
 		rw.ExtraOIDs = append(rw.ExtraOIDs, 0)
 	}
 	return rw, nil
-}
-
-// mended is a refusal that says what works instead, if something does.
-func (e *execution) mended(ctx context.Context, err error) error {
-	if e.part != nil {
-		return err // the whole statement says it
-	}
-	return withInstead(work.New(ctx, work.Brief), err, e.text.stmt.Text, e.p.cfg.Catalog, e.p.analyst(e.analyst).Tables)
 }
 
 // enter notes that an execution comes to a step.

@@ -91,13 +91,13 @@ func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRe
 	}
 	pre, err := x.prelude(ctx, m, analysed.query, b)
 	if err != nil || pre.shadowed {
-		return nil, err == nil, err
+		return nil, err == nil, mended(ctx, x.execution, m, b, err)
 	}
 	patience, stop := pre.patience(ctx)
 	defer stop()
 	plan, err := x.planWithinBudget(patience, analysed, pre)
 	if err != nil {
-		return nil, false, err
+		return nil, false, mended(ctx, x.execution, m, b, err)
 	}
 	known := x.recall(ctx, plan, pre)
 	rest := plan.Rest(known.Known())

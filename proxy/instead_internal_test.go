@@ -52,7 +52,7 @@ func TestInstead(t *testing.T) {
 		{unbounded, all, "SELECT max(" + strings.Repeat("(", 300) + "cost" + strings.Repeat(")", 300) + ") FROM visits", "cost", ""},
 	} {
 		refusal := pgerr.New(pgerr.NoBounds, "refused").At(strings.Index(c.sql, c.at)).WithHint("No.")
-		err, ok := errors.AsType[*pgerr.Error](withInstead(nil, refusal, c.sql, c.cat, c.granted))
+		err, ok := errors.AsType[*pgerr.Error](trial{cat: c.cat, granted: c.granted}.mend(refusal, c.sql))
 		if !ok {
 			t.Fatal(c.sql)
 		}

@@ -146,7 +146,7 @@ func (d *drawing) ending(err error) flight.Ending {
 // part of it, it waits, and is planned anew: that part costs nothing then.
 func agreed(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest) (*evaluation, error) {
 	for {
-		s := newEvaluation(e, b, false)
+		s := newEvaluation(e, m, b, false)
 		if err := s.planAll(ctx, m, nil); err != nil {
 			return nil, err
 		}

@@ -10,7 +10,6 @@ import (
 	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/planner"
-	"dpproxy/planner/work"
 	"dpproxy/proxy/cashier"
 	"dpproxy/proxy/memory"
 	"dpproxy/wire"
@@ -38,10 +37,12 @@ func (p *part) quiet() bool { return p != nil && p.silent }
 type evaluation struct {
 	*execution
 
+	asker *wire.Asker
 	let   *parser.Let
 	bound wire.BindRequest
 	env   environment
 
+	nested  bool // it is planned in the place of a refused statement
 	charged bool // a binding was not free
 	notices []wire.Notice
 	bills   []cashier.Bill
@@ -114,11 +115,14 @@ func evaluate(ctx context.Context, e *execution, m *wire.Asker, b wire.BindReque
 }
 
 // newEvaluation begins with nothing that is known.
-func newEvaluation(e *execution, b wire.BindRequest, silent bool) *evaluation {
+func newEvaluation(e *execution, m *wire.Asker, b wire.BindRequest, silent bool) *evaluation {
 	own, let := *e, e.text.stmt.Let
 	own.part = &part{whole: askedBy(e.text.stmt.InnerText(), b), silent: silent}
 	n := len(let.Bindings)
-	return &evaluation{execution: &own, let: let, bound: b, env: make(environment, n), prices: make([][]planner.Cost, n+1)}
+	return &evaluation{
+		execution: &own, nested: e.part != nil, asker: m, let: let, bound: b,
+		env: make(environment, n), prices: make([][]planner.Cost, n+1),
+	}
 }
 
 // releaseAll releases the bindings that are not known, in their order, and then the body, each charged and remembered like any statement.
@@ -284,7 +288,10 @@ func (s *evaluation) placed(ctx context.Context, err error, origin func(at int) 
 	if told.Position > 0 {
 		told.Position = origin(told.Position-1) + 1
 	}
-	return withInstead(work.New(ctx, work.Brief), &told, s.text.stmt.Text, s.p.cfg.Catalog, s.p.analyst(s.analyst).Tables)
+	if s.nested {
+		return &told
+	}
+	return trialFor(ctx, s.execution, s.asker, s.bound).mend(&told, s.text.stmt.Text)
 }
 
 // behind is an error of the statement when bindings have been released. One that would have it run anew is another one.
@@ -338,7 +345,7 @@ func outlookOf(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequ
 
 // explainLet explains the bindings of a statement and its body, and the costs of all.
 func (x explanation) explainLet(ctx context.Context, m *wire.Asker, b wire.BindRequest) (lines []string, shadowed bool, err error) {
-	s := newEvaluation(x.execution, b, true)
+	s := newEvaluation(x.execution, m, b, true)
 	err = s.planAll(ctx, m, func(b *binding) error {
 		own, _, err := explanation{b.execution}.explained(ctx, m, b.bound)
 		lines = append(append(lines, "before: "+oneLine(b.of.Query(s.env.shown()).SQL)), own...)

@@ -12,12 +12,12 @@ type refusal struct{ *execution }
 
 // refuse raises the parser's refusal, unless the names mean other relations in
 // this session, such as temporary tables.
-func (r refusal) refuse(ctx context.Context, m *wire.Asker, _ wire.BindRequest) (wire.Rewrite, error) {
+func (r refusal) refuse(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
 	shadowed, err := r.p.relations.anyShadowed(ctx, m, r.text.stmt)
 	if err != nil || shadowed {
 		return wire.Rewrite{Relay: true}, err
 	}
-	return wire.Rewrite{}, r.mended(ctx, r.text.stmt.Refusal)
+	return wire.Rewrite{}, mended(ctx, r.execution, m, b, r.text.stmt.Refusal)
 }
 
 // refuseRows refuses a statement that asks for rows of protected tables, unless the

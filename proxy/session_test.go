@@ -43,7 +43,7 @@ func TestSessions(t *testing.T) {
 	w := newWorld(t)
 	for name, test := range map[string]func(*testing.T, *world){
 		"answers": testAnswers, "refusals": testRefusals, "charges": testWhatIsCharged, "portal": testPortalInPieces,
-		"rows": testWithoutRows, "long planning": testLongPlanning,
+		"rows": testWithoutRows, "suggestions": testSuggestions, "long planning": testLongPlanning,
 		"separate": testSessionsAreSeparate, "backstop": testBackstop, "EXECUTE": testExecute, "EXECUTE elsewhere": testExecuteElsewhere,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, w) })

@@ -64,6 +64,8 @@ type Block struct {
 	Having []Expr
 	// Counts are the places of aggregates above the block that count its rows, whatever was measured of them.
 	Counts []int
+	// Summed says that a statistic of released values in several of its rows is computed above the block, such as a sum over groups.
+	Summed bool
 	// Offsets are parameters that stand after OFFSET in sub-selects: they must be 0.
 	Offsets []Expr
 	// Grouped says that there is a GROUP BY. Without one there is always exactly one row.

@@ -51,8 +51,8 @@ func scattered(r *rand.Rand, sql string) string {
 
 // ours are the names and constants that rules write themselves.
 var ours = strings.Fields(`unit_id id sites places public each shown released key value range place before tiled complete n
-	avg count sum max min bool_or rank row_number percentile_cont percentile_disc mode make_interval secs epoch text replace
-	dp suggest_bounds epsilon lower upper`)
+	percentiles stddev avg count sum max min bool_or rank row_number percentile_cont percentile_disc mode make_interval secs epoch
+	text replace dp suggest_bounds epsilon lower upper`)
 
 // strange returns a name in a statement that neither the client has written, nor a rule, nor the schema has.
 func strange(client, sql string) string {

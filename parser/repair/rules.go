@@ -2,16 +2,18 @@ package repair
 
 import (
 	"slices"
+	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
 
 	"dpproxy/parser/ast"
 	"dpproxy/parser/lex"
+	"dpproxy/parser/pgtree"
 )
 
 const (
 	// maxInstead is the length of the longest statement that is rewritten.
-	maxInstead = 4000
+	maxInstead = 16_000
 	// mostFound bounds how many statements are found in its place, of which the caller plans each.
 	mostFound = 32
 )
@@ -47,6 +49,8 @@ var rules = []rule{
 	// Rows beside others, joined.
 	{"LateralToJoin", lateralToJoin},
 	{"TilesToQuantiles", tilesToQuantiles},
+	{"Distribution", distribution},
+	{"GroupsToDistinct", groupsToDistinct},
 	{"GroupsBelow", groupsBelow},
 	{"CountBeside", countBeside},
 	{"JoinAbove", joinAbove},
@@ -55,16 +59,19 @@ var rules = []rule{
 	{"DivisionToCount", divisionToCount},
 	{"LimitToMedian", limitToMedian},
 	// A part of the question.
+	{"LimitBelow", limitBelow},
+	{"FewerKeys", fewerKeys},
+	{"CountRows", countRows},
 	{"WithAlone", withAlone},
 	{"ValueAlone", valueAlone},
 	{"ListToGroups", listToGroups},
-	{"CountRows", countRows},
 }
 
 // utilityRules are the rules for the other statements.
 var utilityRules = []rule{
 	{"ExplainPlain", explainPlain},
 	{"ViewToTable", viewToTable},
+	{"TableToWith", tableToWith},
 }
 
 // Instead returns texts that ask for much of what a refused statement asks for, the nearest first. Each text is one statement, or several
@@ -111,6 +118,9 @@ type refused struct {
 
 func newRefused(t *statement, at spot, schema Schema) *refused {
 	sel := t.stmt.GetSelectStmt()
+	if x := t.stmt.GetExplainStmt(); x != nil && !pgtree.Executes(x) {
+		sel = x.Query.GetSelectStmt()
+	}
 	return &refused{
 		statement: t, query: t.located(sel), at: at,
 		tables: tables{Schema: schema, ctes: sel.GetWithClause(), boundless: map[lookup]bool{}},
@@ -140,26 +150,58 @@ func (r *refused) edit(d *draft) {
 	}
 }
 
-// ask adds a query in the place of the SELECT. The WITH queries stay if it names one of them.
+// ask adds a query in the place of the SELECT. Of the WITH queries those stay that it names, and those that they name.
 func (r *refused) ask(sql string) {
-	place := r.whole
-	if r.names(sql) {
-		place = r.Span
+	needed := r.needed(sql)
+	switch all := r.ctes.GetCtes(); {
+	case len(needed) == 0:
+		r.add(r.edited(r.all(), edit{r.whole, sql}))
+	case len(needed) == len(all) || r.ctes.Recursive:
+		r.add(r.edited(r.all(), edit{r.Span, sql}))
+	default:
+		texts := make([]string, len(needed))
+		for i, c := range needed {
+			texts[i] = r.edited(r.withQuery(c))
+		}
+		r.add(r.edited(r.all(), edit{r.whole, "WITH " + strings.Join(texts, ", ") + " " + sql}))
 	}
-	r.add(r.edited(r.all(), edit{place, sql}))
 }
 
-// names reports whether a text has the name of a WITH query in it.
-func (r *refused) names(sql string) bool {
-	if len(r.ctes.GetCtes()) == 0 {
-		return false
+// withQuery is the place of a WITH query, with its name.
+func (r *refused) withQuery(c *pg.CommonTableExpr) pgtree.Span {
+	q := r.located(c.Ctequery.GetSelectStmt())
+	if q == nil {
+		return r.nowhere()
 	}
+	name, first := r.toks.IndexAt(int(c.Location)), r.toks.IndexAt(q.whole.Start)
+	return r.between(name, r.toks.Brackets(first-1))
+}
+
+// needed lists the WITH queries that a text names, or that these name, in their order.
+func (r *refused) needed(sql string) (list []*pg.CommonTableExpr) {
+	all := r.ctes.GetCtes()
+	for i, c := range slices.Backward(all) {
+		cte := c.GetCommonTableExpr()
+		named := namesWithQuery(sql, cte.Ctename)
+		for _, later := range list {
+			named = named || len(find(func(n *pg.Node) bool {
+				v := n.GetRangeVar()
+				return v.GetSchemaname() == "" && v.GetRelname() == cte.Ctename
+			}, later.Ctequery)) > 0
+		}
+		if named {
+			list = slices.Insert(list, 0, all[i].GetCommonTableExpr())
+		}
+	}
+	return list
+}
+
+// namesWithQuery reports whether a text has a name in it.
+func namesWithQuery(sql, name string) bool {
 	toks, _, err := lex.Scan(sql)
 	return err == nil && slices.ContainsFunc(toks, func(t lex.Token) bool {
-		return slices.ContainsFunc(r.ctes.GetCtes(), func(c *pg.Node) bool {
-			name, word := c.GetCommonTableExpr().GetCtename(), sql[t.Start:t.End]
-			return lex.Lower(word) == name || word == ast.QuoteIdent(name)
-		})
+		word := sql[t.Start:t.End]
+		return lex.Lower(word) == name || word == ast.QuoteIdent(name)
 	})
 }
 

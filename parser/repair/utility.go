@@ -60,3 +60,23 @@ func viewToTable(r *refused) {
 		edit{pgtree.Span{Start: r.toks[end-1].End, End: r.toks[as].Start}, " "},
 	))
 }
+
+// tableToWith counts the rows of a query that would be kept:
+//
+//	CREATE TEMP TABLE c AS SELECT unit, min(day) FROM t GROUP BY unit
+//	WITH c AS (SELECT unit, min(day) FROM t GROUP BY unit) SELECT count(*) FROM c
+//
+// It applies to SELECT INTO as well. The statements that would use the table can have the query in WITH.
+func tableToWith(r *refused) {
+	made, sel := r.stmt.GetCreateTableAsStmt().GetInto(), r.stmt.GetCreateTableAsStmt().GetQuery().GetSelectStmt()
+	if made == nil {
+		sel = r.stmt.GetSelectStmt()
+		made = sel.GetIntoClause()
+	}
+	q := r.located(sel)
+	if made == nil || q == nil || sel.Op != pg.SetOperation_SETOP_NONE {
+		return
+	}
+	name := ident(made.Rel.Relname)
+	r.add("WITH " + name + " AS (" + r.edited(q.whole, edit{q.parts[into].all, ""}) + ") SELECT count(*) FROM " + name)
+}

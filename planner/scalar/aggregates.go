@@ -67,9 +67,13 @@ func (r *resolution) window(e *ast.Window) (Expr, error) {
 		return nil, err
 	}
 	if !slices.ContainsFunc(a.over.partition, r.Own.IsUnit) {
-		return nil, pgerr.New(pgerr.Ownership, "a window function on protected rows can see rows of more than one %s", r.Own.Unit).At(e.At).
-			WithHint("%s", cmp.Or(r.Own.Hint(a.over.partition...),
-				"Write PARTITION BY with the column that identifies the "+r.Own.Unit+"."))
+		refused := pgerr.New(pgerr.Ownership, "a window function on protected rows can see rows of more than one %s", r.Own.Unit).At(e.At)
+		if len(a.over.partition) == 0 { // the rows of one unit alone would be another question
+			return nil, refused.WithHint("Aggregate the rows, and compute it of the result; " +
+				"for a distribution: percentile_disc(ARRAY[0.25, 0.5, 0.75]) WITHIN GROUP (ORDER BY ...).")
+		}
+		return nil, refused.WithHint("%s", cmp.Or(r.Own.Hint(a.over.partition...),
+			"Write PARTITION BY with the column that identifies the "+r.Own.Unit+"."))
 	}
 	a.over.ties = a.over.ties && !r.Own.Orders(a.over.exprs())
 	return a, nil
