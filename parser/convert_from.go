@@ -45,6 +45,8 @@ func fromPosition(f ast.From) int {
 		return x.At
 	case *ast.Lateral:
 		return x.At
+	case *ast.Row:
+		return x.At
 	case *ast.Listed:
 		return x.At
 	case *ast.Elements:
@@ -79,18 +81,19 @@ func (v *queryConverter) fromItem(n *pg.Node) ast.From {
 // derived converts a sub-select in FROM.
 func (v *queryConverter) derived(s *pg.RangeSubselect) ast.From {
 	at := selectLocation(s.Subquery.GetSelectStmt())
-	if s.Lateral {
+	sel, alias, names := s.Subquery.GetSelectStmt(), s.Alias.GetAliasname(), columnNames(s.Alias.GetColnames())
+	if level := v.a.levels[sel]; s.Lateral && (level == nil || level.scope.escape >= 0) {
 		v.forbid(at, "LATERAL", withoutNeighbours)
 		return nil
 	}
-	if values, names := constantRows(s.Subquery.GetSelectStmt()); values != nil {
-		return v.listedValues(values, s.Alias.GetAliasname(), namedAnew(names, columnNames(s.Alias.GetColnames())), at)
+	if row := v.oneRow(sel, at); row != nil {
+		return &ast.Row{Targets: row, Alias: alias, Columns: names, At: v.a.pos(at)}
 	}
-	out := &ast.Derived{
-		Alias: s.Alias.GetAliasname(), Columns: columnNames(s.Alias.GetColnames()),
-		At: v.a.pos(at), Concealed: v.a.l.concealed(v.a.offsetOf(at)),
+	if values, own := constantRows(sel); values != nil {
+		return v.listedValues(values, alias, namedAnew(own, names), at)
 	}
-	out.Query = v.rows(s.Subquery.GetSelectStmt(), at)
+	out := &ast.Derived{Alias: alias, Columns: names, At: v.a.pos(at), Concealed: v.a.l.concealed(v.a.offsetOf(at))}
+	out.Query = v.rows(sel, at)
 	return out
 }
 
@@ -149,6 +152,9 @@ func (v *queryConverter) reference(r *pg.RangeVar, with *cte) ast.From {
 		// Where it is referred to its columns could mean others.
 		v.forbid(r.Location, "a WITH query that refers to the query around it", "Write its query in place of the name.")
 		return nil
+	}
+	if row := v.oneRow(sel, r.Location); row != nil {
+		return &ast.Row{Targets: row, Alias: alias, Columns: names, At: v.a.pos(r.Location)}
 	}
 	if values, inner := constantRows(sel); values != nil {
 		return v.listedValues(values, alias, namedAnew(inner, names), r.Location)

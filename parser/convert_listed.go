@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,7 +51,7 @@ func (v *queryConverter) listedValues(sel *pg.SelectStmt, alias string, names []
 		}
 	}
 	for i, list := range columns {
-		lists[i] = ast.List{Name: "column" + strconv.Itoa(i+1), Array: &ast.Array{Elems: list, At: at}}
+		lists[i] = ast.List{Name: valuesColumn(i), Array: &ast.Array{Elems: list, At: at}}
 		lists[i].NotNull, lists[i].Distinct = literals(list)
 	}
 	out := v.listed(lists, alias, names, location)
@@ -59,6 +60,9 @@ func (v *queryConverter) listedValues(sel *pg.SelectStmt, alias string, names []
 	}
 	return out
 }
+
+// valuesColumn is the name that Postgres gives a column of VALUES.
+func valuesColumn(i int) string { return "column" + strconv.Itoa(i+1) }
 
 // keyOf returns the first of several columns of literals by which rows are told apart, without those that it takes none of; nil if
 // there are none.
@@ -153,6 +157,9 @@ const (
 	wholeNumber = "whole number"
 	plainText   = "text"
 	day         = "day"
+	moment      = "moment"
+	instant     = "instant"
+	decimal     = "decimal number"
 	truth       = "truth value"
 )
 
@@ -174,6 +181,12 @@ func literal(x ast.Expr) (c *ast.Const, kind string) {
 		return c, wholeNumber
 	case "date":
 		return c, day
+	case "timestamp":
+		return c, moment
+	case "timestamptz":
+		return c, instant
+	case "numeric":
+		return c, decimal
 	case "bool":
 		return c, truth
 	}
@@ -189,11 +202,28 @@ func asWritten(kind, text string) bool {
 	case day:
 		_, err := time.Parse(time.DateOnly, text)
 		return err == nil
+	case moment:
+		return isMoment(text)
+	case instant: // of one zone
+		local, universal := strings.CutSuffix(text, "+00")
+		return universal && isMoment(local)
+	case decimal: // without zeros that change nothing
+		return wholeDecimal.MatchString(text)
 	case truth:
 		return text == "t" || text == "f"
 	}
 	return true
 }
+
+// isMoment reports whether a text is how Postgres writes a date and time of day, by the ISO style.
+func isMoment(text string) bool {
+	const layout = "2006-01-02 15:04:05.999999"
+	t, err := time.Parse(layout, text)
+	return err == nil && t.Format(layout) == text
+}
+
+// wholeDecimal is a number in its shortest form.
+var wholeDecimal = regexp.MustCompile(`^(0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\.[0-9]*[1-9])$`)
 
 // constantRows returns the VALUES of which a query selects all columns and rows as they are, and their names; nil of other queries.
 func constantRows(sel *pg.SelectStmt) (values *pg.SelectStmt, names []string) {
@@ -227,7 +257,10 @@ func (v *queryConverter) series(f *pg.RangeFunction) ast.From {
 	if column := arrayColumn(call); column != nil && !f.Ordinality && !f.IsRowsfrom && len(f.Coldeflist) == 0 {
 		return v.elements(call, f.Alias)
 	}
-	if name == "" || f.Lateral || f.Ordinality || f.IsRowsfrom || len(f.Coldeflist) > 0 {
+	if lists := v.arraysOf(f); lists != nil {
+		return v.listed(lists, f.Alias.GetAliasname(), columnNames(f.Alias.GetColnames()), at)
+	}
+	if name == "" || f.Ordinality || f.IsRowsfrom || len(f.Coldeflist) > 0 {
 		v.forbid(at, "a function in FROM",
 			"generate_series() and unnest() of constants can be there. Write other tables and sub-selects in FROM of the aggregate.")
 		return nil
@@ -237,6 +270,29 @@ func (v *queryConverter) series(f *pg.RangeFunction) ast.From {
 		alias = f.Alias.Aliasname
 	}
 	return v.listed([]ast.List{v.listOf(call, alias)}, alias, columnNames(f.Alias.GetColnames()), at)
+}
+
+// arraysOf converts ROWS FROM of unnest of literal arrays, of one length; nil of anything else.
+func (v *queryConverter) arraysOf(f *pg.RangeFunction) (lists []ast.List) {
+	if !f.IsRowsfrom || f.Ordinality || f.Alias == nil || len(f.Coldeflist) > 0 {
+		return nil
+	}
+	var columns [][]ast.Expr
+	for _, n := range f.Functions {
+		call := n.GetList().GetItems()[0].GetFuncCall()
+		if listFunction(call) != "unnest" {
+			return nil
+		}
+		x := exprConverter{v, false}.expr(call.Args[0])
+		elements := literalElements(x)
+		if len(elements) == 0 || len(columns) > 0 && len(elements) != len(columns[0]) {
+			return nil
+		}
+		list := ast.List{Name: "unnest", Array: x}
+		list.NotNull, list.Distinct = literals(elements)
+		lists, columns = append(lists, list), append(columns, elements)
+	}
+	return lists
 }
 
 // listFunction names the function of a call that lists values: generate_series, or unnest of one array; "" for others.

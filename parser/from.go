@@ -142,6 +142,7 @@ func (a *analysis) rangeVar(v *pg.RangeVar, s *scope) result {
 		}
 	}
 	ref, known := a.table(v)
+	a.foreign = a.foreign || !known || ref.Resolved.Derived
 	it := &item{schema: v.Schemaname, name: v.Relname, known: known && len(ref.Resolved.Columns) > 0, table: ref.Resolved.Protected}
 	it.columns = tableColumns(ref.Resolved)
 	s.add(rename(it, v.Alias))

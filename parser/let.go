@@ -11,17 +11,22 @@ import (
 	"dpproxy/pgerr"
 )
 
-// A Let is a statement that uses released results as if they were constants: let x1 = Release ..., x2 = Release ... in its body. Each
-// binding is released by a statement of its own, and its result stands in the texts that use it: those of later bindings, and the body.
+// A Let is a statement that uses results as if they were constants: let x1 = Release ..., x2 = Release ... in its body. Each binding is
+// released by a statement of its own, or reads public rows alone, and its result stands in the texts that use it: those of later bindings,
+// and the body.
 type Let struct {
 	// Bindings are the different queries whose results are used, each after those that it uses itself.
 	Bindings []Binding
 	body     template
 }
 
-// A Binding is a query whose released result is used.
+// A Binding is a query whose result is used.
 type Binding struct {
 	As As
+	// Public says that it reads public rows alone (constant_rows.go).
+	Public bool
+	// Alias is the name of the relation, of AsTable, if the statement gives it no other.
+	Alias string
 	// Keys are expressions of the query around it, of AsGroups and AsRanks: the first columns of the result are compared with them.
 	Keys []string
 	// Ranking says how the result tells a rank, of AsRanks.
@@ -37,16 +42,17 @@ type As int
 // The uses of a released result.
 const (
 	AsRows   As = iota // rows of a sub-select or of a WITH query
+	AsTable            // rows in the place of a table
 	AsList             // the values of IN (SELECT ...)
 	AsValue            // one value
 	AsGroups           // a value of each group
 	AsRanks            // a window function that ranks rows
 )
 
-// maxBindings bounds the bindings of a statement, and maxPlaces the places where their results stand.
+// maxBindings bounds the bindings of a statement that are released, and maxPlaces the places where results stand.
 const (
 	maxBindings = 4
-	maxPlaces   = 16
+	maxPlaces   = 32
 )
 
 // Constants are a result as it stands in a text. Of one that is not known they stand for others.
@@ -147,26 +153,41 @@ func (b Binding) id() string {
 	for _, s := range b.query {
 		words = append(words, s.words)
 	}
-	return fmt.Sprintf("%d %q %#v %q %d", b.As, b.Keys, b.Ranking, words, b.Uses())
+	return fmt.Sprintf("%d %q %q %#v %q %d", b.As, b.Alias, b.Keys, b.Ranking, words, b.Uses())
 }
 
-// let has a refused statement be evaluated as a Let, if it is one. One that ranks all rows would be refused.
+// let has a refused statement be evaluated as a Let, if it is one. One that ranks all rows, or needs public rows as constants, would be
+// refused.
 func (s *classification) let(l *Let, class Class) {
 	st := s.st
 	if l == nil || st.OnlyRows || st.Class == Relay || st.Class == Empty || s.changed != nil {
 		return
 	}
 	refused := st.Class == Refused || slices.ContainsFunc(st.Blocks, func(b *ast.Block) bool { return b.Err != nil })
-	switch {
-	case !refused && !slices.ContainsFunc(l.Bindings, func(b Binding) bool { return b.As == AsRanks }):
-	case len(l.Bindings) > maxBindings:
+	if s.sets(l) {
+		return
+	}
+	certain := slices.ContainsFunc(l.Bindings, func(b Binding) bool { return b.As == AsRanks || b.Public })
+	switch released := l.released(); {
+	case !refused && !certain:
+	case len(released) > maxBindings:
 		st.refuse(pgerr.New(pgerr.NotAllowed, "a statement over protected rows uses %d released results, and %d are allowed",
-			len(l.Bindings), maxBindings).At(l.Bindings[maxBindings].at).
+			len(released), maxBindings).At(released[maxBindings].at).
 			WithHint("Keep some in a table first: CREATE TEMP TABLE t AS SELECT ..., and read it instead."))
 	default:
 		st.Class, st.Refusal, st.Let = class, nil, l
 		st.Blocks, st.whole, st.inner, st.Concealed = nil, nil, nil, nil
 	}
+}
+
+// sets reports whether a query of public rows might set a setting of the statement: it is evaluated before that.
+func (s *classification) sets(l *Let) bool {
+	return len(s.st.Assigned) > 0 && slices.ContainsFunc(l.Bindings, func(b Binding) bool { return b.Public })
+}
+
+// released are the bindings that do not read public rows alone.
+func (l *Let) released() []Binding {
+	return slices.DeleteFunc(slices.Clone(l.Bindings), func(b Binding) bool { return b.Public })
 }
 
 // leadBindings has bindings begin with the comments that the statement begins with, or the query of an EXPLAIN: they are of all.

@@ -32,6 +32,16 @@ func (b Binding) written(r Result) string {
 		value := func(row [][]byte) string { return b.Ranking.choice(r, row, len(b.Keys)) }
 		return r.choice(b.Keys, value, b.Ranking.none()) + b.Ranking.as
 	}
+	if b.As == AsTable {
+		table := "(" + Binding{As: AsRows}.written(r) + ")"
+		if b.Alias != "" {
+			table += " AS " + ast.QuoteIdent(b.Alias)
+		}
+		return table
+	}
+	if len(r.Rows) > maxLines {
+		return r.arrays()
+	}
 	where := ""
 	if len(r.Rows) == 0 {
 		r.Rows, where = [][][]byte{make([][]byte, len(r.Types))}, " WHERE FALSE"
@@ -51,11 +61,45 @@ func (b Binding) written(r Result) string {
 	case b.As == AsList && where == "":
 		return values
 	}
+	return "SELECT * FROM (" + values + ") AS released(" + r.columns() + ")" + where
+}
+
+// columns writes the names of the columns.
+func (r Result) columns() string {
 	names := make([]string, len(r.Names))
 	for i, name := range r.Names {
 		names[i] = ast.QuoteIdent(name)
 	}
-	return "SELECT * FROM (" + values + ") AS released(" + strings.Join(names, ", ") + ")" + where
+	return strings.Join(names, ", ")
+}
+
+// maxLines bounds the rows that are written one by one; the columns of more rows are arrays, which are shorter.
+const maxLines = 1000
+
+// arrays writes the rows as arrays of the values of each column.
+func (r Result) arrays() string {
+	lists := make([]string, len(r.Types))
+	for i, t := range r.Types {
+		cells := make([]string, len(r.Rows))
+		for n, row := range r.Rows {
+			cells[n] = arrayElement(row[i])
+		}
+		lists[i] = "pg_catalog.unnest(CAST(" + ast.Quote("{"+strings.Join(cells, ",")+"}") + " AS " + t + "[]))"
+	}
+	return "SELECT * FROM ROWS FROM (" + strings.Join(lists, ", ") + ") AS released(" + r.columns() + ")"
+}
+
+// Length is about how long the result is in a text.
+func (r Result) Length() (n int) {
+	for _, row := range r.Rows {
+		for i, cell := range row {
+			n += len(cell) + len(",")
+			if len(r.Rows) <= maxLines {
+				n += len("CAST('' AS )") + len(r.Types[i])
+			}
+		}
+	}
+	return n
 }
 
 // Fits refuses a result of so many rows whose choice would repeat the statement's own expressions beyond what a statement may have.

@@ -27,6 +27,8 @@ type finding struct {
 	text []passage
 
 	ranking *Ranking
+	public  bool
+	alias   string
 }
 
 // end is where its text and its place end: what stands in its text ends before.
@@ -46,7 +48,7 @@ type passage struct {
 
 // seek returns the statement as a Let, its views expanded; nil if it uses no results. It is of use if the statement is refused as it is.
 func seek(a *analysis, text string, stmt *pg.Node) *Let {
-	if len(a.protected) == 0 || len(a.views) > 0 || len(a.levels) < 2 { // what uses a result has a query below it
+	if len(a.protected) == 0 || len(a.views) > 0 || len(a.levels) < 2 && !a.foreign { // what uses a result has a query below it
 		return nil
 	}
 	s := seeker{analysis: a, text: text, stmt: stmt}
@@ -68,7 +70,7 @@ func (s *seeker) bind() *Let {
 	slices.SortStableFunc(s.found, func(x, y finding) int { return x.end() - y.end() })
 	l, bound, known := &Let{}, []int{}, map[string]int{}
 	for i, f := range s.found {
-		b := Binding{As: f.as, Keys: f.keys, Ranking: f.ranking, at: f.span.Start}
+		b := Binding{As: f.as, Public: f.public, Alias: f.alias, Keys: f.keys, Ranking: f.ranking, at: f.span.Start}
 		for _, g := range f.text {
 			if g.words != "" {
 				b.query = append(b.query, segment{words: g.words, at: -1, hole: -1})
@@ -202,6 +204,10 @@ func (s *seeker) item(n *pg.Node) {
 		return
 	}
 	k, c := s.kindOf(n)
+	if k == public {
+		s.constantItem(n, c)
+		return
+	}
 	switch {
 	case k != released:
 	case c != nil:
@@ -217,7 +223,11 @@ func (s *seeker) with(c *cte) bool {
 	if !ok || c.escape >= 0 {
 		return false
 	}
-	s.add(AsRows, span, c.node.Ctequery)
+	if c.selfRead {
+		s.recursion(c, span)
+	} else {
+		s.add(AsRows, span, c.node.Ctequery)
+	}
 	own := s.own(span)
 	return slices.ContainsFunc(s.found, func(f finding) bool { return f.span == own })
 }
@@ -256,6 +266,8 @@ func (s *seeker) condition(n *pg.Node) {
 	i := s.l.toks.IndexAt(s.offsetOf(x.Location))
 	end := s.l.brackets(i)
 	switch {
+	case level != nil && level.kind == public:
+		s.constantQuery(x, level, i, end)
 	case level == nil || level.kind != released:
 	case x.SubLinkType == pg.SubLinkType_ANY_SUBLINK, x.SubLinkType == pg.SubLinkType_ALL_SUBLINK:
 		s.relation(sel, AsList)
@@ -270,7 +282,7 @@ func (s *seeker) condition(n *pg.Node) {
 // add notes a result whose query is the text of its place.
 func (s *seeker) add(as As, span Span, query *pg.Node) {
 	own := s.own(span)
-	s.note(finding{as: as, span: own, text: []passage{{span: own}}}, query)
+	s.note(finding{as: as, span: own, text: []passage{{span: own}}, public: s.isPublic(query)}, query)
 }
 
 // note notes a result. Its query has the WITH queries around it that it reads: those that are released are bindings as well, and their
@@ -287,6 +299,9 @@ func (s *seeker) note(f finding, query *pg.Node) {
 	slices.SortFunc(around, func(x, y *cte) int { return int(x.node.Location - y.node.Location) })
 	var text []passage
 	between := "WITH "
+	if slices.ContainsFunc(around, func(c *cte) bool { return c.selfRead }) {
+		between = "WITH RECURSIVE "
+	}
 	for _, c := range around {
 		whole, ok := s.l.withQuery(c.node)
 		s.lost = s.lost || !ok
@@ -307,7 +322,7 @@ func (s *seeker) note(f finding, query *pg.Node) {
 }
 
 // around lists the WITH queries that a query reads and that are not its own, of those that are released without what they read
-// themselves; false if one of them is recursive, or writes: it would write once more for each that reads it.
+// themselves; false if one of them writes, as it would write once more for each that reads it, or is recursive, but of public rows.
 func (s *seeker) around(query *pg.Node, have []*cte) ([]*cte, bool) {
 	own := map[*pg.CommonTableExpr]bool{}
 	pgtree.Every(query, func(n *pg.Node) {
@@ -321,7 +336,8 @@ func (s *seeker) around(query *pg.Node, have []*cte) ([]*cte, bool) {
 		if c == nil || own[c.node] || slices.Contains(have, c) || !ok {
 			return
 		}
-		if have, ok = append(have, c), !c.selfRead && c.node.Ctequery.GetSelectStmt() != nil; ok && c.result.kind != released {
+		recursive := c.selfRead && c.result.kind != public
+		if have, ok = append(have, c), !recursive && c.node.Ctequery.GetSelectStmt() != nil; ok && c.result.kind != released {
 			have, ok = s.around(c.node.Ctequery, have)
 		}
 	})

@@ -83,8 +83,11 @@ func bound(t *testing.T, s *parser.Statement) {
 	for _, b := range s.Let.Bindings {
 		check(b.Query(results), func(at int) int { return b.Origin(at, results) })
 		result := "NULL"
-		if b.As == parser.AsRows || b.As == parser.AsList {
+		switch b.As { //nolint:exhaustive // the others are values
+		case parser.AsRows, parser.AsList:
 			result = "VALUES (NULL)"
+		case parser.AsTable:
+			result = "(VALUES (NULL))"
 		}
 		results = append(results, parser.Constants{SQL: result})
 	}

@@ -37,10 +37,18 @@ func (e *each) lateral(v *queryConverter, left ast.From, j *pg.JoinExpr) *ast.Jo
 	s := j.Rarg.GetRangeSubselect()
 	sel, alias := s.GetSubquery().GetSelectStmt(), s.GetAlias().GetAliasname()
 	if !s.GetLateral() || alias == "" || j.IsNatural || len(j.UsingClause) > 0 || j.Alias != nil ||
-		j.Jointype != pg.JoinType_JOIN_INNER && j.Jointype != pg.JoinType_JOIN_LEFT || !v.a.levels.perRow(sel, e.scope, v.a.cat) {
+		j.Jointype != pg.JoinType_JOIN_INNER && j.Jointype != pg.JoinType_JOIN_LEFT {
 		return nil
 	}
 	location, row := selectLocation(sel), exprConverter{v, false}
+	out := &ast.Join{Kind: ast.Cross, Left: left, At: v.a.pos(location)}
+	if targets := e.oneRow(row, sel, location); targets != nil {
+		out.Right = &ast.Row{Targets: targets, Alias: alias, Columns: columnNames(s.Alias.GetColnames()), Lateral: true, At: out.At}
+		return v.joinedBy(out, j)
+	}
+	if !v.a.levels.perRow(sel, e.scope, v.a.cat) {
+		return nil
+	}
 	refusal := v.refusal(location, forbidden("LATERAL", withoutNeighbours))
 	right := &ast.Lateral{
 		Alias: alias, Columns: columnNames(s.Alias.GetColnames()), Refusal: refusal, Untied: refusal, At: v.a.pos(location),
@@ -49,9 +57,14 @@ func (e *each) lateral(v *queryConverter, left ast.From, j *pg.JoinExpr) *ast.Jo
 		right.Untied = correlated(level.scope.escape)
 	}
 	right.Query = e.perRow(row, sel, location)
-	out := &ast.Join{Kind: ast.Cross, Left: left, Right: right, At: right.At}
+	out.Right = right
+	return v.joinedBy(out, j)
+}
+
+// joinedBy gives a join with LATERAL its kind and its condition.
+func (v *queryConverter) joinedBy(out *ast.Join, j *pg.JoinExpr) *ast.Join {
 	if j.Quals != nil {
-		out.Kind, out.On = ast.Inner, row.expr(j.Quals)
+		out.Kind, out.On = ast.Inner, exprConverter{v, false}.expr(j.Quals)
 	}
 	if j.Jointype == pg.JoinType_JOIN_LEFT {
 		out.Kind = ast.Left

@@ -88,6 +88,14 @@ func (p *printer) from(f ast.From) {
 	case *ast.Lateral:
 		p.seq("LATERAL (", x.Query, ")")
 		p.alias(x.Alias, x.Columns)
+	case *ast.Row:
+		p.put(word(x.Lateral, "LATERAL "), "(SELECT")
+		for i, t := range x.Targets {
+			p.put(word(i > 0, ","), " ")
+			p.target(t)
+		}
+		p.put(")")
+		p.alias(x.Alias, x.Columns)
 	case *ast.Join:
 		p.join(x)
 	case *ast.Listed:

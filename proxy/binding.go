@@ -7,8 +7,10 @@ import (
 	"slices"
 
 	"dpproxy/parser"
+	"dpproxy/parser/lex"
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
+	"dpproxy/planner/scalar"
 	"dpproxy/wire"
 )
 
@@ -50,8 +52,8 @@ func (s *evaluation) binding(ctx context.Context, m *wire.Asker, i int) (*bindin
 		t, ok := pgtype.OfParameter(f.DataTypeOID)
 		if !ok || t.Array || t.Named() || t.SQL() == "" {
 			return nil, pgerr.New(pgerr.FeatureNotSupported,
-				"column %q of a released result has a type that no constant here can have", f.Name).
-				WithHint("Cast it to a number, a date or a text.")
+				"column %q of a query that is used as constants has a type that none here can have", f.Name).
+				WithHint("Cast it to a number, a date or a text, or leave it out.")
 		}
 		b.types = append(b.types, t)
 	}
@@ -68,8 +70,11 @@ func (b *binding) answer(ctx context.Context, m *wire.Asker) (wire.Rewrite, erro
 	return rw, withoutPosition(err)
 }
 
-// maxRows bounds the rows that become constants.
-const maxRows = 1000
+// maxRows bounds the rows of a released result that become constants, and maxPublicRows those of public ones.
+const (
+	maxRows       = 1000
+	maxPublicRows = scalar.MaxListed
+)
 
 // unreleased stands for the answer before there is one: of public groups, those that are shown if no value is known.
 func (b *binding) unreleased(ctx context.Context, m *wire.Asker, o *outlook) (parser.Constants, error) {
@@ -89,7 +94,7 @@ func (b *binding) unreleased(ctx context.Context, m *wire.Asker, o *outlook) (pa
 
 // constants reads rows, and writes them.
 func (b *binding) constants(ctx context.Context, m *wire.Asker, sql string, unknown bool) (c parser.Constants, err error) {
-	res, err := m.First(ctx, maxRows+1, sql, b.bound.ParamOIDs, b.bound.Params, b.bound.Formats)
+	res, err := m.First(ctx, b.mostRows()+1, sql, b.bound.ParamOIDs, b.bound.Params, b.bound.Formats)
 	switch {
 	case err != nil:
 		return c, err
@@ -115,9 +120,8 @@ func (b *binding) written(rows [][][]byte, unknown bool) parser.Constants {
 
 // fits refuses rows that cannot become constants.
 func (b *binding) fits(rows [][][]byte) error {
-	if len(rows) > maxRows {
-		return pgerr.New(pgerr.ProgramLimitExceeded, "a released result that is used as constants has more than %d rows", maxRows).
-			WithHint("Restrict it with LIMIT, or group by something coarser.")
+	if many := len(rows) > int(b.mostRows()); many || b.released(rows).Length() > maxBytes {
+		return b.tooMany(many)
 	}
 	if err := b.of.Fits(len(rows)); err != nil {
 		return err
@@ -129,6 +133,29 @@ func (b *binding) fits(rows [][][]byte) error {
 		return fmt.Errorf("proxy: %d rows tell a rank", len(rows))
 	}
 	return nil
+}
+
+// mostRows bounds the rows that become constants.
+func (b *binding) mostRows() uint32 {
+	if b.public {
+		return maxPublicRows
+	}
+	return maxRows
+}
+
+// maxBytes bounds the constants of one result in a text.
+const maxBytes = lex.MaxText * 3 / 4
+
+// tooMany refuses more rows than can become constants, or longer ones.
+func (b *binding) tooMany(rows bool) error {
+	of, hint := "a released result", "Restrict it with LIMIT, or group by something coarser."
+	if b.public {
+		of, hint = "a query of public rows", "Restrict it with WHERE, select the columns that are needed alone, or join with its tables themselves, by their keys."
+	}
+	if !rows {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "%s that is used as constants is longer than %d bytes", of, maxBytes).WithHint("%s", hint)
+	}
+	return pgerr.New(pgerr.ProgramLimitExceeded, "%s that is used as constants has more than %d rows", of, b.mostRows()).WithHint("%s", hint)
 }
 
 // released is a result of these rows.

@@ -14,6 +14,8 @@ type Relation struct {
 	View string
 	// Concealed says that no client may see that query.
 	Concealed bool
+	// Derived says that its rows are those of a query, of public rows.
+	Derived bool
 }
 
 // A TableRef is a relation as the client wrote it.
@@ -105,7 +107,7 @@ type Aggregate struct {
 	At     int
 }
 
-// A From is an item of a FROM clause: *Table, *Join, *Derived, *Lateral, *Listed or *Elements.
+// A From is an item of a FROM clause: *Table, *Join, *Derived, *Lateral, *Row, *Listed or *Elements.
 //
 //sumtype:decl
 type From interface{ from() }
@@ -149,6 +151,15 @@ type Lateral struct {
 	// Refusal is the error if no join of all rows has its rows, and Untied if more than equalities ties it to the row around.
 	Refusal, Untied *pgerr.Error
 	At              int
+}
+
+// A Row in FROM has one row: a query without FROM of its own, of constants, or with LATERAL of columns of the items before it.
+type Row struct {
+	Targets []Target
+	Alias   string   // the name its columns are reached by
+	Columns []string // new names of its first columns
+	Lateral bool
+	At      int
 }
 
 // A Listed relation in FROM hangs on no table: the mirror lists its rows.
@@ -252,6 +263,7 @@ func (*Table) from()    {}
 func (*Join) from()     {}
 func (*Derived) from()  {}
 func (*Lateral) from()  {}
+func (*Row) from()      {}
 func (*Listed) from()   {}
 func (*Elements) from() {}
 func (*Select) rows()   {}

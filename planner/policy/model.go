@@ -187,7 +187,9 @@ func (m *Model) Relation(schema, name string) (ast.Relation, bool) {
 	if t == nil {
 		return m.view(schema, name)
 	}
-	r := ast.Relation{Schema: t.Name.Schema, Name: t.Name.Name, Protected: !t.Public, Reference: t.Reference}
+	r := ast.Relation{
+		Schema: t.Name.Schema, Name: t.Name.Name, Protected: !t.Public, Reference: t.Reference, Derived: t.Public && !t.Source.HasRows(),
+	}
 	for i := range t.Columns {
 		if !t.Columns[i].Hidden {
 			r.Columns = append(r.Columns, t.Columns[i].Name)

@@ -133,6 +133,9 @@ func mayHave(model *policy.Model, item ast.From, c *ast.Column) bool {
 		return named(f.Alias, f.Columns...) || c.Qualifier == "" && mayShow(model, selects(f.Query)[0], c.Name)
 	case *ast.Lateral:
 		return named(f.Alias, f.Columns...) || c.Qualifier == "" && mayShow(model, f.Query, c.Name)
+	case *ast.Row:
+		return named(f.Alias, f.Columns...) ||
+			c.Qualifier == "" && slices.ContainsFunc(f.Targets, func(t ast.Target) bool { return t.Name == c.Name })
 	case *ast.Listed:
 		return named(f.Alias) || slices.ContainsFunc(f.Lists, func(l ast.List) bool { return named("", l.Name) })
 	case *ast.Elements:

@@ -56,6 +56,8 @@ func (sc scope) resolveItem(f ast.From, nullable bool) (node, frame, error) {
 		return sc.resolveDerived(f, nullable)
 	case *ast.Listed:
 		return sc.resolveListed(f, nullable)
+	case *ast.Row:
+		return sc.resolveRow(f, nullable)
 	case *ast.Elements:
 		return nil, frame{}, errNoArray(f)
 	case *ast.Lateral:
@@ -202,6 +204,9 @@ func (sc scope) resolveJoin(f *ast.Join, nullable bool) (node, frame, error) {
 	if f.Kind == ast.Full {
 		return resolveFull(sc, f, nullable)
 	}
+	if row, ok := f.Left.(*ast.Row); ok && isBeside(f, nullable) && !refersLeft(f.Right) {
+		return sc.rowFirst(f, row)
+	}
 	left, lf, err := sc.resolveItem(f.Left, nullable || f.Kind == ast.Right)
 	if err != nil {
 		return nil, frame{}, err
@@ -211,6 +216,10 @@ func (sc scope) resolveJoin(f *ast.Join, nullable bool) (node, frame, error) {
 		return withElements(sc, f, right, left, lf, nullable)
 	case *ast.Lateral:
 		return resolveLateral(sc, lateral{f, right, lf, nullable}, left)
+	case *ast.Row:
+		if right.Lateral || isBeside(f, nullable) {
+			return sc.rowBeside(f, right, left, lf, nullable)
+		}
 	}
 	return sc.joinTo(f, left, lf, nullable)
 }

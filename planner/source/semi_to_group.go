@@ -141,6 +141,8 @@ func tablesIn(f ast.From) []string {
 		return []string{f.Alias}
 	case *ast.Lateral:
 		return []string{f.Alias}
+	case *ast.Row:
+		return []string{f.Alias}
 	case *ast.Listed:
 		return []string{f.Alias}
 	case *ast.Elements:
@@ -185,7 +187,7 @@ func keptTables(f ast.From) []*ast.Table {
 			return keptTables(f.Left)
 		case ast.Right, ast.Full:
 		}
-	case *ast.Derived, *ast.Lateral, *ast.Listed, *ast.Elements:
+	case *ast.Derived, *ast.Lateral, *ast.Row, *ast.Listed, *ast.Elements:
 	}
 	return nil
 }

@@ -1,0 +1,114 @@
+package truth_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"dpproxy/internal/sitetest"
+)
+
+// TestStar asks what analysts ask of a star schema: dimensions that are joined by expressions on their keys, and public rows in every form as
+// constants. With much epsilon each answer is about that of Postgres: a standard deviation of its noise is 5 at most.
+func TestStar(t *testing.T) {
+	s := starSite(t)
+	ours := s.ours[0]
+	sitetest.Exec(t, ours.Conn, "SET dp.epsilon = 20")
+	for _, conn := range []*pgx.Conn{s.truth, ours.Conn} {
+		sitetest.Exec(t, conn, "CREATE TEMP TABLE chosen_stores AS SELECT id, name FROM stores WHERE id % 3 = 1")
+		sitetest.Exec(t, conn, "CREATE TEMP TABLE busy AS SELECT store_id FROM orders WHERE store_id < 20 GROUP BY store_id HAVING count(*) > 30")
+	}
+	for _, f := range starQuestions(t) {
+		want, err := cells(t, s.truth, f.sql)
+		if err != nil {
+			t.Fatalf("%s: %v", f.name, err)
+		}
+		got, err := cells(t, ours.Conn, f.sql)
+		if err != nil {
+			t.Errorf("%s: %v\n%s", f.name, err, f.sql)
+		} else if fault := unlike(got, want); fault != "" {
+			t.Errorf("%s: %s\n%s", f.name, fault, f.sql)
+		}
+	}
+}
+
+func starQuestions(t *testing.T) (all []form) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/star/questions.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for block := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n\n") {
+		title, sql, _ := strings.Cut(block, "\n")
+		all = append(all, form{name: strings.TrimPrefix(title, "-- "), sql: strings.TrimSuffix(sql, ";")})
+	}
+	return all
+}
+
+func starSite(t *testing.T) site {
+	t.Helper()
+	schema, err := os.ReadFile("testdata/star/schema.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, err := os.ReadFile("testdata/star/policy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := sitetest.StartPostgres(t)
+	sitetest.Exec(t, sitetest.Dial(t, data.URL("postgres", "postgres")), string(schema))
+	return serve(t, data, string(policy))
+}
+
+// cells are the rows of a statement as texts, in an order of their own.
+func cells(t *testing.T, conn *pgx.Conn, sql string) (rows [][]string, err error) {
+	t.Helper()
+	results, err := conn.PgConn().Exec(t.Context(), sql).ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range results[len(results)-1].Rows {
+		row := make([]string, len(r))
+		for i, cell := range r {
+			row[i] = "NULL"
+			if cell != nil {
+				row[i] = string(cell)
+			}
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b []string) int { return slices.Compare(a, b) })
+	return rows, nil
+}
+
+// unlike says how answers differ: by more than noise, or in groups that Postgres has and dpproxy has not. Of groups
+// that no row has, dpproxy shows about nothing.
+func unlike(got, want [][]string) string {
+	key := func(row []string) string { return strings.Join(row[:len(row)-1], "|") }
+	expected := map[string]string{}
+	for _, row := range want {
+		expected[key(row)] = row[len(row)-1]
+	}
+	for _, row := range got {
+		truth, ok := expected[key(row)]
+		if !ok {
+			truth = "0"
+		}
+		delete(expected, key(row))
+		a, errA := strconv.ParseFloat(row[len(row)-1], 64)
+		b, errB := strconv.ParseFloat(truth, 64)
+		if errA != nil || errB != nil || math.Abs(a-b) > 25+math.Abs(b)/50 {
+			return fmt.Sprintf("%v, and %s in truth", row, truth)
+		}
+	}
+	if len(expected) > 0 {
+		return fmt.Sprintf("without %v", expected)
+	}
+	return ""
+}

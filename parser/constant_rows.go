@@ -1,0 +1,140 @@
+package parser
+
+import (
+	"slices"
+
+	pg "github.com/pganalyze/pg_query_go/v5"
+
+	"dpproxy/parser/ast"
+	"dpproxy/parser/pgtree"
+)
+
+// Rows that nothing protected decides are known before a statement is planned: the mirror has them all. A query of such rows that a join
+// with protected rows cannot have as it is written, as it groups, limits, ranks or unites them, or reads a temporary table or a view, is
+// bound as a released result is, and its rows are constants.
+
+// constantItem notes an item of FROM of public rows, if it is to be constants.
+func (s *seeker) constantItem(n *pg.Node, c *cte) {
+	switch x := n.GetNode().(type) {
+	case *pg.Node_RangeVar:
+		switch {
+		case c != nil && (c.selfRead || s.isComputed(c.node.Ctequery.GetSelectStmt())):
+			s.with(c)
+		case c == nil && s.isForeign(x.RangeVar):
+			s.table(x.RangeVar)
+		}
+	case *pg.Node_RangeSubselect:
+		sel := x.RangeSubselect.Subquery.GetSelectStmt()
+		if level := s.levels[sel]; level != nil && level.scope.escape < 0 && s.isComputed(sel) {
+			s.relation(sel, AsRows)
+		}
+	}
+}
+
+// constantQuery notes a sub-select of public rows in a condition, between two tokens that are brackets, if it is to be constants.
+func (s *seeker) constantQuery(x *pg.SubLink, l *level, open, end int) {
+	sel := x.Subselect.GetSelectStmt()
+	if l.scope.escape >= 0 { // or so it seems, as nobody knows the columns of a table
+		for _, n := range sel.FromClause {
+			s.item(n)
+		}
+		return
+	}
+	switch x.SubLinkType {
+	case pg.SubLinkType_ANY_SUBLINK, pg.SubLinkType_ALL_SUBLINK:
+		if s.isComputed(sel) && constantList(sel) == nil {
+			s.relation(sel, AsList)
+		}
+	case pg.SubLinkType_EXPR_SUBLINK:
+		if l.reason != "" && end >= 0 { // it reads a WITH query of the statement; else it is a constant as it is
+			s.add(AsValue, s.l.between(open, end), x.Subselect)
+		}
+	case pg.SubLinkType_SUB_LINK_TYPE_UNDEFINED, pg.SubLinkType_EXISTS_SUBLINK, pg.SubLinkType_ROWCOMPARE_SUBLINK,
+		pg.SubLinkType_MULTIEXPR_SUBLINK, pg.SubLinkType_ARRAY_SUBLINK, pg.SubLinkType_CTE_SUBLINK:
+	}
+}
+
+// isPublic reports whether a query reads public rows alone.
+func (s *seeker) isPublic(query *pg.Node) bool {
+	level := s.levels[query.GetSelectStmt()]
+	return level != nil && level.kind == public
+}
+
+// isComputed reports whether a query of public rows is more than a selection of rows of tables and of constants.
+func (s *seeker) isComputed(sel *pg.SelectStmt) bool {
+	if sel == nil || len(sel.ValuesLists) > 0 && constantRowsAlone(sel) || isOneRow(sel) {
+		return false
+	}
+	if values, _ := constantRows(sel); values != nil {
+		return false
+	}
+	computed := sel.Op > pg.SetOperation_SETOP_NONE || sel.WithClause != nil || len(sel.ValuesLists) > 0 || pgtree.IsAggregated(sel) ||
+		len(sel.DistinctClause) > 0 || sel.LimitCount != nil || sel.LimitOffset != nil || len(sel.WindowClause) > 0 ||
+		slices.ContainsFunc(sel.SortClause, computes)
+	for _, n := range sel.TargetList {
+		pgtree.Every(n.GetResTarget().GetVal(), func(m *pg.Node) { computed = computed || pgtree.IsWindowCall(m) })
+	}
+	return computed || slices.ContainsFunc(sel.FromClause, s.isComputedItem)
+}
+
+// constantRowsAlone reports whether VALUES has no clause but its rows.
+func constantRowsAlone(sel *pg.SelectStmt) bool {
+	return sel.WithClause == nil && sel.LimitCount == nil && sel.LimitOffset == nil && len(sel.SortClause) == 0
+}
+
+// isComputedItem reports likewise of an item of FROM.
+func (s *seeker) isComputedItem(n *pg.Node) bool {
+	switch x := n.GetNode().(type) {
+	case *pg.Node_JoinExpr:
+		return s.isComputedItem(x.JoinExpr.Larg) || s.isComputedItem(x.JoinExpr.Rarg)
+	case *pg.Node_RangeVar:
+		if c := s.cteRefs[x.RangeVar]; c != nil {
+			return c.selfRead || s.isComputed(c.node.Ctequery.GetSelectStmt())
+		}
+		return s.isForeign(x.RangeVar)
+	case *pg.Node_RangeSubselect:
+		return s.isComputed(x.RangeSubselect.Subquery.GetSelectStmt())
+	}
+	return false
+}
+
+// isForeign reports whether a relation is no table of the policy: a temporary table, which the session knows alone, or a view. Tables of the
+// local model and those that dpproxy fills by itself are read by themselves.
+func (s *seeker) isForeign(r *pg.RangeVar) bool {
+	if !r.Inh || r.Schemaname == "local" || r.Schemaname == "dp" || r.Catalogname != "" {
+		return false
+	}
+	known, ok := s.cat.Relation(r.Schemaname, r.Relname)
+	return !ok || known.Derived
+}
+
+// table notes a table whose rows are constants in its place.
+func (s *seeker) table(r *pg.RangeVar) {
+	i := s.l.toks.IndexAt(s.offsetOf(r.Location))
+	if i < 0 {
+		return
+	}
+	name := s.own(s.l.between(i, s.l.toks.Dotted(i)))
+	f := finding{as: AsTable, span: name, public: true, text: []passage{{words: "SELECT * FROM "}, {span: name}}}
+	if r.Alias == nil {
+		f.alias = r.Relname
+	}
+	if !slices.ContainsFunc(s.found, func(g finding) bool { return g.span == f.span }) {
+		s.found = append(s.found, f)
+	}
+}
+
+// recursion notes the rows of a recursive WITH query of public rows.
+func (s *seeker) recursion(c *cte, body Span) {
+	whole, ok := s.l.withQuery(c.node)
+	around, known := s.around(c.node.Ctequery, []*cte{c})
+	if !ok || !known || c.result.kind != public || len(around) > 1 || c.node.SearchClause != nil || c.node.CycleClause != nil {
+		return
+	}
+	f := finding{as: AsRows, span: s.own(body), public: true, text: []passage{
+		{words: "WITH RECURSIVE "}, {span: s.own(whole)}, {words: " SELECT * FROM " + ast.QuoteIdent(c.node.Ctename)},
+	}}
+	if !slices.ContainsFunc(s.found, func(g finding) bool { return g.span == f.span }) {
+		s.found = append(s.found, f)
+	}
+}
