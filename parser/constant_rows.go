@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	pg "github.com/pganalyze/pg_query_go/v5"
+	"google.golang.org/protobuf/proto"
 
 	"dpproxy/parser/ast"
 	"dpproxy/parser/pgtree"
@@ -42,7 +43,7 @@ func (s *seeker) constantQuery(x *pg.SubLink, l *level, open, end int) {
 	}
 	switch x.SubLinkType {
 	case pg.SubLinkType_ANY_SUBLINK, pg.SubLinkType_ALL_SUBLINK:
-		if s.isComputed(sel) && constantList(sel) == nil {
+		if s.isComputed(sel) && !s.unitesSelections(sel) && constantList(sel) == nil {
 			s.relation(sel, AsList)
 		}
 	case pg.SubLinkType_EXPR_SUBLINK:
@@ -68,13 +69,27 @@ func (s *seeker) isComputed(sel *pg.SelectStmt) bool {
 	if values, _ := constantRows(sel); values != nil {
 		return false
 	}
-	computed := sel.Op > pg.SetOperation_SETOP_NONE || sel.WithClause != nil || len(sel.ValuesLists) > 0 || pgtree.IsAggregated(sel) ||
-		len(sel.DistinctClause) > 0 || sel.LimitCount != nil || sel.LimitOffset != nil || len(sel.WindowClause) > 0 ||
-		slices.ContainsFunc(sel.SortClause, computes)
+	return sel.Op > pg.SetOperation_SETOP_NONE || len(sel.DistinctClause) > 0 || s.isMoreThanRows(sel)
+}
+
+// isMoreThanRows reports whether a query aggregates, ranks or limits rows, or reads rows that are computed.
+func (s *seeker) isMoreThanRows(sel *pg.SelectStmt) bool {
+	more := sel.WithClause != nil || len(sel.ValuesLists) > 0 || pgtree.IsAggregated(sel) || sel.LimitCount != nil || sel.LimitOffset != nil ||
+		len(sel.WindowClause) > 0 || slices.ContainsFunc(sel.SortClause, computes)
 	for _, n := range sel.TargetList {
-		pgtree.Every(n.GetResTarget().GetVal(), func(m *pg.Node) { computed = computed || pgtree.IsWindowCall(m) })
+		pgtree.Every(n.GetResTarget().GetVal(), func(m *pg.Node) { more = more || pgtree.IsWindowCall(m) })
 	}
-	return computed || slices.ContainsFunc(sel.FromClause, s.isComputedItem)
+	return more || slices.ContainsFunc(sel.FromClause, s.isComputedItem)
+}
+
+// unitesSelections reports whether a query is a selection, of different rows perhaps, or several united: IN has it as it is written.
+func (s *seeker) unitesSelections(sel *pg.SelectStmt) bool {
+	if sel.Op > pg.SetOperation_SETOP_NONE {
+		bare := &pg.SelectStmt{Op: sel.Op, All: sel.All, Larg: sel.Larg, Rarg: sel.Rarg, LimitOption: sel.LimitOption}
+		return proto.Equal(bare, sel) && s.unitesSelections(sel.Larg) && s.unitesSelections(sel.Rarg)
+	}
+	on := slices.ContainsFunc(sel.DistinctClause, func(n *pg.Node) bool { return n.GetNode() != nil })
+	return !on && len(sel.FromClause) > 0 && !s.isMoreThanRows(sel)
 }
 
 // constantRowsAlone reports whether VALUES has no clause but its rows.

@@ -13,15 +13,15 @@
 //   - the trees of package ast for all that is below a block's grouping: convert_expr.go, convert_aggregate.go, convert_window.go,
 //     rows.go, convert_pattern.go, computed.go;
 //   - calls of dp functions: suggest.go, plans.go, survey.go, estimates.go;
-//   - statements that use released results as constants: let.go, let_result.go, statement.go (what a
+//   - statements that use released results, or public rows, as constants: array.go, let.go, let_result.go, statement.go (what a
 //     statement becomes), setting.go, reserved.go;
 //   - edits of the text, and the new text that is compared with the edited tree: inner.go, edits.go, views.go (views over protected rows
 //     are expanded in the text), splice.go, sorts.go, execute.go;
 //   - columns of errors: errorarithmetic.go, errorcolumns.go;
 //   - the trees of relations and sub-selects: convert.go, convert_quantified.go, convert_from.go,
-//     convert_elements.go, convert_listed.go, convert_query.go, per_row.go, top.go;
+//     convert_elements.go, convert_listed.go, convert_row.go, convert_query.go, per_row.go, top.go;
 //   - what the block finder asks: valuer.go, counted.go, groups.go, from.go, modify.go, probe.go;
-//   - the search for the results that a statement uses: let_groups.go, let_seek.go, let_ranks.go;
+//   - the search for the results that a statement uses: let_groups.go, let_seek.go, constant_rows.go, let_ranks.go;
 //   - texts that stand by themselves: outline.go, fingerprint.go, drop_hidden.go, row_expression.go, mistake.go, grammar.go;
 //   - statements: classify.go, parse.go.
 //

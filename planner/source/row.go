@@ -62,14 +62,10 @@ func (sc scope) rowFirst(f *ast.Join, row *ast.Row) (node, frame, error) {
 
 // rowBeside resolves a join whose right side is a row.
 func (sc scope) rowBeside(f *ast.Join, row *ast.Row, left node, lf frame, nullable bool) (node, frame, error) {
-	in := frame{}
-	if row.Lateral {
-		in = lf
-	}
 	if outer := f.Kind == ast.Left && f.On != nil && !isTrue(f.On); outer || nullable {
 		return nil, frame{}, errRow(row)
 	}
-	own, err := sc.rowFrame(row, in)
+	own, err := sc.rowFrame(row, lf) // without LATERAL it has names of constants
 	if err != nil {
 		return nil, frame{}, err
 	}

@@ -93,3 +93,106 @@ SELECT count(*) FROM orders o JOIN busy b ON b.store_id = o.store_id;
 
 -- values of json
 SELECT p.color, count(*) FROM orders o JOIN (SELECT DISTINCT id, attrs ->> 'color' AS color FROM products) p ON p.id = o.product_id GROUP BY p.color;
+
+-- a list with NULL
+SELECT count(*) FROM orders o WHERE o.store_id IN (SELECT n FROM odd ORDER BY id LIMIT 6);
+
+-- no list with NULL
+SELECT count(*) FROM orders o WHERE o.store_id NOT IN (SELECT n FROM odd ORDER BY id LIMIT 6);
+
+-- no list without NULL
+SELECT count(*) FROM orders o WHERE o.store_id NOT IN (SELECT n FROM odd WHERE n IS NOT NULL ORDER BY id LIMIT 6);
+
+-- rows without a key
+SELECT count(*) FROM orders o JOIN (SELECT n FROM odd ORDER BY id LIMIT 6) p ON p.n = o.store_id;
+
+-- a left join of rows without a key
+SELECT p.n, count(*) FROM orders o LEFT JOIN (SELECT n FROM odd ORDER BY id LIMIT 6) p ON p.n = o.store_id GROUP BY 1;
+
+-- doubles
+SELECT p.f, count(*) FROM orders o JOIN (SELECT n, f FROM odd ORDER BY id LIMIT 6) p ON p.n = o.store_id GROUP BY 1;
+
+-- texts
+SELECT p.word, count(*) FROM orders o JOIN (SELECT DISTINCT n, word FROM odd) p ON p.n = o.store_id GROUP BY 1;
+
+-- instants
+SELECT p.at, count(*) FROM orders o JOIN (SELECT DISTINCT n, at FROM odd) p ON p.n = o.store_id GROUP BY 1;
+
+-- truth values
+SELECT p.b, count(*) FROM orders o JOIN (SELECT DISTINCT n, b FROM odd) p ON p.n = o.store_id GROUP BY 1;
+
+-- more rows than lines
+SELECT count(*) FROM orders o JOIN (SELECT d, y FROM cal ORDER BY d LIMIT 3000) c ON c.d = o.ordered_at::date WHERE c.y = 2024;
+
+-- texts in arrays
+SELECT c.w, count(*) FROM orders o JOIN (SELECT d, CASE WHEN holiday THEN 'it''s "so", {x} \' WHEN y = 2024 THEN NULL ELSE 'NULL' END w FROM cal ORDER BY d LIMIT 3000) c ON c.d = o.ordered_at::date GROUP BY 1;
+
+-- no long list
+SELECT count(*) FROM orders o WHERE o.product_id NOT IN (SELECT id FROM products ORDER BY id LIMIT 1950);
+
+-- two lists of one WITH query
+WITH s AS (SELECT id FROM stores ORDER BY id LIMIT 10) SELECT count(*) FROM orders o WHERE o.store_id IN (SELECT id FROM s) OR o.store_id IN (SELECT id + 20 FROM s);
+
+-- public rows above a released result
+WITH busy2 AS (SELECT store_id, count(*) n FROM orders GROUP BY 1), top AS (SELECT store_id FROM busy2 ORDER BY n DESC, store_id LIMIT 40) SELECT count(*) FROM orders o JOIN top USING (store_id);
+
+-- a value, and a list tied to the row
+SELECT count(*) FROM orders o JOIN cal c ON c.d = o.ordered_at::date WHERE c.y = (SELECT max(y) FROM cal WHERE d < '2025-01-01') AND EXISTS (SELECT FROM chosen_stores s WHERE s.id = o.store_id);
+
+-- a name in a condition
+SELECT count(*) FROM orders o, LATERAL (SELECT o.qty + 1 AS q) l WHERE l.q > 5;
+
+-- a name of a name
+SELECT l.q, count(*) FROM orders o, LATERAL (SELECT o.qty % 3 AS q) l, LATERAL (SELECT l.q + 1 AS r) m WHERE m.r > 1 GROUP BY l.q;
+
+-- a name over two tables
+SELECT count(*) FROM customers c JOIN orders o ON o.customer_id = c.id CROSS JOIN LATERAL (SELECT o.ordered_at::date - c.born AS age) a WHERE a.age > 20000;
+
+-- values
+SELECT v.label, count(*) FROM orders o JOIN (VALUES ('paid', 'x'), ('open', 'y'), ('sent', 'y')) v(status, label) ON v.status = o.status GROUP BY 1;
+
+-- a row before the table
+SELECT count(*) FROM (SELECT 1 AS one) p JOIN orders o ON o.qty > p.one;
+
+-- a natural join with a row
+SELECT count(*) FROM orders o NATURAL JOIN (SELECT 3 AS qty) p;
+
+-- a row by USING
+SELECT count(*) FROM orders o JOIN (SELECT 3 AS qty) p USING (qty);
+
+-- more rows than constants, refused: 54000
+SELECT count(*) FROM orders o JOIN (SELECT DISTINCT p.id, s.id % 10 AS k FROM products p, stores s) x ON x.id = o.product_id AND x.k = o.qty;
+
+-- protected rows where public ones can be, refused: PB004
+SELECT count(*) FROM orders o JOIN (SELECT id FROM customers ORDER BY id LIMIT 5) c ON c.id = o.customer_id;
+
+-- a list of protected rows, refused: PB004
+SELECT count(*) FROM orders o WHERE o.customer_id IN (SELECT id FROM customers ORDER BY born LIMIT 5);
+
+-- protected rows in a function of the session, refused: PB010
+CREATE FUNCTION pg_temp.secret() RETURNS int LANGUAGE sql AS 'SELECT max(id) FROM customers';
+SELECT count(*) FROM orders o JOIN (SELECT DISTINCT pg_temp.secret() AS m FROM stores) c ON c.m = o.customer_id;
+
+-- protected rows in a view of the session, refused: PB004
+CREATE TEMP VIEW shown AS SELECT id FROM customers;
+SELECT count(*) FROM orders o JOIN shown s ON s.id = o.store_id;
+
+-- a type without constants, refused: 0A000
+SELECT count(*) FROM orders o JOIN (SELECT DISTINCT attrs FROM products) p ON true;
+
+-- an error of public rows, refused: 22012
+SELECT count(*) FROM orders o JOIN (SELECT 1 / (id - 5) AS id FROM stores GROUP BY 1) s ON s.id = o.store_id;
+
+-- several rows for a value, refused: 21000
+WITH p AS (SELECT id FROM stores) SELECT count(*) FROM orders o WHERE store_id = (SELECT id FROM p);
+
+-- a longer list than constants, refused: 54000
+SELECT count(*) FROM orders o WHERE o.product_id IN (SELECT p.id FROM products p, stores s ORDER BY s.id, p.id LIMIT 10001);
+
+-- an instant in two spellings
+SELECT v.w, count(*) FROM orders o JOIN (SELECT n, at FROM odd) p ON p.n = o.store_id
+JOIN (VALUES (timestamptz '2024-03-31 01:30:00+00', 'x'), ('2024-03-31 03:30:00+02', 'y')) v(at, w) ON v.at = p.at GROUP BY v.w;
+
+-- public rows that a released result chooses
+WITH b AS (SELECT store_id, count(*) AS n FROM orders GROUP BY 1), top AS (SELECT store_id FROM b WHERE n > 30 ORDER BY store_id LIMIT 50)
+SELECT count(*) FROM orders o JOIN top USING (store_id);

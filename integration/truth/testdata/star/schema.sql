@@ -16,12 +16,17 @@ CREATE TABLE tree (above int NOT NULL, below int NOT NULL, steps int NOT NULL);
 INSERT INTO tree SELECT a, b, 1 FROM generate_series(1, 20) a, generate_series(1, 20) b WHERE b % a = 0;
 CREATE VIEW old_stores AS SELECT id, name FROM stores WHERE id <= 10;
 CREATE TABLE customers (id int PRIMARY KEY, born date NOT NULL);
-INSERT INTO customers SELECT n, date '1950-01-01' + (n * 37) % 20000 FROM generate_series(1, 300) n;
+INSERT INTO customers SELECT n, date '1950-01-01' + (n * 37) % 20000 FROM generate_series(1, 1000) n;
 CREATE TABLE orders (
   id int PRIMARY KEY, customer_id int NOT NULL REFERENCES customers, ordered_at timestamp NOT NULL, store_id int NOT NULL,
   product_id int NOT NULL, currency char(3) NOT NULL, total numeric(12, 2) NOT NULL, qty int NOT NULL, status text NOT NULL, shipped date
 );
-INSERT INTO orders SELECT n, 1 + n % 300, timestamp '2023-01-01' + (n * 7919 % 1000) * interval '1 day' + n % 24 * interval '1 hour',
+INSERT INTO orders SELECT n, 1 + n % 1000, timestamp '2023-01-01' + (n * 7919 % 1000) * interval '1 day' + n % 24 * interval '1 hour',
   1 + n % 40, 1 + n % 2000, (ARRAY['EUR', 'USD', 'PLN'])[1 + n % 3], n % 400, 1 + n % 9, (ARRAY['paid', 'open', 'sent'])[1 + n % 3],
   CASE WHEN n % 5 > 0 THEN date '2023-01-03' + n * 7919 % 1000 END
 FROM generate_series(1, 3000) n;
+-- values that are hard to write: without a key, with NULL, twice, in several spellings
+CREATE TABLE odd (id int PRIMARY KEY, n int, f float8, word text, c char(4), amount numeric, at timestamptz, b boolean);
+INSERT INTO odd VALUES (1, 3, 0.1, 'it''s "so", {x} \', 'a', 1.0, '2024-03-31 02:30:00+01', true), (2, 3, 'NaN', 'NULL', 'b', 1.00, '2024-10-27 02:30:00+02', false),
+  (3, NULL, 1e300, NULL, NULL, NULL, NULL, NULL), (4, 5, '-0', '', 'ab', -0.50, '2024-10-27 02:30:00+01', NULL), (5, 7, 1e-300, ' x', 'a ', 12345678901234567890.5, 'infinity', true),
+  (6, 9, '-infinity', E'a\nb', '', 0, '0044-03-15 00:00:00+00 BC', false);
