@@ -74,15 +74,16 @@ func (s *seeker) isComputed(sel *pg.SelectStmt) bool {
 
 // isMoreThanRows reports whether a query aggregates, ranks or limits rows, or reads rows that are computed.
 func (s *seeker) isMoreThanRows(sel *pg.SelectStmt) bool {
-	more := sel.WithClause != nil || len(sel.ValuesLists) > 0 || pgtree.IsAggregated(sel) || sel.LimitCount != nil || sel.LimitOffset != nil ||
-		len(sel.WindowClause) > 0 || slices.ContainsFunc(sel.SortClause, computes)
+	more := sel.WithClause != nil || len(sel.ValuesLists) > 0 || pgtree.IsAggregated(sel) ||
+		sel.LimitCount != nil || sel.LimitOffset != nil || len(sel.WindowClause) > 0 || slices.ContainsFunc(sel.SortClause, computes)
 	for _, n := range sel.TargetList {
 		pgtree.Every(n.GetResTarget().GetVal(), func(m *pg.Node) { more = more || pgtree.IsWindowCall(m) })
 	}
 	return more || slices.ContainsFunc(sel.FromClause, s.isComputedItem)
 }
 
-// unitesSelections reports whether a query is a selection, of different rows perhaps, or several united: IN has it as it is written.
+// unitesSelections reports whether a query is a selection, of different rows perhaps, or several united: IN has it as it is
+// written.
 func (s *seeker) unitesSelections(sel *pg.SelectStmt) bool {
 	if sel.Op > pg.SetOperation_SETOP_NONE {
 		bare := &pg.SelectStmt{Op: sel.Op, All: sel.All, Larg: sel.Larg, Rarg: sel.Rarg, LimitOption: sel.LimitOption}
@@ -113,8 +114,8 @@ func (s *seeker) isComputedItem(n *pg.Node) bool {
 	return false
 }
 
-// isForeign reports whether a relation is no table of the policy: a temporary table, which the session knows alone, or a view. Tables of the
-// local model and those that dpproxy fills by itself are read by themselves.
+// isForeign reports whether a relation is no table of the policy: a temporary table, which the session knows alone, or a view. Tables of
+// the local model and those that dpproxy fills by itself are read by themselves.
 func (s *seeker) isForeign(r *pg.RangeVar) bool {
 	if !r.Inh || r.Schemaname == "local" || r.Schemaname == "dp" || r.Catalogname != "" {
 		return false

@@ -86,7 +86,7 @@ func (v *queryConverter) derived(s *pg.RangeSubselect) ast.From {
 		v.forbid(at, "LATERAL", withoutNeighbours)
 		return nil
 	}
-	if row := v.oneRow(sel, at); row != nil {
+	if row := oneRow(v, sel, at); row != nil {
 		return &ast.Row{Targets: row, Alias: alias, Columns: names, At: v.a.pos(at)}
 	}
 	if values, own := constantRows(sel); values != nil {
@@ -153,7 +153,7 @@ func (v *queryConverter) reference(r *pg.RangeVar, with *cte) ast.From {
 		v.forbid(r.Location, "a WITH query that refers to the query around it", "Write its query in place of the name.")
 		return nil
 	}
-	if row := v.oneRow(sel, r.Location); row != nil {
+	if row := oneRow(v, sel, r.Location); row != nil {
 		return &ast.Row{Targets: row, Alias: alias, Columns: names, At: v.a.pos(r.Location)}
 	}
 	if values, inner := constantRows(sel); values != nil {

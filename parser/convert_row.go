@@ -14,27 +14,27 @@ import (
 // has VALUES of one row.
 
 // oneRow returns the targets of such a query of constants; nil of any other.
-func (v *queryConverter) oneRow(sel *pg.SelectStmt, location int32) []ast.Target {
+func oneRow(v *queryConverter, sel *pg.SelectStmt, location int32) []ast.Target {
 	if values, names := constantRows(sel); values != nil {
-		return v.rowOfValues(values, names, location)
+		return rowOfValues(v, values, names, location)
 	}
 	level := v.a.levels[sel]
 	if level == nil || level.kind != public || level.scope.escape >= 0 || !isOneRow(sel) {
 		return nil
 	}
-	return v.targetsBelow(level, &each{scope: level.scope}, sel, location)
+	return targetsBelow(v, level, &each{scope: level.scope}, sel, location)
 }
 
-// oneRow returns the targets of such a query that refers to the items before it in FROM.
-func (e *each) oneRow(v exprConverter, sel *pg.SelectStmt, location int32) []ast.Target {
+// laterallyOneRow returns the targets of such a query that refers to the items before it in FROM.
+func laterallyOneRow(e *each, v exprConverter, sel *pg.SelectStmt, location int32) []ast.Target {
 	level := v.a.levels[sel]
 	if level == nil || level.kind != public || level.scope.escape < 0 || level.scope.parent.parent != e.scope || !isOneRow(sel) {
 		return nil
 	}
-	return v.targetsBelow(level, &each{scope: level.scope, repeated: true}, sel, location)
+	return targetsBelow(v.queryConverter, level, &each{scope: level.scope, repeated: true}, sel, location)
 }
 
-func (v *queryConverter) targetsBelow(l *level, of *each, sel *pg.SelectStmt, location int32) []ast.Target {
+func targetsBelow(v *queryConverter, l *level, of *each, sel *pg.SelectStmt, location int32) []ast.Target {
 	below := &queryConverter{conversion: v.conversion, level: l, depth: v.depth + 1, each: of}
 	if below.depth > maxLevels {
 		v.tooLarge(location)
@@ -43,7 +43,7 @@ func (v *queryConverter) targetsBelow(l *level, of *each, sel *pg.SelectStmt, lo
 }
 
 // rowOfValues returns the values of VALUES with one row, nil if there are several.
-func (v *queryConverter) rowOfValues(sel *pg.SelectStmt, names []string, location int32) (row []ast.Target) {
+func rowOfValues(v *queryConverter, sel *pg.SelectStmt, names []string, location int32) (row []ast.Target) {
 	if len(sel.ValuesLists) > 1 {
 		return nil
 	}

@@ -42,9 +42,9 @@ func (e *each) lateral(v *queryConverter, left ast.From, j *pg.JoinExpr) *ast.Jo
 	}
 	location, row := selectLocation(sel), exprConverter{v, false}
 	out := &ast.Join{Kind: ast.Cross, Left: left, At: v.a.pos(location)}
-	if targets := e.oneRow(row, sel, location); targets != nil {
+	if targets := laterallyOneRow(e, row, sel, location); targets != nil {
 		out.Right = &ast.Row{Targets: targets, Alias: alias, Columns: columnNames(s.Alias.GetColnames()), Lateral: true, At: out.At}
-		return v.joinedBy(out, j)
+		return joinedBy(v, out, j)
 	}
 	if !v.a.levels.perRow(sel, e.scope, v.a.cat) {
 		return nil
@@ -58,11 +58,11 @@ func (e *each) lateral(v *queryConverter, left ast.From, j *pg.JoinExpr) *ast.Jo
 	}
 	right.Query = e.perRow(row, sel, location)
 	out.Right = right
-	return v.joinedBy(out, j)
+	return joinedBy(v, out, j)
 }
 
 // joinedBy gives a join with LATERAL its kind and its condition.
-func (v *queryConverter) joinedBy(out *ast.Join, j *pg.JoinExpr) *ast.Join {
+func joinedBy(v *queryConverter, out *ast.Join, j *pg.JoinExpr) *ast.Join {
 	if j.Quals != nil {
 		out.Kind, out.On = ast.Inner, exprConverter{v, false}.expr(j.Quals)
 	}

@@ -150,12 +150,14 @@ const maxBytes = lex.MaxText * 3 / 4
 func (b *binding) tooMany(rows bool) error {
 	of, hint := "a released result", "Restrict it with LIMIT, or group by something coarser."
 	if b.public {
-		of, hint = "a query of public rows", "Restrict it with WHERE, select the columns that are needed alone, or join with its tables themselves, by their keys."
+		of, hint = "a query of public rows", "Restrict it with WHERE, select the columns that are needed alone, "+
+			"or join with its tables themselves, by their keys."
 	}
+	most := fmt.Sprintf("has more than %d rows", b.mostRows())
 	if !rows {
-		return pgerr.New(pgerr.ProgramLimitExceeded, "%s that is used as constants is longer than %d bytes", of, maxBytes).WithHint("%s", hint)
+		most = fmt.Sprintf("is longer than %d bytes", maxBytes)
 	}
-	return pgerr.New(pgerr.ProgramLimitExceeded, "%s that is used as constants has more than %d rows", of, b.mostRows()).WithHint("%s", hint)
+	return pgerr.New(pgerr.ProgramLimitExceeded, "%s that is used as constants %s", of, most).WithHint("%s", hint)
 }
 
 // released is a result of these rows.

@@ -58,8 +58,8 @@ var path = [...]rule{
 		false, nothing,
 	},
 	stepLet: {
-		"let", "of a statement that uses released results, or public rows as constants: plan its *bindings* and its body, at one price; then each binding goes the " +
-			"rest of the path by itself, and its result stands in what uses it; the body is last (decision 34)",
+		"let", "of a statement that uses released results, or public rows as constants: plan its *bindings* and its body, at one price; " +
+			"then each binding goes the rest of the path by itself, and its result stands in what uses it; the body is last (decision 34)",
 		[]string{"parser/let.go", "parser/let_seek.go", "parser/let_result.go", "proxy/let.go", "proxy/binding.go"},
 		false, nothing,
 	},

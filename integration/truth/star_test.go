@@ -16,15 +16,16 @@ import (
 	"dpproxy/internal/sitetest"
 )
 
-// TestStar asks what analysts ask of a star schema: dimensions that are joined by expressions on their keys, and public rows in every form as
-// constants. With much epsilon each answer is about that of Postgres: the bound is more than six standard deviations of its noise.
+// TestStar asks what analysts ask of a star schema: dimensions that are joined by expressions on their keys, and public rows in every form
+// as constants. With much epsilon each answer is about that of Postgres: the bound is more than six standard deviations of its noise.
 func TestStar(t *testing.T) {
 	s := starSite(t)
 	ours := s.ours[0]
 	sitetest.Exec(t, ours.Conn, "SET dp.epsilon = 15")
 	for _, conn := range []*pgx.Conn{s.truth, ours.Conn} {
 		sitetest.Exec(t, conn, "CREATE TEMP TABLE chosen_stores AS SELECT id, name FROM stores WHERE id % 3 = 1")
-		sitetest.Exec(t, conn, "CREATE TEMP TABLE busy AS SELECT store_id FROM orders WHERE store_id < 20 GROUP BY store_id HAVING count(*) > 30")
+		sitetest.Exec(t, conn, "CREATE TEMP TABLE busy AS "+
+			"SELECT store_id FROM orders WHERE store_id < 20 GROUP BY store_id HAVING count(*) > 30")
 	}
 	for _, f := range starQuestions(t) {
 		if f.outcome != "" {

@@ -57,7 +57,7 @@ func (sc scope) resolveItem(f ast.From, nullable bool) (node, frame, error) {
 	case *ast.Listed:
 		return sc.resolveListed(f, nullable)
 	case *ast.Row:
-		return sc.resolveRow(f, nullable)
+		return resolveRow(sc, f, nullable)
 	case *ast.Elements:
 		return nil, frame{}, errNoArray(f)
 	case *ast.Lateral:
@@ -205,7 +205,7 @@ func (sc scope) resolveJoin(f *ast.Join, nullable bool) (node, frame, error) {
 		return resolveFull(sc, f, nullable)
 	}
 	if row, ok := f.Left.(*ast.Row); ok && isBeside(f, nullable) && !refersLeft(f.Right) {
-		return sc.rowFirst(f, row)
+		return rowFirst(sc, f, row)
 	}
 	left, lf, err := sc.resolveItem(f.Left, nullable || f.Kind == ast.Right)
 	if err != nil {
@@ -218,7 +218,7 @@ func (sc scope) resolveJoin(f *ast.Join, nullable bool) (node, frame, error) {
 		return resolveLateral(sc, lateral{f, right, lf, nullable}, left)
 	case *ast.Row:
 		if right.Lateral || isBeside(f, nullable) {
-			return sc.rowBeside(f, right, left, lf, nullable)
+			return rowBeside(sc, f, right, left, lf, nullable)
 		}
 	}
 	return sc.joinTo(f, left, lf, nullable)

@@ -11,7 +11,7 @@ import (
 // constant is one. The nullable side of an outer join needs a relation, of constants.
 
 // resolveRow resolves a row as a relation of constants.
-func (sc scope) resolveRow(f *ast.Row, nullable bool) (node, frame, error) {
+func resolveRow(sc scope, f *ast.Row, nullable bool) (node, frame, error) {
 	out := &ast.Listed{Alias: f.Alias, At: f.At}
 	for i, t := range f.Targets {
 		if !ast.ColumnFree(t.X) || f.Lateral {
@@ -48,33 +48,33 @@ func refersLeft(f ast.From) bool {
 }
 
 // rowFirst resolves a join whose left side is a row.
-func (sc scope) rowFirst(f *ast.Join, row *ast.Row) (node, frame, error) {
+func rowFirst(sc scope, f *ast.Join, row *ast.Row) (node, frame, error) {
 	n, rf, err := sc.resolveItem(f.Right, false)
 	if err != nil {
 		return nil, frame{}, err
 	}
-	own, err := sc.rowFrame(row, frame{})
+	own, err := rowFrame(sc, row, frame{})
 	if err != nil {
 		return nil, frame{}, err
 	}
-	return n, own.beside(rf, nil), sc.besideCondition(f, own, rf, own.beside(rf, nil))
+	return n, own.beside(rf, nil), besideCondition(sc, f, own, rf, own.beside(rf, nil))
 }
 
 // rowBeside resolves a join whose right side is a row.
-func (sc scope) rowBeside(f *ast.Join, row *ast.Row, left node, lf frame, nullable bool) (node, frame, error) {
+func rowBeside(sc scope, f *ast.Join, row *ast.Row, left node, lf frame, nullable bool) (node, frame, error) {
 	if outer := f.Kind == ast.Left && f.On != nil && !isTrue(f.On); outer || nullable {
 		return nil, frame{}, errRow(row)
 	}
-	own, err := sc.rowFrame(row, lf) // without LATERAL it has names of constants
+	own, err := rowFrame(sc, row, lf) // without LATERAL it has names of constants
 	if err != nil {
 		return nil, frame{}, err
 	}
 	all := lf.beside(own, nil)
-	return left, all, sc.besideCondition(f, lf, own, all)
+	return left, all, besideCondition(sc, f, lf, own, all)
 }
 
 // besideCondition makes the condition of such a join one of the level.
-func (sc scope) besideCondition(f *ast.Join, left, right, all frame) error {
+func besideCondition(sc scope, f *ast.Join, left, right, all frame) error {
 	for _, it := range right.items {
 		if it.alias != "" && left.named("", it.alias) != nil {
 			return errSameAlias(it.alias, f.At)
@@ -95,7 +95,7 @@ func (sc scope) besideCondition(f *ast.Join, left, right, all frame) error {
 }
 
 // rowFrame has the names of a row, whose expressions have names of a frame.
-func (sc scope) rowFrame(row *ast.Row, in frame) (frame, error) {
+func rowFrame(sc scope, row *ast.Row, in frame) (frame, error) {
 	it := &item{alias: row.Alias}
 	own := scope{sc.draft, in, nil}
 	for _, t := range row.Targets {
