@@ -27,11 +27,8 @@ func (d *domains) lists(set []int) (lists []*list, ok bool, err error) {
 		if len(keys) == 0 {
 			continue
 		}
-		l, err := d.shared(keys, func() ([][]*string, bool, error) {
-			rows, err := d.rowsOf(f, keys)
-			return rows, true, err
-		})
-		if err != nil {
+		l, err := d.shared(keys, func() ([][]*string, bool, error) { return d.rowsOf(f, keys) })
+		if l == nil || err != nil {
 			return nil, false, err
 		}
 		lists = append(lists, l)
@@ -64,11 +61,12 @@ func (d *domains) shared(keys []int, rows func() (rows [][]*string, public bool,
 	return l, nil
 }
 
-// rowsOf returns the rows of a factor, restricted to some of its keys. Restricted rows can repeat; newList removes duplicates.
-func (d *domains) rowsOf(f *factor, keys []int) ([][]*string, error) {
-	rows, err := d.factorRows(f)
-	if err != nil || len(keys) == len(f.keys) {
-		return rows, err
+// rowsOf returns the rows of a factor, restricted to some of its keys; public is false if there are too many. Restricted rows can repeat;
+// newList removes duplicates.
+func (d *domains) rowsOf(f *factor, keys []int) (rows [][]*string, public bool, err error) {
+	rows, public, err = d.factorRows(f)
+	if !public || err != nil || len(keys) == len(f.keys) {
+		return rows, public, err
 	}
 	restricted := make([][]*string, len(rows))
 	for n, row := range rows {
@@ -78,50 +76,71 @@ func (d *domains) rowsOf(f *factor, keys []int) ([][]*string, error) {
 			}
 		}
 	}
-	return restricted, nil
+	return restricted, true, nil
 }
 
 // factorRows returns all rows of a factor, which is read once for all grouping sets.
-func (d *domains) factorRows(f *factor) ([][]*string, error) {
-	if f.fold < 0 {
-		return f.rows, nil
+func (d *domains) factorRows(f *factor) (rows [][]*string, public bool, err error) {
+	if f.fold < 0 && !f.later {
+		return f.rows, true, nil
 	}
-	if rows, have := d.factors[f]; have {
-		return rows, nil
+	rows, have := d.factors[f]
+	if !have {
+		if rows, err = d.enumerated(f); err != nil {
+			return nil, false, err
+		}
+		d.factors[f] = rows
 	}
-	rows, err := d.enumerated(f)
-	d.factors[f] = rows
-	return rows, err
+	return rows, rows != nil, nil
 }
 
-// enumerated reads the values of a factor that the mirror enumerated.
+// enumerated reads the values of a factor that the mirror enumerated; nil if there are too many for public groups.
 func (d *domains) enumerated(f *factor) ([][]*string, error) {
-	text := d.env.Values[f.fold].Bytes
-	if text == nil {
-		return nil, nil
+	i, at := f.fold, d.b.keys[f.keys[0]].at
+	if f.later {
+		if i = d.folds + f.at; i >= len(d.env.Values) || d.env.Values[i].Bytes == nil { // no mirror was asked
+			return nil, nil
+		}
+		types, err := d.types(f.keys)
+		if err != nil {
+			return nil, err
+		}
+		for n, t := range f.types {
+			if t.OID != 0 {
+				types[n] = t
+			}
+		}
+		text := d.env.Values[i].Bytes
+		return d.rows(text[min(1, len(text)):], types, at)
 	}
-	at := d.b.keys[f.keys[0]].at
-	if len(text) == 0 {
-		return nil, tooLongKeys(at)
+	if d.env.Values[i].Bytes == nil {
+		return [][]*string{}, nil
 	}
-	rows, err := d.read(text, at)
-	if err != nil {
-		return nil, err
-	}
-	var types []pgtype.Type
-	for _, k := range f.keys {
-		types = append(types, d.b.keys[k].typ)
-	}
-	rows, _, err = d.spelled(rows, types, at)
-	return rows, err
+	return d.rows(d.env.Values[i].Bytes, f.types, at)
 }
 
-// read reads rows of texts.
-func (*domains) read(text []byte, at int) (rows [][]*string, err error) {
+// rows reads rows of texts, in spellings that every session reads alike; nil if they are too many for public groups.
+func (d *domains) rows(text []byte, types []pgtype.Type, at int) ([][]*string, error) {
+	if len(text) == 0 {
+		return nil, d.unlessPrivate(tooLongKeys(at))
+	}
+	rows := [][]*string{}
 	if err := json.Unmarshal(text, &rows); err != nil {
 		return nil, unreadable(at)
 	}
-	return rows, nil
+	if len(rows) > maxGroups {
+		return nil, d.unlessPrivate(tooManyGroups(at))
+	}
+	return rows, spelled(rows, types, at)
+}
+
+// unlessPrivate returns a refusal of public groups unless they can be private instead: if public rows declare them, or no protected row is
+// read, they cannot.
+func (d *domains) unlessPrivate(refusal error) error {
+	if d.b.source.DeclaresKeys() || !d.b.reads() {
+		return refusal
+	}
+	return nil
 }
 
 func unreadable(at int) error {
@@ -129,13 +148,10 @@ func unreadable(at int) error {
 }
 
 // spelled converts the texts of values that the mirror enumerated to texts that every session reads alike.
-func (*domains) spelled(rows [][]*string, types []pgtype.Type, at int) ([][]*string, bool, error) {
-	if len(rows) > maxGroups {
-		return nil, false, tooManyGroups(at)
-	}
+func spelled(rows [][]*string, types []pgtype.Type, at int) error {
 	for _, row := range rows {
 		if len(row) != len(types) {
-			return nil, false, unreadable(at)
+			return unreadable(at)
 		}
 		for i, cell := range row {
 			if cell == nil {
@@ -143,12 +159,27 @@ func (*domains) spelled(rows [][]*string, types []pgtype.Type, at int) ([][]*str
 			}
 			text, ok := scalar.EnumeratedText(types[i], *cell)
 			if !ok {
-				return nil, false, unreadable(at)
+				return unreadable(at)
 			}
 			row[i] = &text
 		}
 	}
-	return rows, true, nil
+	return nil
+}
+
+// partitionsOf returns the groups of a grouping set: public ones, unless some key is private or they are too many. lists are the public
+// values of the keys, nil if some key is private.
+func (d *domains) partitionsOf(keys []int, lists []*list, public bool) (partitions, error) {
+	if public {
+		p, ok := newPartitions(keys, lists)
+		if ok {
+			return p, nil
+		}
+		if err := d.unlessPrivate(tooManyGroups(d.b.keys[keys[0]].at)); err != nil {
+			return p, err
+		}
+	}
+	return partitions{keys: keys}, nil
 }
 
 func tooManyGroups(at int) error {

@@ -97,47 +97,63 @@ func every(cols []*scalar.Column, f func(*scalar.Column) bool) bool {
 
 // publicFactor joins the keys over the same public relations.
 func (en *enumeration) publicFactor(first int) {
+	cols, f := en.keys[first].expr.Columns(), &factor{fold: -1}
+	all := cols
+	for i := first; i < len(en.keys); i++ {
+		mine := en.keys[i].expr.Columns()
+		if !en.done[i] && len(mine) > 0 && en.source.SharesPublicPart(cols, mine) {
+			f.keys, all, en.done[i] = append(f.keys, i), slices.Concat(all, mine), true
+		}
+	}
 	w := en.inlined()
-	from, where, ok, err := en.source.PublicPart(w, en.keys[first].expr.Columns())
+	part, ok, err := en.source.PublicPart(w, en.source.Inlined(), all)
 	if !ok || err != nil {
+		for _, k := range f.keys {
+			en.done[k] = k <= first
+		}
 		return
 	}
-	f := &factor{}
-	for i := first; i < len(en.keys); i++ {
-		cols := en.keys[i].expr.Columns()
-		if en.done[i] || len(cols) == 0 || !every(cols, en.source.ShowsPublic) {
-			continue
-		}
-		if also, cond, ok, err := en.source.PublicPart(w, cols); ok && err == nil && also == from && cond == where {
-			f.keys = append(f.keys, i)
-			en.done[i] = true
-		}
+	f.declared = part.Declared
+	d, err := publicKeys(en.keys, f.keys, part, w, en.source.Inlined())
+	if f.later = err != nil; !f.later {
+		f.fold = en.constants.Add(scalar.Fold{
+			SQL: d.text(""), Type: pgtype.Of(pgtype.Text), At: en.keys[first].at, Concealed: en.source.Concealing(), Derived: true,
+		})
 	}
-	write := func(e scalar.Expr) string {
-		sql, _ := scalar.Native(e, (*scalar.Column).Read, en.source.Inlined()) // a key has no sub-select
-		return sql
+	f.types, en.factors = d.types, append(en.factors, f)
+}
+
+// publicKeys selects the values that keys have together over public relations. A key is written as the client meant it, or, over columns
+// that are identical to public ones, as it is written for the protected database, which never raises. That may need the values of
+// constants: the last error says so, and such a key has no type.
+func publicKeys(keys []*key, list []int, part source.PublicPart, w *scalar.Writer, constants scalar.Inlined) (d different, last error) {
+	d = different{from: part.From, where: []string{part.Where}}
+	own := *w
+	own.Renamed = part.Renamed
+	for _, i := range list {
+		k := keys[i]
+		sql, _ := scalar.Native(k.expr, (*scalar.Column).Read, constants) // a key has no sub-select
+		typ := k.typ
+		if c, plain := scalar.PlainColumn(k.expr); plain && part.Renamed[c] != nil {
+			sql = part.Renamed[c].Read()
+		} else if renames(part, k.expr) {
+			var err error
+			if sql, typ, err = own.Key(k.expr); err != nil {
+				typ, last = pgtype.Type{}, err
+			}
+		}
+		d.keys, d.types = append(d.keys, sql), append(d.types, typ)
 	}
-	f.fold = en.enumerate(f.keys, from, where, write)
-	en.factors = append(en.factors, f)
+	return d, last
+}
+
+func renames(part source.PublicPart, e scalar.Expr) bool {
+	return slices.ContainsFunc(e.Columns(), func(c *scalar.Column) bool { return part.Renamed[c] != nil })
 }
 
 // inlined writes expressions for the mirror, with the constants in the text.
 func (en *enumeration) inlined() *scalar.Writer {
 	return &scalar.Writer{Env: &scalar.Env{TimeZones: en.timeZones, Work: en.work}, Fold: en.source.Inlined().SQL}
-}
-
-// enumerate adds the constant that contains the distinct values of keys over public tables.
-func (en *enumeration) enumerate(keys []int, from, where string, write func(scalar.Expr) string) int {
-	d := different{from: from}
-	if where != "" {
-		d.where = []string{where}
-	}
-	for _, i := range keys {
-		d.keys, d.types = append(d.keys, write(en.keys[i].expr)), append(d.types, en.keys[i].typ)
-	}
-	return en.constants.Add(scalar.Fold{
-		SQL: d.text(""), Type: pgtype.Of(pgtype.Text), At: en.keys[keys[0]].at, Concealed: en.source.Concealing(), Derived: true,
-	})
 }
 
 // different is the different values that keys have together.

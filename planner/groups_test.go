@@ -115,6 +115,16 @@ func TestGroups(t *testing.T) {
 
 func publicGroups(t *testing.T, cat *policy.Model, conn *pgconn.PgConn, sql string) int {
 	t.Helper()
+	set := onlySet(t, cat, conn, sql)
+	if set == nil || set.Private() {
+		return 0
+	}
+	return set.Size()
+}
+
+// onlySet returns the first grouping set of a statement; nil if nothing is read.
+func onlySet(t *testing.T, cat *policy.Model, conn *pgconn.PgConn, sql string) *planner.GroupingSet {
+	t.Helper()
 	q := analyzed(t, cat, sql)
 	p, err := q.Specialize(nil, evaluate(t, conn, q, nil, nil), planner.Settings{
 		EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1e8, Mechanism: "gaussian", Alpha: 0.05,
@@ -122,10 +132,10 @@ func publicGroups(t *testing.T, cat *policy.Model, conn *pgconn.PgConn, sql stri
 	})
 	if err != nil {
 		t.Errorf("%s: %v", sql, err)
-		return -1
+		return nil
 	}
-	if len(p.Blocks[0].Sets) == 0 || p.Blocks[0].Sets[0].Private() {
-		return 0
+	if len(p.Blocks[0].Sets) == 0 {
+		return nil
 	}
-	return p.Blocks[0].Sets[0].Size()
+	return p.Blocks[0].Sets[0]
 }

@@ -31,6 +31,13 @@ func newKey(r *scalar.Resolver, e ast.Expr) (*key, error) {
 // factors, which are functions of the policy, the statement and public rows alone.
 type factor struct {
 	keys []int
-	rows [][]*string // if fold is negative
+	rows [][]*string // if fold is negative, and the mirror is not asked later
 	fold int         // a constant that contains the rows as JSON
+	// later says that the mirror is asked for the rows once constants are known; at is the place among the lists of the statement.
+	later bool
+	at    int
+	// types are those of the keys in the rows that the mirror has; that of a key is unknown if constants decide it.
+	types []pgtype.Type
+	// declared are the columns of protected tables of which the rows have declared values alone.
+	declared []*scalar.Column
 }

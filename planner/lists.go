@@ -18,6 +18,8 @@ import (
 type asked struct {
 	b    *block
 	keys []int
+	// factor is what has these keys if they are over public tables, else nil.
+	factor *factor
 	// at is its place among the lists of the statement.
 	at int
 }
@@ -25,6 +27,12 @@ type asked struct {
 // ask notes what the mirror is asked for: for each grouping set, the keys over the same columns. Of several sets it is asked for each key
 // alone too, since a set counts no rows that others leave out.
 func (q *Query) ask(b *block) {
+	for _, f := range b.factors {
+		if f.later {
+			f.at = len(q.lists)
+			q.lists = append(q.lists, &asked{b, f.keys, f, f.at})
+		}
+	}
 	sets := b.sets
 	if len(sets) > 1 {
 		for i := range b.keys {
@@ -34,7 +42,7 @@ func (q *Query) ask(b *block) {
 	for _, set := range sets {
 		for _, keys := range b.together(set) {
 			if b.lists[ordinals(keys)] == nil {
-				a := &asked{b, keys, len(q.lists)}
+				a := &asked{b, keys, nil, len(q.lists)}
 				b.lists[ordinals(keys)], q.lists = a, append(q.lists, a)
 			}
 		}
@@ -111,9 +119,10 @@ func (q *Query) ConcealsLists() bool {
 
 // listing returns the question about some keys.
 func (a *asked) listing(env *scalar.Env) Listing {
-	lister := &scalar.Lister{
-		Env: env, Fold: func(i int) string { return "$" + strconv.Itoa(i+1) }, Lists: a.b.source.ListsOf, Array: ArrayText,
+	if a.factor != nil {
+		return a.publicListing(env)
 	}
+	lister := &scalar.Lister{Env: env, Fold: parameter, Lists: a.b.source.ListsOf, Array: ArrayText}
 	var keys []scalar.Expr
 	for _, k := range a.keys {
 		keys = append(keys, a.b.keys[k].expr)
@@ -129,6 +138,26 @@ func (a *asked) listing(env *scalar.Env) Listing {
 	return Listing{SQL: different{l.Keys, l.Types, fromSQL(l.From), l.Where}.text(mark), Concealed: a.b.source.Concealing()}
 }
 
+func parameter(fold int) string { return "$" + strconv.Itoa(fold+1) }
+
+// publicListing is listing for keys over public tables.
+func (a *asked) publicListing(env *scalar.Env) Listing {
+	w, constants := &scalar.Writer{Env: env, Fold: parameter}, a.b.constants.Inlined(true)
+	var cols []*scalar.Column
+	for _, k := range a.keys {
+		cols = append(cols, a.b.keys[k].expr.Columns()...)
+	}
+	part, ok, err := a.b.source.PublicPart(w, constants, cols)
+	if !ok || err != nil {
+		return Listing{}
+	}
+	d, err := publicKeys(a.b.keys, a.keys, part, w, constants)
+	if err != nil {
+		return Listing{}
+	}
+	return Listing{SQL: d.text(declaredMark), Concealed: a.b.source.Concealing()}
+}
+
 // An answer begins with a mark: whether bounds imply the values.
 const (
 	declaredMark = "d"
@@ -137,33 +166,35 @@ const (
 
 // listed returns the public values of keys that the mirror was asked for; public is false if the keys are private.
 func (d *domains) listed(keys []int) (rows [][]*string, public bool, err error) {
-	a := d.b.lists[ordinals(keys)]
-	at := d.b.keys[keys[0]].at
-	i := d.folds + a.at
+	i := d.folds + d.b.lists[ordinals(keys)].at
 	if i >= len(d.env.Values) { // no mirror was asked, as where a policy is checked
 		return d.unasked(keys)
 	}
 	text := d.env.Values[i].Bytes // private groups are right whatever the mirror would have said
-	switch {
-	case text == nil:
+	if text == nil {
 		return d.certain(keys)
-	case len(text) == 0:
-		return nil, false, tooLongKeys(at)
 	}
-	if rows, err = d.read(text[1:], at); err != nil {
+	types, err := d.types(keys)
+	if err != nil {
 		return nil, false, err
 	}
-	if string(text[:1]) == impliedMark && len(rows) > maxFinite {
-		return nil, false, nil
+	if rows, err = d.rows(text[min(1, len(text)):], types, d.b.keys[keys[0]].at); rows == nil || err != nil {
+		return nil, false, err
 	}
+	return rows, len(rows) <= maxFinite || string(text[:1]) != impliedMark, nil
+}
+
+// types returns the types in which keys are written for the protected database.
+func (d *domains) types(keys []int) ([]pgtype.Type, error) {
 	types := make([]pgtype.Type, len(keys))
 	w := &scalar.Writer{Env: d.env, Fold: func(int) string { return "" }, Query: d.b.source.WriteQuery}
 	for n, k := range keys {
+		var err error
 		if _, types[n], err = w.Key(d.b.keys[k].expr); err != nil {
-			return nil, false, err
+			return nil, err
 		}
 	}
-	return d.spelled(rows, types, at)
+	return types, nil
 }
 
 // unasked returns the values of a key as its bounds alone tell them.

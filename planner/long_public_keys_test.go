@@ -23,7 +23,7 @@ func TestLongPublicKeys(t *testing.T) {
 		{1000, 10000, "SELECT diagnosis, count(*) FROM visits GROUP BY 1", false},
 		{1000, 1000, "SELECT diagnosis, upper(diagnosis), " + aggregates + " FROM visits GROUP BY 1, 2", true},
 		{1000, 2500, "SELECT diagnosis, upper(diagnosis), " + aggregates + " FROM visits GROUP BY 1, 2", false},
-		{500, 20, "SELECT rpad(diagnosis, 20000), count(*) FROM visits GROUP BY 1", false},
+		{500, 20, "SELECT rpad(diagnosis, 20000), count(*) FROM visits GROUP BY 1", true},
 		{1000, 10000, "SELECT mode() WITHIN GROUP (ORDER BY diagnosis) FROM visits", false},
 		{1000, 10000, "SELECT count(*) FROM visits", true},
 	} {

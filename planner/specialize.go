@@ -231,18 +231,19 @@ func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*Groupi
 	if err != nil {
 		return nil, err
 	}
-	g.keys, g.at, g.strays = keys, sp.b.at, sp.strays(keys, lists)
-	if public {
-		var ok bool
-		if g.partitions, ok = newPartitions(keys, lists); !ok {
-			return nil, tooManyGroups(sp.b.keys[keys[0]].at)
-		}
-	} else if !sp.b.reads() {
-		return nil, pgerr.New(pgerr.Internal, "the values of a grouping key are not listed").At(sp.b.at)
-	} else if err := sp.refusePrivate(keys, unit); err != nil {
+	if g.partitions, err = sp.partitionsOf(keys, lists, public); err != nil {
 		return nil, err
 	}
-	if len(sp.b.aggregates) == 0 && public {
+	g.at, g.strays = sp.b.at, sp.strays(keys, g.lists)
+	if g.Private() {
+		if !sp.b.reads() {
+			return nil, pgerr.New(pgerr.Internal, "the values of a grouping key are not listed").At(sp.b.at)
+		}
+		if err := sp.refusePrivate(keys, unit); err != nil {
+			return nil, err
+		}
+	}
+	if len(sp.b.aggregates) == 0 && !g.Private() {
 		return g, nil
 	}
 	if g.bounds, err = sp.b.unitBounds(&g.partitions, s, unit); err != nil {

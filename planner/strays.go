@@ -92,6 +92,17 @@ func withStrays(all, more []stray) []stray {
 // strays returns the strays of the keys of a grouping set, each column once. lists are the public values of the keys, or nil if they are
 // private.
 func (sp *specializer) strays(set []int, lists []*list) (all []stray) {
+	for _, f := range sp.b.factors {
+		if !slices.ContainsFunc(f.keys, func(k int) bool { return slices.Contains(set, k) }) {
+			continue
+		}
+		for _, c := range f.declared {
+			all = withStrays(all, sp.replaced(replacement{
+				expr: &scalar.Ref{Column: c}, where: sp.b.source.AllConjuncts(), private: lists == nil,
+				none: inNoGroup, perhaps: perhapsInNone,
+			}))
+		}
+	}
 	for _, i := range set {
 		e := sp.b.keys[i].expr
 		if every(e.Columns(), sp.b.source.ShowsPublic) {

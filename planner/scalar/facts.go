@@ -295,15 +295,15 @@ func NeverNullColumn(conditions []Expr, c *Column) bool {
 		if c.Matched[c] {
 			return true
 		}
-		if c = c.below(); c == nil {
+		if c = c.Below(); c == nil {
 			return false
 		}
 	}
 	return true
 }
 
-// below returns the column that defines a column of a derived table; nil if it is computed, or belongs to a table.
-func (c *Column) below() *Column {
+// Below returns the column that defines a column of a derived table; nil if it is computed, or belongs to a table.
+func (c *Column) Below() *Column {
 	if len(c.Of) == 1 {
 		if ref, plain := c.Of[0].(*Ref); plain {
 			return ref.Column
@@ -316,7 +316,7 @@ func (c *Column) below() *Column {
 func matched(conditions []Expr, c *Column) bool {
 	return slices.ContainsFunc(conditions, func(cond Expr) bool {
 		return slices.ContainsFunc(cond.Columns(), func(o *Column) bool {
-			for x := o; x != nil; x = x.below() {
+			for x := o; x != nil; x = x.Below() {
 				if _, beside := c.Matched[x]; beside {
 					return excludesNull(cond, &Ref{Column: o})
 				}

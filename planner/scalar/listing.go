@@ -2,6 +2,7 @@ package scalar
 
 import (
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -496,6 +497,39 @@ func collated(sql string, t pgtype.Type) string {
 	return "(" + sql + " COLLATE " + ast.QuoteIdent(t.Collation.Schema) + "." + ast.QuoteIdent(t.Collation.Name) + ")"
 }
 
+// DeclaredSQL writes the condition that a value of the type of a column of a table is one that the policy declares for the column. It is
+// empty if the policy declares none.
+func DeclaredSQL(c *Column, value string) string {
+	t := c.Type
+	text := func(text string) string { return castSQL(ast.Quote(text), t) }
+	switch {
+	case t.Array || t.SQL() == "":
+	case c.Values != nil:
+		list := make([]string, len(c.Values))
+		for i, v := range c.Values {
+			list[i] = text(v)
+		}
+		return "(" + value + " IN (" + strings.Join(list, ", ") + "))"
+	case c.Bounds != nil:
+		low, high := declaredEnds(c)
+		if l, ok := lineOf(t, Interval{Low: low, High: high}, digitsOf(t)); ok {
+			return between(value, text(l.text(l.low)), text(l.text(l.high)))
+		}
+	}
+	return ""
+}
+
+// OfType writes the condition that a whole number is one of a narrower type.
+func OfType(value string, t pgtype.Type) string {
+	half := power2(pgtype.Bits(t.OID) - 1)
+	last := new(big.Rat).Sub(half, rat(1))
+	return between(value, "("+new(big.Rat).Neg(half).Num().String()+")", last.Num().String())
+}
+
+func between(value, low, high string) string {
+	return "(" + value + " OPERATOR(pg_catalog.>=) " + low + " AND " + value + " OPERATOR(pg_catalog.<=) " + high + ")"
+}
+
 // Bases returns the columns from which an expression is computed, below derived tables.
 func Bases(e Expr) (all []*Column) {
 	eachBelow(e, func(x Expr) {
@@ -508,7 +542,7 @@ func Bases(e Expr) (all []*Column) {
 
 // Listed reports whether an expression surely has a listing: it is computed from columns whose values are declared.
 func Listed(e Expr) bool {
-	product, plain := 1, true
+	product := 1
 	for _, c := range Bases(e) {
 		switch {
 		case len(c.Of) > 0:
@@ -524,6 +558,12 @@ func Listed(e Expr) bool {
 			return false
 		}
 	}
+	return OfOneRow(e)
+}
+
+// OfOneRow reports whether an expression is computed from the columns of one row, and constants, alone.
+func OfOneRow(e Expr) bool {
+	plain := true
 	eachBelow(e, func(x Expr) {
 		switch x.(type) { //nolint:gochecksumtype // the others are computed from the columns
 		case *Query, *aggregate, *term:

@@ -34,6 +34,11 @@ func (values Values) Unsettled(e Expr) bool {
 		unsettled(e, func(fold int) bool { return fold < len(values) && values[fold].Unknown })
 }
 
+// Unknown reports whether an expression is computed from a released result that is not known yet.
+func (c *Constants) Unknown(e Expr) bool {
+	return unsettled(e, func(fold int) bool { return c.folds[fold].Unknown })
+}
+
 func (in Inlined) unsettled(e Expr) bool {
 	return slices.ContainsFunc(in.folds, func(f Fold) bool { return f.Unknown }) &&
 		unsettled(e, func(fold int) bool { return in.folds[fold].Unknown })

@@ -37,6 +37,7 @@ func (sc scope) resolveListed(f *ast.Listed, nullable bool) (node, frame, error)
 			Name: l.Name, Type: t, NotNull: l.NotNull, Untold: sc.resolved.view != "",
 			SQL: r.alias + "." + name, Reach: scalar.ReachOf(t, false), List: x,
 		}
+		r.unknown = r.unknown || sc.shared.Constants.Unknown(x)
 		r.columns = append(r.columns, c)
 		r.table.Columns = append(r.table.Columns, policy.Column{Column: catalog.Column{Name: name, NotNull: l.NotNull}})
 		if l.Distinct && l.NotNull {

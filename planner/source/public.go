@@ -1,6 +1,8 @@
 package source
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,34 +10,63 @@ import (
 	"dpproxy/planner/scalar"
 )
 
-// PublicPart writes SQL for the mirror that has every value the public columns can show:
-// the public relations that they come from, joined with those that equalities connect
-// with them, under every condition over them alone. ok is false if one of the columns is
-// not public. The columns are called as in the source itself.
+// A PublicPart is SQL for the mirror that has every value that some columns can show together: the public relations that they come from,
+// joined with those that equalities connect with them, under every condition over them alone. The columns are called as in the source
+// itself, but columns of protected relations that inner joins make identical to public ones are called as Renamed says.
 //
 // The nullable side of an outer join shows NULL as well, in all its columns at once. Where
 // protected rows decide which rows have a match, both are among the values: with and
 // without. Rows that a condition takes out of either are in neither.
-func (s *Source) PublicPart(w *scalar.Writer, cols []*scalar.Column) (from, where string, ok bool, err error) {
-	return publicPart(s.level, w, s.Inlined(), cols)
+type PublicPart struct {
+	From, Where string
+	Renamed     map[*scalar.Column]*scalar.Column
+	// Declared are the columns of protected relations whose declared values or bounds are among the conditions: rows whose values are
+	// others are not among those that are shown.
+	Declared []*scalar.Column
 }
 
-func publicPart(l *level, w *scalar.Writer, constants scalar.Inlined, cols []*scalar.Column) (from, where string, ok bool, err error) {
-	d := &domain{level: l, w: w, constants: constants, wanted: map[*relation][]*scalar.Column{}}
+// PublicPart returns the part of the source that shows some columns; ok is false if one of them does not show values of a public relation.
+// constants are written as the client's, and w writes others.
+func (s *Source) PublicPart(w *scalar.Writer, constants scalar.Inlined, cols []*scalar.Column) (part PublicPart, ok bool, err error) {
+	return publicPart(s.level, w, constants, cols)
+}
+
+// SharesPublicPart reports whether the part that shows some columns has the relations of the part that shows others.
+func (s *Source) SharesPublicPart(cols, others []*scalar.Column) bool {
+	d, ok := domainOf(s.level, cols)
+	o, also := domainOf(s.level, others)
+	return ok && also && maps.EqualFunc(d.wanted, o.wanted, func(_, _ []*scalar.Column) bool { return true })
+}
+
+func domainOf(l *level, cols []*scalar.Column) (d *domain, ok bool) {
+	d = &domain{level: l, wanted: map[*relation][]*scalar.Column{}}
 	for _, c := range cols {
-		r := l.home[c]
-		if r == nil {
-			return "", "", false, nil
+		shown := l.shown(c)
+		if shown == nil {
+			return nil, false
 		}
-		d.wanted[r] = append(d.wanted[r], c)
+		r := l.home[shown]
+		d.wanted[r] = append(d.wanted[r], shown)
 	}
 	d.connect()
+	return d, true
+}
+
+func publicPart(l *level, w *scalar.Writer, constants scalar.Inlined, cols []*scalar.Column) (part PublicPart, ok bool, err error) {
+	d, ok := domainOf(l, cols)
+	if !ok {
+		return part, false, nil
+	}
+	d.w, d.constants = w, constants
+	d.ties, d.renamed = map[*scalar.Column]*scalar.Column{}, map[*scalar.Column]*scalar.Column{}
+	d.tie(l.classes())
+	below := d.tieBelow()
 	from, conds, err := d.node(l.root)
 	if err != nil || from == "" || d.failed {
-		return "", "", false, err
+		return part, false, err
 	}
-	where, _ = d.where(slices.Concat(conds, d.inside(l.where)))
-	return from, where, true, nil
+	where, _ := d.where(d.inside(slices.Concat(conds, below, l.where), l.root))
+	return PublicPart{from, and(d.declared(l.classes()), where), d.renamed, d.restricting}, true, nil
 }
 
 // A domain is a source without its protected relations.
@@ -48,120 +79,62 @@ type domain struct {
 	failed bool
 	// doubled counts the outer joins that are written with and without a match.
 	doubled int
+	// ties are the columns of relations that are kept to which other columns are identical; renamed are these as they are written.
+	ties        map[*scalar.Column]*scalar.Column
+	renamed     map[*scalar.Column]*scalar.Column
+	restricting []*scalar.Column
 }
 
-// connect keeps every public relation that an equality connects with one that is kept, and
-// those that conditions over kept relations mention.
+// connect keeps every public relation that equalities connect with one that is kept, be it by way of columns of protected relations.
 func (d *domain) connect() {
-	l := d.level
-	pairs := slices.Concat(innerPairs(l.root), equalities(l.where))
+	kept := func(c *scalar.Column) bool { r := d.level.home[c]; return r != nil && d.keeps(r) }
+	classes := d.level.classes()
 	for again := true; again; {
 		again = false
-		for _, p := range pairs {
-			a, b := l.home[p.a], l.home[p.b]
-			if a == nil || b == nil || a.protected() || b.protected() || d.keeps(a) == d.keeps(b) {
+		for _, class := range classes {
+			if !slices.ContainsFunc(class, kept) {
 				continue
 			}
-			for _, r := range []*relation{a, b} {
-				if !d.keeps(r) {
-					d.wanted[r] = []*scalar.Column{}
-					again = true
+			for _, c := range class {
+				if r := d.level.home[c]; r != nil && !r.protected() && !d.keeps(r) {
+					d.wanted[r], again = []*scalar.Column{}, true
 				}
 			}
 		}
 	}
 }
 
-// ShowsPublic reports whether the values of a column are those of a public relation: of
-// this level, or of one that a derived table shows as it is.
-func (r *resolved) ShowsPublic(c *scalar.Column) bool {
-	home := r.home[c]
-	switch {
-	case home == nil:
-		return false
-	case !home.protected():
-		return true
-	case home.rows == nil:
-		return false
-	}
-	i := slices.Index(home.columns, c)
-	return i >= 0 && !slices.ContainsFunc(home.rows.branches, func(b *branch) bool {
-		ref, plain := b.targets[i].(*scalar.Ref)
-		return !plain || !b.source.ShowsPublic(ref.Column)
-	})
-}
-
-// ListsOf returns the lists of constants in each of which the value of a column is, in every row: an inner join equates it
-// with a column of a relation of constants that has its type.
-func (r *resolved) ListsOf(c *scalar.Column) (lists []scalar.Expr) {
-	for _, p := range slices.Concat(innerPairs(r.root), equalities(r.where)) {
-		for _, q := range []pair{p, {p.b, p.a}} {
-			if home := r.home[q.b]; q.a.Base() == c.Base() && home != nil && home.listed && q.a.Type.OID == q.b.Type.OID {
-				lists = append(lists, q.b.List)
-			}
-		}
-	}
-	return lists
-}
-
-// AllConjuncts returns the conjuncts of derived tables that are no UNION ALL, their HAVING, and
-// after them, as they can guard them, those of this level.
-func (r *resolved) AllConjuncts() []scalar.Expr {
-	var out []scalar.Expr
-	for _, rel := range kept(r.root) {
-		if rel.rows != nil && len(rel.rows.branches) == 1 {
-			b := rel.rows.branches[0]
-			out = append(out, b.source.AllConjuncts()...)
-			if b.having != nil {
-				out = append(out, b.having)
-			}
-		}
-	}
-	return append(out, r.Conjuncts()...)
-}
-
-// kept returns the relations that have a row in every row of the item.
-func kept(n node) []*relation {
-	j, ok := n.(*joined)
-	switch {
-	case !ok:
-		return relationsOf(n)
-	case j.outer || j.declares:
-		return kept(j.left)
-	}
-	return slices.Concat(kept(j.left), kept(j.right))
-}
-
-// innerPairs returns the equalities of all joins that drop rows without a match.
-func innerPairs(n node) []pair {
-	j, ok := n.(*joined)
-	if !ok {
-		return nil
-	}
-	below := slices.Concat(innerPairs(j.left), innerPairs(j.right))
-	if j.outer || j.declares {
-		return below
-	}
-	return append(below, equalities(j.on)...)
-}
-
 func (d *domain) keeps(r *relation) bool { return d.wanted[r] != nil }
 
-// covers reports whether the condition is over kept public relations and constants alone.
-func (d *domain) covers(c condition) bool {
+// covers reports whether the condition is over kept public relations, columns that are identical to theirs, and constants alone; within is
+// the item of FROM around the condition.
+func (d *domain) covers(c condition, within node) bool {
 	if c.query {
 		return false
 	}
 	for _, col := range c.x.Columns() {
-		if !d.has(col) {
+		if !d.has(col, within) {
 			return false
 		}
 	}
 	return true
 }
 
-// has reports whether the column is written.
-func (d *domain) has(c *scalar.Column) bool {
+// as returns the column that is written for a column.
+func (d *domain) as(c *scalar.Column) *scalar.Column {
+	if as := d.ties[c]; as != nil {
+		return as
+	}
+	return c
+}
+
+// has reports whether a column, or one that is identical to it within an item of FROM, is written.
+func (d *domain) has(c *scalar.Column, within node) bool {
+	return slices.Contains(relationsOf(within), d.level.home[d.as(c)]) && d.written(d.as(c))
+}
+
+// written reports whether a column is written.
+func (d *domain) written(c *scalar.Column) bool {
 	for r, shown := range d.wanted {
 		if r.protected() && slices.Contains(shown, c) || !r.protected() && slices.Contains(r.columns, c) {
 			return true
@@ -172,16 +145,24 @@ func (d *domain) has(c *scalar.Column) bool {
 
 // inside returns the conditions, and parts of them, on columns that are written alone. A column
 // that equals one that is not written is at least not NULL.
-func (d *domain) inside(conds []condition) []condition {
+func (d *domain) inside(conds []condition, within node) []condition {
+	has := func(c *scalar.Column) bool { return d.has(c, within) }
 	var in []condition
 	for _, c := range conds {
-		if d.covers(c) {
+		a, b, equal := scalar.Equality(c.x)
+		covered := d.covers(c, within)
+		switch part := scalar.Within(c.x, has); {
+		case covered && equal && d.as(a) == d.as(b):
+		case covered:
 			in = append(in, c)
 			continue
+		case part != nil && !c.query:
+			in = append(in, condition{x: part})
 		}
 		for _, p := range equalities([]condition{c}) {
-			for _, col := range []*scalar.Column{p.a, p.b} {
-				if d.has(col) && !col.NotNull {
+			shown := []*scalar.Column{d.as(p.a), d.as(p.b)}
+			for _, col := range slices.Compact(shown) {
+				if has(col) && !col.NotNull {
 					in = append(in, condition{x: scalar.NotNull(col)})
 				}
 			}
@@ -190,12 +171,12 @@ func (d *domain) inside(conds []condition) []condition {
 	return in
 }
 
-// where writes conditions as the client meant them. One that only the protected database
-// can evaluate is left out, and whole is false: there are more groups then, not fewer.
+// where writes conditions as the client meant them, or, on columns that are identical to others, as they are written for the protected
+// database. One that only the protected database can evaluate is left out, and whole is false: there are more groups then, not fewer.
 func (d *domain) where(conds []condition) (sql string, whole bool) {
 	var parts []string
 	for _, c := range conds {
-		if sql, ok := scalar.Native(c.x, (*scalar.Column).Read, d.constants); ok {
+		if sql, ok := d.condition(c.x); ok {
 			parts = append(parts, sql)
 		}
 	}
@@ -205,7 +186,18 @@ func (d *domain) where(conds []condition) (sql string, whole bool) {
 	return strings.Join(parts, " AND "), len(parts) == len(conds)
 }
 
-// node writes the kept part of an item; conds must hold on its rows.
+// condition writes a condition.
+func (d *domain) condition(x scalar.Expr) (sql string, ok bool) {
+	if !slices.ContainsFunc(x.Columns(), func(c *scalar.Column) bool { return d.ties[c] != nil }) {
+		return scalar.Native(x, (*scalar.Column).Read, d.constants)
+	}
+	w := *d.w
+	w.Renamed = d.renamed
+	sql, err := w.Expr(x)
+	return sql, err == nil
+}
+
+// node writes the kept part of an item. conds are conditions that hold on its rows, of which the written ones must be written.
 func (d *domain) node(n node) (text string, conds []condition, err error) {
 	j, ok := n.(*joined)
 	if !ok {
@@ -224,30 +216,30 @@ func (d *domain) node(n node) (text string, conds []condition, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	kept := d.inside(j.on)
 	switch {
 	case right == "" && (j.outer || j.declares):
 		return left, lc, nil
 	case right == "":
-		return left, slices.Concat(lc, kept), nil
+		return left, slices.Concat(lc, rc, j.on), nil
 	case j.outer:
 		return d.outerJoin(j, left, right, rc), lc, nil
 	case left == "":
-		return right, slices.Concat(rc, kept), nil
+		return right, slices.Concat(lc, rc, j.on), nil
 	case j.declares:
-		on, _ := d.where(slices.Concat(rc, kept))
+		on, _ := d.where(d.inside(slices.Concat(rc, j.on), j))
 		return left + "\n  LEFT JOIN " + right + " ON " + on, lc, nil
 	}
-	return left + "\n  CROSS JOIN " + right, slices.Concat(lc, rc, kept), nil
+	return left + "\n  CROSS JOIN " + right, slices.Concat(lc, rc, j.on), nil
 }
 
 // outerJoin writes a join that keeps the rows of its left side, of which nothing may be
 // written. Each has its matches, and none where public rows alone do not decide that.
 func (d *domain) outerJoin(j *joined, left, right string, below []condition) string {
-	on, whole := d.where(slices.Concat(below, d.inside(j.on)))
 	r, single := j.right.(*relation)
-	outside := func(c condition) bool { return !d.covers(c) }
-	if left != "" && whole && single && !r.protected() && !slices.ContainsFunc(j.on, outside) {
+	outside := func(c condition) bool { return !d.covers(c, j) }
+	decided := left != "" && single && !r.protected() && !slices.ContainsFunc(j.on, outside)
+	on, whole := d.on(j, below)
+	if decided && whole {
 		return left + "\n  LEFT JOIN " + right + " ON " + on
 	}
 	d.doubled++
@@ -256,6 +248,25 @@ func (d *domain) outerJoin(j *joined, left, right string, below []condition) str
 		left += "\n  CROSS JOIN "
 	}
 	return left + "(VALUES (TRUE), (FALSE)) AS " + m + "(matched)\n  LEFT JOIN " + right + " ON " + m + ".matched AND " + on
+}
+
+// on writes the conditions of a join that keeps the rows of its left side. Where all of them are true, columns are identical that they
+// equate.
+func (d *domain) on(j *joined, below []condition) (sql string, whole bool) {
+	ties, renamed := maps.Clone(d.ties), maps.Clone(d.renamed)
+	defer func() { d.ties, d.renamed = ties, renamed }()
+	classes := d.level.classesOf(equalities(j.on))
+	d.tie(classes)
+	sql, whole = d.where(d.inside(slices.Concat(below, j.on), j))
+	return and(d.declared(classes), sql), whole
+}
+
+// and adds conditions to one that is TRUE if there are no others.
+func and(conds []string, to string) string {
+	if to != "TRUE" {
+		conds = append(conds, to)
+	}
+	return cmp.Or(strings.Join(conds, " AND "), "TRUE")
 }
 
 // relation writes a public relation, or the public part of a derived table.
@@ -301,17 +312,16 @@ func (d *domain) native(r *relation, otherwise error) (string, error) {
 		below = append(below, x.Columns()...)
 		list = append(list, sql+" AS c"+strconv.Itoa(i+1))
 	}
-	from, where, ok, err := publicPart(b.source, d.w, d.constants, below)
+	part, ok, err := publicPart(b.source, d.w, d.constants, below)
 	if !ok || err != nil {
 		return "", otherwise
 	}
-	return "(SELECT " + strings.Join(list, ", ") + "\n  FROM " + from + "\n  WHERE " + where + ") AS " + r.alias, nil
+	return "(SELECT " + strings.Join(list, ", ") + "\n  FROM " + part.From + "\n  WHERE " + part.Where + ") AS " + r.alias, nil
 }
 
 // branch writes the public columns of one branch.
 func (d *domain) branch(r *relation, b *branch, n int) (text string, ok bool, err error) {
 	var below []*scalar.Column
-	var list []string
 	for i, c := range r.columns {
 		if !slices.Contains(d.wanted[r], c) {
 			continue
@@ -320,12 +330,24 @@ func (d *domain) branch(r *relation, b *branch, n int) (text string, ok bool, er
 			return "", false, nil
 		}
 		below = append(below, b.targets[i].Columns()...)
-		sql, err := d.w.Target(c, n)
+	}
+	part, ok, err := publicPart(b.source, d.w, d.constants, below)
+	if !ok || err != nil {
+		return "", false, err
+	}
+	d.restricting = append(d.restricting, part.Declared...)
+	w := *d.w
+	w.Renamed = part.Renamed
+	var list []string
+	for i, c := range r.columns {
+		if !slices.Contains(d.wanted[r], c) {
+			continue
+		}
+		sql, err := w.Target(c, n)
 		if err != nil {
 			return "", false, err
 		}
 		list = append(list, sql+" AS c"+strconv.Itoa(i+1))
 	}
-	from, where, ok, err := publicPart(b.source, d.w, d.constants, below)
-	return "SELECT DISTINCT " + strings.Join(list, ", ") + "\n  FROM " + from + "\n  WHERE " + where, ok && len(list) > 0, err
+	return "SELECT DISTINCT " + strings.Join(list, ", ") + "\n  FROM " + part.From + "\n  WHERE " + part.Where, len(list) > 0, nil
 }

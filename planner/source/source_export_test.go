@@ -122,9 +122,9 @@ func drawKey(out *strings.Builder, s *Source, w *scalar.Writer, i int, k scalar.
 	if s.PerUnit(k) {
 		out.WriteString(", one for each unit")
 	}
-	from, where, ok, err := s.PublicPart(w, k.Columns())
+	part, ok, err := s.PublicPart(w, s.Inlined(), k.Columns())
 	if ok {
-		fmt.Fprintf(out, ", public: FROM %s WHERE %s", from, where)
+		fmt.Fprintf(out, ", public: FROM %s WHERE %s", part.From, part.Where)
 	}
 	out.WriteString("\n")
 	return err
@@ -212,11 +212,18 @@ func (r *ReadSource) column(s *Source, w *scalar.Writer, x scalar.Expr) error {
 		return err
 	}
 	domain := ""
-	from, where, ok, err := s.PublicPart(w, x.Columns())
+	part, ok, err := s.PublicPart(w, s.Inlined(), x.Columns())
 	if ok && len(x.Columns()) > 0 {
-		domain = "SELECT DISTINCT " + sql + " FROM " + from + " WHERE " + where
-		if _, constants := scalar.Evaluation(s.constants.Folds()); constants != "" {
-			domain = "SELECT d.x" + constants + ", LATERAL (SELECT DISTINCT " + sql + " AS x FROM " + from + " WHERE " + where + ") AS d"
+		on := *w
+		on.Renamed = part.Renamed
+		public, err := on.Expr(x)
+		if err != nil {
+			return err
+		}
+		rows := "SELECT DISTINCT " + public + " AS x FROM " + part.From + " WHERE " + part.Where
+		if domain = rows; len(s.constants.Folds()) > 0 {
+			_, constants := scalar.Evaluation(s.constants.Folds())
+			domain = "SELECT d.x" + constants + ", LATERAL (" + rows + ") AS d"
 		}
 	}
 	r.Columns, r.Domains = append(r.Columns, sql), append(r.Domains, domain)

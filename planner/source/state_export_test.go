@@ -18,7 +18,7 @@ func Touched(s *Source, keys []scalar.Expr, w *scalar.Writer) (string, error) {
 			return "", err
 		}
 		for _, k := range keys {
-			if _, _, _, err := s.PublicPart(w, k.Columns()); err != nil {
+			if _, _, err := s.PublicPart(w, s.Inlined(), k.Columns()); err != nil {
 				return "", err
 			}
 			s.PerUnit(k)

@@ -57,6 +57,8 @@ type relation struct {
 	only  bool
 	// listed says that the table is none of the policy: its rows are constants.
 	listed bool
+	// unknown says that these are of a released result that is not known yet.
+	unknown bool
 	// hops are the tables on the path to the unit, in order.
 	hops []*relation
 	// alone says that it has its own way to the unit, though the statement joins the first step.

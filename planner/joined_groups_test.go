@@ -1,0 +1,157 @@
+package planner_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"dpproxy/catalog"
+	"dpproxy/planner/plannertest"
+	"dpproxy/planner/policy"
+)
+
+// ledger has charges, whose codes are public, and a public list of them that is too long for public groups.
+func ledger(t *testing.T, conn *pgconn.PgConn) *policy.Model {
+	t.Helper()
+	column := plannertest.Column
+	s, p := clinicSchema(), clinicPolicy()
+	s.Tables[name("charges")] = &catalog.Table{Name: name("charges"), Kind: 'r', Columns: []catalog.Column{
+		column("patient_id", plannertest.Int4, true), column("code", plannertest.Int4, false), column("kind", plannertest.Bigint, true),
+		column("place", plannertest.Varchar10, true), column("term", plannertest.Int4, true), column("rate", plannertest.Numeric10, true),
+	}}
+	s.Tables[name("codes")] = &catalog.Table{Name: name("codes"), Kind: 'r', Keys: plannertest.Primary(), Columns: []catalog.Column{
+		column("id", plannertest.Bigint, true), column("name", plannertest.Text, true), column("class", plannertest.Int4, false),
+		column("place", plannertest.Text, true), column("rate", plannertest.Numeric, true),
+	}}
+	s.Tables[name("terms")] = &catalog.Table{Name: name("terms"), Kind: 'r', Keys: plannertest.Primary(), Columns: []catalog.Column{
+		column("id", plannertest.Int4, true), column("name", plannertest.Text, true),
+	}}
+	s.PublicRows[name("codes")], s.PublicRows[name("terms")] = 40, 10_050
+	p.Tables = append(p.Tables,
+		policy.TablePolicy{Name: name("codes"), Public: true}, policy.TablePolicy{Name: name("terms"), Public: true},
+		policy.TablePolicy{Name: name("charges"), UnitColumn: "patient_id", MaxRows: 20, Columns: map[string]policy.ColumnPolicy{
+			"kind": plannertest.Bounds("3", "12"), "place": plannertest.Values("p1", "p2", "elsewhere"),
+		}})
+	runSQL(t, conn, `DROP TABLE IF EXISTS charges, codes, terms;
+CREATE TABLE codes (id bigint PRIMARY KEY, name text NOT NULL, class int, place text NOT NULL, rate numeric NOT NULL);
+CREATE TABLE terms (id int PRIMARY KEY, name text NOT NULL);
+CREATE TABLE charges (patient_id int NOT NULL, code int, kind bigint NOT NULL, place varchar(10) NOT NULL, term int NOT NULL,
+  rate numeric(10,2) NOT NULL);
+INSERT INTO codes SELECT g, 'n' || g / 2, CASE WHEN g % 5 > 0 THEN g % 5 END, 'p' || g % 4, g FROM generate_series(0, 38) g;
+INSERT INTO codes VALUES (9000000000, 'wide', 9, 'p9', 1);
+INSERT INTO terms SELECT g, 't' || g FROM generate_series(1, 10050) g;
+INSERT INTO charges SELECT g, CASE WHEN g % 7 > 0 THEN g % 40 - 1 END, g % 20, 'p' || g % 5, g % 30, g % 8 FROM generate_series(1, 2000) g`)
+	t.Cleanup(func() { _ = conn.Exec(context.Background(), "DROP TABLE charges, codes, terms").Close() })
+	return checkedBy(t, p, s)
+}
+
+func runSQL(t *testing.T, conn *pgconn.PgConn, sql string) [][]string {
+	t.Helper()
+	results, err := conn.Exec(t.Context(), sql).ReadAll()
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	var rows [][]string
+	for _, r := range results[len(results)-1].Rows {
+		var row []string
+		for _, cell := range r {
+			text := "NULL"
+			if cell != nil {
+				text = string(cell)
+			}
+			row = append(row, text)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// TestJoinedGroups counts the public groups of keys that a join makes identical to public columns, and compares them with those that the
+// server finds: all of them are listed, unless the policy does not declare their values.
+func TestJoinedGroups(t *testing.T) {
+	conn := connect(t)
+	cat := ledger(t, conn)
+	for _, c := range []struct {
+		keys, from, where string
+		groups            int    // 0: private
+		declared          string // what holds of rows with declared values
+	}{
+		{"c.code", "charges c JOIN codes o ON o.id = c.code", "", 39, ""},
+		{"o.id", "charges c JOIN codes o ON o.id = c.code", "", 39, ""}, // a bigint that no integer equals is no group
+		{"c.code, o.name", "charges c JOIN codes o ON o.id = c.code", "", 39, ""},
+		{"o.name", "charges c JOIN codes o ON o.id = c.code", "", 20, ""},
+		{"c.code, o.name", "charges c JOIN codes o ON o.id = c.code", "c.code IN (3, 4)", 2, ""},
+		{"c.code, o.name", "charges c, codes o", "o.id = c.code AND c.code BETWEEN 3 AND 8", 6, ""},
+		{"o.name", "charges c JOIN codes o ON o.id = c.code", "c.code = 3 OR c.code = 5 AND c.rate > 2", 2, ""},
+		{"c.code", "charges c JOIN codes o ON o.place = c.place", "", 0, ""},
+		{"c.place", "charges c JOIN codes o ON o.place = c.place", "", 2, "c.place IN ('p1', 'p2', 'elsewhere')"},
+		{"o.id", "charges c JOIN codes o ON o.place = c.place", "", 20, "c.place IN ('p1', 'p2', 'elsewhere')"},
+		{"o.name", "charges c JOIN codes o ON o.id = c.kind", "", 6, "c.kind BETWEEN 3 AND 12"},
+		{"c.kind + 1, o.class", "charges c JOIN codes o ON o.id = c.kind", "", 10, "c.kind BETWEEN 3 AND 12"},
+		{"10 / c.kind", "charges c JOIN codes o ON o.id = c.kind", "", 4, "c.kind BETWEEN 3 AND 12"},
+		{"c.kind, c.code", "charges c JOIN codes o ON o.id = c.kind AND c.kind = c.code", "", 10, "c.kind BETWEEN 3 AND 12"},
+		{"o.name, u.name", "charges c JOIN codes o ON o.id = c.code JOIN codes u ON u.id = c.code", "", 20, ""},
+		{"o.rate", "charges c JOIN codes o ON o.rate = c.rate", "", 39, ""}, // 6 and 6.00 are equal and not identical
+		{"c.code", "charges c LEFT JOIN codes o ON o.id = c.code", "", 0, ""},
+		{"o.name", "charges c LEFT JOIN codes o ON o.id = c.code AND c.code < 5", "", 4, ""},
+		{"o.class", "charges c JOIN codes o ON o.id = c.code", "c.code < 3", 3, ""},
+		{"x.code, x.name", "(SELECT patient_id, code, name FROM charges JOIN codes ON codes.id = code WHERE code < 9) x", "", 9, ""},
+		{"x.k", "(SELECT patient_id, code AS k FROM charges WHERE code < 9) x JOIN codes o ON o.id = x.k", "x.k > 1", 7, ""},
+		{"t.name", "charges c JOIN terms t ON t.id = c.term", "", 0, ""},
+		{"c.term, t.name", "charges c JOIN terms t ON t.id = c.term", "c.term < 20", 19, ""},
+		{"o.id, t.id", "charges c JOIN codes o ON o.id = c.code JOIN terms t ON t.id = c.term", "c.term <= 1000", 0, ""},
+		{"o.id, t.id", "charges c JOIN codes o ON o.id = c.code JOIN terms t ON t.id = c.term", "c.term <= 10", 390, ""},
+	} {
+		sql := "SELECT " + c.keys + ", count(*) FROM " + c.from
+		if c.where != "" {
+			sql += " WHERE " + c.where
+		}
+		listed := listedGroups(t, cat, conn, sql+" GROUP BY "+c.keys)
+		if len(listed) != c.groups {
+			t.Errorf("%s: %d groups, want %d: %v", sql, len(listed), c.groups, listed)
+		}
+		if c.groups == 0 {
+			continue
+		}
+		own := "SELECT DISTINCT " + c.keys + " FROM " + c.from + " WHERE " + strings.Join(present(c.where, c.declared), " AND ")
+		for _, row := range runSQL(t, conn, strings.TrimSuffix(own, " WHERE ")) {
+			if group := fmt.Sprint(row); !slices.Contains(listed, group) {
+				t.Errorf("%s: the group %s is not listed", sql, group)
+			}
+		}
+	}
+}
+
+func present(list ...string) (out []string) {
+	for _, s := range list {
+		if s != "" {
+			out = append(out, "("+s+")")
+		}
+	}
+	return out
+}
+
+// listedGroups returns the keys of the public groups of a statement; none if they are private.
+func listedGroups(t *testing.T, cat *policy.Model, conn *pgconn.PgConn, sql string) (groups []string) {
+	t.Helper()
+	set := onlySet(t, cat, conn, sql)
+	if set == nil || set.Private() {
+		return nil
+	}
+	for i := range set.Size() {
+		var row []string
+		for _, k := range set.KeysOf(i) {
+			text := "NULL"
+			if k != nil {
+				text = *k
+			}
+			row = append(row, text)
+		}
+		groups = append(groups, fmt.Sprint(row))
+	}
+	return groups
+}

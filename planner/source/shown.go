@@ -1,0 +1,130 @@
+package source
+
+import (
+	"slices"
+
+	"dpproxy/planner/scalar"
+)
+
+// A column of a protected relation that an inner join equates with a column of a public one has a public value in every row: a code that
+// is looked up among public codes. The declarations of the policy for it hold of the public value too, and so does every condition on it.
+
+// ShowsPublic reports whether the values of a column are those of a public relation: of this level, or of a derived table that shows them
+// as they are; or an inner join makes it identical to such a column.
+func (r *resolved) ShowsPublic(c *scalar.Column) bool { return r.shown(c) != nil }
+
+// shown returns the column that shows the public values of a column: the column itself, or one to which inner joins make it identical; nil
+// if its values are not those of a public relation.
+func (r *resolved) shown(c *scalar.Column) *scalar.Column {
+	if r.showsOwn(c) {
+		return c
+	}
+	for _, class := range r.classes() {
+		if !slices.Contains(class, c) {
+			continue
+		}
+		for _, other := range class {
+			if r.showsOwn(other) && scalar.Identical(c, other) {
+				return other
+			}
+		}
+	}
+	return nil
+}
+
+// showsOwn reports whether the values of a column are those of a public relation, whatever it is joined with at this level.
+func (r *resolved) showsOwn(c *scalar.Column) bool {
+	home := r.home[c]
+	switch {
+	case home == nil:
+		return false
+	case !home.protected():
+		return true
+	case home.rows == nil:
+		return false
+	}
+	i := slices.Index(home.columns, c)
+	return i >= 0 && !slices.ContainsFunc(home.rows.branches, func(b *branch) bool {
+		ref, plain := b.targets[i].(*scalar.Ref)
+		return !plain || !b.source.ShowsPublic(ref.Column)
+	})
+}
+
+// classes returns the columns of the level that are equal in every row: inner joins and WHERE equate them. On the nullable side of an outer
+// join they are equal, or all are NULL. Results that are not known yet are left out: they restrict no groups.
+func (r *resolved) classes() [][]*scalar.Column {
+	return r.classesOf(slices.Concat(innerPairs(r.root), equalities(r.where)))
+}
+
+func (r *resolved) classesOf(pairs []pair) (classes [][]*scalar.Column) {
+	unknown := func(c *scalar.Column) bool { home := r.home[c]; return home != nil && home.unknown }
+	for _, p := range pairs {
+		if unknown(p.a) || unknown(p.b) {
+			continue
+		}
+		class := []*scalar.Column{p.a, p.b}
+		classes = slices.DeleteFunc(classes, func(other []*scalar.Column) bool {
+			meets := slices.Contains(other, p.a) || slices.Contains(other, p.b)
+			if meets {
+				class = slices.Concat(other, class)
+			}
+			return meets
+		})
+		classes = append(classes, class)
+	}
+	return classes
+}
+
+// ListsOf returns the lists of constants in each of which the value of a column is, in every row: an inner join equates it
+// with a column of a relation of constants that has its type.
+func (r *resolved) ListsOf(c *scalar.Column) (lists []scalar.Expr) {
+	for _, p := range slices.Concat(innerPairs(r.root), equalities(r.where)) {
+		for _, q := range []pair{p, {p.b, p.a}} {
+			if home := r.home[q.b]; q.a.Base() == c.Base() && home != nil && home.listed && q.a.Type.OID == q.b.Type.OID {
+				lists = append(lists, q.b.List)
+			}
+		}
+	}
+	return lists
+}
+
+// AllConjuncts returns the conjuncts of derived tables that are no UNION ALL, their HAVING, and
+// after them, as they can guard them, those of this level.
+func (r *resolved) AllConjuncts() []scalar.Expr {
+	var out []scalar.Expr
+	for _, rel := range kept(r.root) {
+		if rel.rows != nil && len(rel.rows.branches) == 1 {
+			b := rel.rows.branches[0]
+			out = append(out, b.source.AllConjuncts()...)
+			if b.having != nil {
+				out = append(out, b.having)
+			}
+		}
+	}
+	return append(out, r.Conjuncts()...)
+}
+
+// kept returns the relations that have a row in every row of the item.
+func kept(n node) []*relation {
+	j, ok := n.(*joined)
+	switch {
+	case !ok:
+		return relationsOf(n)
+	case j.outer || j.declares:
+		return kept(j.left)
+	}
+	return slices.Concat(kept(j.left), kept(j.right))
+}
+
+// innerPairs returns the equalities of all joins that drop rows without a match.
+func innerPairs(n node) []pair {
+	j, ok := n.(*joined)
+	if !ok {
+		return nil
+	}
+	below := slices.Concat(innerPairs(j.left), innerPairs(j.right))
+	if j.outer || j.declares {
+		return below
+	}
+	return append(below, equalities(j.on)...)
+}
