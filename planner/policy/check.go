@@ -21,6 +21,14 @@ func Check(p Policy, s *catalog.Schema) (*Model, []Problem) {
 	for i := range p.Tables {
 		c.table(&p.Tables[i])
 	}
+	inherit(c)
+	for i := range p.Tables {
+		for _, d := range p.Tables[i].Derived {
+			if t := c.model.tables[p.Tables[i].Name]; t != nil {
+				derive(c, t, d)
+			}
+		}
+	}
 	c.views()
 	for i := range p.Tables {
 		if t := c.model.tables[p.Tables[i].Name]; t != nil && ofPeople(t) {
@@ -87,9 +95,6 @@ func (c *checker) table(p *TablePolicy) {
 		if _, ok := src.Column(name); !ok {
 			c.problem(p.Name, "columns."+name, "there is no such column")
 		}
-	}
-	for _, d := range p.Derived {
-		derive(c, t, d)
 	}
 	c.model.tables[p.Name] = t
 	if other := c.model.byName[p.Name.Name]; other == nil || other.Public {

@@ -39,7 +39,7 @@ func (p *TablePolicy) defaultBounds(c catalog.Column) *Bounds {
 	return p.Dates.boundsOf(c.Type)
 }
 
-// Stated is the policy of a model as it would be if each column stated the bounds that it has by default, and that it is hidden.
+// Stated is the policy of a model as it would be if each column stated the bounds that it has by default or follows, and that it is hidden.
 func Stated(p Policy, m *Model) Policy {
 	p.Tables = slices.Clone(p.Tables)
 	for i := range p.Tables {
@@ -56,10 +56,11 @@ func stated(p *TablePolicy, t *Table) map[string]ColumnPolicy {
 	columns := p.Columns
 	for _, c := range t.Columns {
 		said := p.Says(c.Name)
-		if !c.ByDefault && said.Hidden == p.Columns[c.Name].Hidden {
+		follows := c.ByDefault || c.Follows != ""
+		if !follows && said.Hidden == p.Columns[c.Name].Hidden {
 			continue
 		}
-		if c.ByDefault {
+		if follows {
 			said.Bounds = c.Bounds
 		}
 		if columns = maps.Clone(columns); columns == nil {

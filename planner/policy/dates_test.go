@@ -141,3 +141,48 @@ func marshal(t *testing.T, of any) string {
 	}
 	return string(text)
 }
+
+// TestInherited holds that a column has the bounds of the one that a foreign key refers to, from table to table, unless the policy says
+// something of its own; and that it tells nothing of hidden columns.
+func TestInherited(t *testing.T) {
+	bounds := &policy.Bounds{LowText: "2020-01-01", HighText: "2024-12-31"}
+	for _, c := range []struct {
+		name   string
+		change func(p *policy.Policy)
+		want   string // the bounds of labs.visit_day
+	}{
+		{"bounds of the other", func(p *policy.Policy) {}, "2020-01-01"},
+		{"a default for dates", func(p *policy.Policy) { p.Tables[2].Dates = decade }, "2020-01-01"},
+		{"a default for both", func(p *policy.Policy) {
+			delete(p.Tables[1].Columns, "day")
+			p.Tables[1].Dates, p.Tables[2].Dates = decade, decade
+		}, "2010-01-01"},
+		{"its own", func(p *policy.Policy) {
+			p.Tables[2].Columns["visit_day"] = policy.ColumnPolicy{Bounds: &policy.Bounds{LowText: "2021-01-01", HighText: "2021-12-31"}}
+		}, "2021-01-01"},
+		{"none", func(p *policy.Policy) { p.Tables[2].Columns["visit_day"] = policy.ColumnPolicy{Unbounded: true} }, ""},
+		{"the other is hidden", func(p *policy.Policy) {
+			p.Tables[1].Columns["day"] = policy.ColumnPolicy{Hidden: true, Bounds: bounds}
+		}, ""},
+	} {
+		p, s := clinicPolicy(), clinicSchema()
+		composite(&p, s)
+		if p.Tables[1].Columns["day"] = (policy.ColumnPolicy{Bounds: bounds}); p.Tables[2].Columns == nil {
+			p.Tables[2].Columns = map[string]policy.ColumnPolicy{}
+		}
+		c.change(&p)
+		m, problems := policy.Check(p, s)
+		if problems != nil {
+			t.Fatal(c.name, problems)
+		}
+		got := ""
+		for _, col := range m.Table(name("labs")).Columns {
+			if col.Name == "visit_day" && col.Bounds != nil {
+				got = col.Bounds.LowText
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}

@@ -75,7 +75,9 @@ type Column struct {
 	Bounds *Bounds
 	// ByDefault says that the bounds are those of the table's default for dates.
 	ByDefault bool
-	Values    []string // public values; nil if it has none
+	// Follows is the column whose bounds these are, since a foreign key refers to it; it is empty of others.
+	Follows string
+	Values  []string // public values; nil if it has none
 	// Labels are those of the column's enum; nil if it is none.
 	Labels []string
 	// Only says that the database's own constraints admit no other values than those, NULL aside, and Within that they admit none beyond

@@ -12,18 +12,23 @@ import (
 
 // boundsOf says which columns of a table, and which expressions over them, have bounds, and where the policy states them.
 func boundsOf(t *policy.Table) (lines []string) {
-	var own, byDefault []string
+	var own, followed, byDefault []string
 	for i := range t.Columns {
 		switch c := &t.Columns[i]; {
 		case c.Bounds == nil || c.Hidden:
 		case c.ByDefault:
 			byDefault = append(byDefault, c.Name)
+		case c.Follows != "":
+			followed = append(followed, fmt.Sprintf("%s [%s, %s] of %s", c.Name, c.Bounds.LowText, c.Bounds.HighText, c.Follows))
 		default:
 			own = append(own, fmt.Sprintf("%s [%s, %s]", c.Name, c.Bounds.LowText, c.Bounds.HighText))
 		}
 	}
 	if own != nil {
 		lines = append(lines, "bounds of their own: "+strings.Join(own, ", "))
+	}
+	if followed != nil {
+		lines = append(lines, "bounds of the column that a foreign key refers to: "+strings.Join(followed, ", "))
 	}
 	if byDefault != nil {
 		lines = append(lines, fmt.Sprintf("bounds by %s, from %s to %s: %s", t.Dates.Of, t.Dates.First, t.Dates.Last,

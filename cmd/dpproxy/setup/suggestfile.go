@@ -262,8 +262,10 @@ func (f *policyFile) unbounded(model *policy.Model) (open []suggest.OpenColumn) 
 		}
 		of := model.Table(t.Name)
 		silent := suggest.Unbounded(of.Source, func(column string) bool {
-			dated := slices.ContainsFunc(policy.ByDefault(of), func(c policy.Column) bool { return c.Name == column })
-			return !dated && emptyColumn.MatchString(f.lineAt(suggest.Place{Table: t.Name, Column: column}))
+			unstated := slices.ContainsFunc(of.Columns, func(c policy.Column) bool {
+				return c.Name == column && (c.ByDefault || c.Follows != "")
+			})
+			return !unstated && emptyColumn.MatchString(f.lineAt(suggest.Place{Table: t.Name, Column: column}))
 		})
 		open = append(open, slices.DeleteFunc(silent, func(o suggest.OpenColumn) bool { return !o.Times() && of.Identifies(o.Column) })...)
 	}
