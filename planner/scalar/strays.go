@@ -70,8 +70,8 @@ func Conditions(e Expr) (all []Expr) {
 // unread implements Own for SQL that nobody reads.
 type unread struct{}
 
-// OwnUnit implements Own.
-func (unread) OwnUnit() string { return "" }
+// OwnPartition implements Own.
+func (unread) OwnPartition() []string { return nil }
 
 // OwnTies implements Own.
 func (unread) OwnTies(*Writer) []string { return nil }

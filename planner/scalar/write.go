@@ -33,8 +33,8 @@ type Writer struct {
 
 // An Own writes what distinguishes the rows of a level.
 type Own interface {
-	// OwnUnit is the unit of the row.
-	OwnUnit() string
+	// OwnPartition are expressions by which rows of one unit alone are in each partition.
+	OwnPartition() []string
 	// OwnTies orders rows that agree in the expressions of ORDER BY. Rows that still tie are identical for the level.
 	OwnTies(w *Writer) []string
 }

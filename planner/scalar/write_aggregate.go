@@ -2,6 +2,7 @@ package scalar
 
 import (
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -228,14 +229,13 @@ func (w *Writer) over(o *window, filter string) (clauses, error) {
 	if o == nil {
 		return func(call string) string { return call + filter }, nil
 	}
-	unit := w.Own.OwnUnit()
-	partition := []string{unit}
+	partition := w.Own.OwnPartition()
 	for _, x := range o.partition {
 		sql, err := w.Sorted(x)
 		if err != nil {
 			return nil, err
 		}
-		if sql != unit {
+		if !slices.Contains(partition, sql) {
 			partition = append(partition, sql)
 		}
 	}

@@ -91,7 +91,7 @@ func (b *branch) keepFirst(q *sqltext.Select, w *scalar.Writer) error {
 	if len(b.first) == 0 {
 		return nil
 	}
-	q.First = []string{b.source.OwnUnit()}
+	q.First = b.source.OwnPartition()
 	for _, x := range b.first {
 		sql, err := w.Sorted(x)
 		if err != nil {

@@ -278,11 +278,11 @@ func (p *sourceWriter) boundBeforeJoin(r *relation, item sqltext.Item, own []str
 		}
 		bytes = append(bytes, scalar.Spelled(p.w.Physical(c), c.Reach.Read(name)))
 	}
-	columns = append(columns, sqltext.Column{SQL: "pg_catalog.count(*) OVER (PARTITION BY " + unit + ")", As: n})
+	columns = append(columns, sqltext.Column{SQL: "pg_catalog.count(*) OVER (" + partition(unit) + ")", As: n})
 	message := sqltext.Concatenated(bytes)
 	most := strconv.FormatInt(p.rowsPerUnit(r), 10)
 	many := func(order string) string { return "CASE WHEN " + n + " > " + most + " THEN " + order + " END" }
-	order := "pg_catalog.row_number() OVER (PARTITION BY " + u +
+	order := "pg_catalog.row_number() OVER (" + partition(u) +
 		" ORDER BY " + many(p.keyed.JoinOrder(message)) + ", " + many(message) + ")"
 	counted := &sqltext.Query{As: sqltext.Relation, Select: &sqltext.Select{Columns: columns, From: item, Where: where}}
 	ordered := &sqltext.Query{As: sqltext.Relation, Select: &sqltext.Select{
@@ -292,6 +292,8 @@ func (p *sourceWriter) boundBeforeJoin(r *relation, item sqltext.Item, own []str
 		Columns: sqltext.Columns(sqltext.Relation, "*"), From: ordered, Where: []string{o + " <= " + most},
 	}}, nil
 }
+
+func partition(unit string) string { return "PARTITION BY " + strings.Join(sqltext.Parted(unit), ", ") }
 
 // outputName is the name of a column of the relation in its sub-select.
 func (r *relation) outputName(c *scalar.Column) string {
@@ -351,8 +353,8 @@ func (p *sourceWriter) rowsPerUnit(r *relation) int64 { return p.level.rowsPerUn
 // writtenUnit is the column of the unit as SQL around the relation has it.
 func (p *sourceWriter) writtenUnit(r *relation) *scalar.Column { return p.level.unitOf(r) }
 
-// OwnUnit implements [scalar.Own].
-func (l *level) OwnUnit() string { return l.Unit().Read() }
+// OwnPartition implements [scalar.Own].
+func (l *level) OwnPartition() []string { return sqltext.Parted(l.Unit().Read()) }
 
 // OwnTies implements [scalar.Own]: rows of one unit with one digest are identical in all that the level mentions, the spelling of the
 // unit included.

@@ -66,10 +66,33 @@ func (p *printer) queries(q *Select, several bool) {
 
 // core prints one branch.
 func (p *printer) core(q *Select) {
-	p.write("SELECT ")
 	if q.Distinct {
-		p.write("DISTINCT ")
+		p.different(q)
+	} else {
+		p.rows(q)
 	}
+	if q.Fence {
+		p.write(" OFFSET 0")
+	}
+}
+
+// different prints the different rows of a query as its groups by all columns. SELECT DISTINCT could stop: if a condition makes its columns
+// constants, Postgres 16 and later read rows until the first one comes.
+func (p *printer) different(q *Select) {
+	names := make([]string, len(q.Columns))
+	for i, c := range q.Columns {
+		names[i] = c.As
+	}
+	p.write("SELECT ")
+	p.list(names, ", ")
+	p.write(" FROM (")
+	p.rows(q)
+	p.write(") AS d GROUP BY ")
+	p.list(names, ", ")
+}
+
+func (p *printer) rows(q *Select) {
+	p.write("SELECT ")
 	if len(q.First) > 0 {
 		p.write("DISTINCT ON (")
 		p.list(q.First, ", ")
@@ -107,9 +130,6 @@ func (p *printer) core(q *Select) {
 	}
 	if q.Limit > 0 {
 		p.write(" LIMIT ", strconv.Itoa(q.Limit))
-	}
-	if q.Fence {
-		p.write(" OFFSET 0")
 	}
 }
 

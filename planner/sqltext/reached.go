@@ -10,6 +10,9 @@ import (
 // runs, as [Even] has written it. Unread considers the statement and its settings alone, not how they came about. It returns "", or the
 // first thing that it cannot prove: then the statement must be refused. The rules:
 //
+//   - No query ends at a row. Postgres 16 and later read no more than the first row of DISTINCT ON, or the first rows that a condition on a
+//     window's number leaves, if all expressions of DISTINCT ON or PARTITION BY are constants by a condition of the query or of one around
+//     it. So one of them shows no constant ([Parted]).
 //   - A query in an expression is read when the first row asks for it. So expressions have no queries but look-ups ([Look]), which find
 //     rows of one unit by an index.
 //   - The right side of an outer join is read if the left side surely has a row: the row that a chain begins with, or all rows of a
@@ -117,8 +120,23 @@ func linked(it Item) (list []string) {
 	return append(list, linked(j.Left)...)
 }
 
+// parted proves that the expressions of DISTINCT ON and of windows are not all constants.
+func (r *reach) parted(q *Select) {
+	if len(q.First) > 0 && (len(q.First) == 1 || !strings.HasPrefix(q.First[1], apart)) {
+		r.deny("rows that end at the first one")
+	}
+	for _, c := range q.Columns {
+		for i, w := range strings.Split(c.SQL, " OVER (") {
+			if i > 0 && !strings.Contains(w, ", "+apart) {
+				r.deny("a window that ends at its first rows")
+			}
+		}
+	}
+}
+
 // expressions proves that the expressions have no queries.
 func (r *reach) expressions(q *Select) {
+	r.parted(q)
 	list := slices.Concat(q.First, q.Where, q.GroupBy, []string{q.Having}, q.OrderBy, on(q.From))
 	for _, c := range q.Columns {
 		list = append(list, c.SQL)

@@ -2,6 +2,7 @@ package sqltext_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"dpproxy/planner/sqltext"
@@ -115,13 +116,28 @@ func TestUnreadReferences(t *testing.T) {
 	}
 }
 
+// TestUnreadParted holds that DISTINCT ON and windows are refused if a condition could make all of their expressions constants.
+func TestUnreadParted(t *testing.T) {
+	for unit, proved := range map[string]bool{strings.Join(sqltext.Parted("p.id"), ", "): true, "p.id": false} {
+		over := []sqltext.Column{{SQL: "pg_catalog.row_number() OVER (PARTITION BY " + unit + " ORDER BY p.smoker)", As: "n"}}
+		for _, q := range []*sqltext.Select{
+			{Columns: star, First: append(strings.SplitN(unit, ", ", 2), "p.smoker"), From: patients("p")},
+			{Columns: over, From: patients("p"), Where: []string{"p.id = 7"}},
+		} {
+			if unread := sqltext.Unread(q, sqltext.Joins{}); (unread == "") != proved {
+				t.Errorf("%s: %q", q.SQL(), unread)
+			}
+		}
+	}
+}
+
 // TestUnreadEverywhere holds that a query is found in each part of a statement that has expressions.
 func TestUnreadEverywhere(t *testing.T) {
 	const exists = `EXISTS (SELECT 1 FROM "visits" WHERE patient = 7)`
 	list := &sqltext.Table{SQL: "(SELECT 1)", As: "l"}
 	for name, put := range map[string]func(q *sqltext.Select, x string){
 		"a target":    func(q *sqltext.Select, x string) { q.Columns = []sqltext.Column{{SQL: x}} },
-		"DISTINCT ON": func(q *sqltext.Select, x string) { q.First = []string{x} },
+		"DISTINCT ON": func(q *sqltext.Select, x string) { q.First = append(sqltext.Parted("p.id"), x) },
 		"WHERE":       func(q *sqltext.Select, x string) { q.Where = []string{x} },
 		"GROUP BY":    func(q *sqltext.Select, x string) { q.GroupBy = []string{x} },
 		"HAVING":      func(q *sqltext.Select, x string) { q.Having = x },

@@ -321,7 +321,14 @@ const (
 	numNulls    = "pg_catalog.num_nulls("
 	afterJoins  = "CASE WHEN " + numNulls
 	afterGroups = "CASE WHEN pg_catalog.count(*) OPERATOR(pg_catalog.>) 0 THEN "
+	apart       = "CASE WHEN " + numNulls // of [Parted]
 )
+
+// Parted are expressions of PARTITION BY or DISTINCT ON that tell units apart. Whatever conditions say of the unit, Postgres does not see
+// that the second one is a constant. If all expressions were constants, Postgres 16 and later would stop at the first rows.
+func Parted(unit string) []string {
+	return []string{unit, apart + unit + ") OPERATOR(pg_catalog.<) 0 THEN NULL ELSE " + unit + " END"}
+}
 
 // sorted returns the different columns in an order.
 func sorted(columns []string) []string { return slices.Compact(slices.Sorted(slices.Values(columns))) }

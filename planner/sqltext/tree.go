@@ -3,8 +3,8 @@ package sqltext
 // A Select is a query, together with the queries that are united with it.
 type Select struct {
 	With     []Named
-	Distinct bool
-	First    []string // of DISTINCT ON
+	Distinct bool     // then each column has a name
+	First    []string // of DISTINCT ON; it begins with those of [Parted]
 	Columns  []Column
 	From     Item
 	// Where are conditions on the rows of From, all of which must hold. If it is nil there is no WHERE; if it is empty, WHERE is TRUE.
