@@ -36,6 +36,9 @@ func (s *seeker) constantItem(n *pg.Node, c *cte) {
 func (s *seeker) constantQuery(x *pg.SubLink, l *level, open, end int) {
 	sel := x.Subselect.GetSelectStmt()
 	if l.scope.escape >= 0 { // or so it seems, as nobody knows the columns of a table
+		if x.SubLinkType == pg.SubLinkType_EXPR_SUBLINK && end >= 0 && len(sel.TargetList) == 1 && isNullOfNone(sel.TargetList[0]) {
+			s.byGroup(sel, l.scope, open, end)
+		}
 		for _, n := range sel.FromClause {
 			s.item(n)
 		}

@@ -25,7 +25,8 @@ func (s *seeker) byGroup(sel *pg.SelectStmt, own *scope, open, end int) {
 	if !ok || toks.Kind(open+1) != pg.Token_SELECT || toks.Kind(open+2) == pg.Token_ALL {
 		return
 	}
-	f := finding{as: AsGroups}
+	query := &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: sel}}
+	f := finding{as: AsGroups, public: s.isPublic(query)}
 	var inner, places []string
 	var cuts []Span
 	for i, t := range ties {
@@ -48,7 +49,27 @@ func (s *seeker) byGroup(sel *pg.SelectStmt, own *scope, open, end int) {
 	if pgtree.IsAggregated(sel) {
 		f.text = append(f.text, passage{words: " GROUP BY " + strings.Join(places, ", ")})
 	}
-	s.note(f, &pg.Node{Node: &pg.Node_SelectStmt{SelectStmt: sel}})
+	s.note(f, query)
+}
+
+// isNullOfNone reports whether an item of a SELECT list is NULL of no rows, as the value of a group without rows is: an aggregate that is
+// no count, with operators and casts around it.
+func isNullOfNone(n *pg.Node) bool {
+	switch x := n.GetNode().(type) {
+	case *pg.Node_ResTarget:
+		return isNullOfNone(x.ResTarget.Val)
+	case *pg.Node_TypeCast:
+		return isNullOfNone(x.TypeCast.Arg)
+	case *pg.Node_AExpr:
+		strict := func(n *pg.Node) bool { return n == nil || n.GetAConst() != nil || isNullOfNone(n) }
+		return x.AExpr.Kind == pg.A_Expr_Kind_AEXPR_OP && strict(x.AExpr.Lexpr) && strict(x.AExpr.Rexpr) &&
+			(isNullOfNone(x.AExpr.Lexpr) || isNullOfNone(x.AExpr.Rexpr))
+	case *pg.Node_FuncCall:
+		_, name := pgtree.Callee(x.FuncCall)
+		return slices.Contains([]string{"avg", "sum", "min", "max", "stddev", "variance", "percentile_cont", "percentile_disc"}, name) &&
+			pgtree.IsAggregate(n)
+	}
+	return false
 }
 
 // spans are the places of expressions in the text of the client.

@@ -163,6 +163,7 @@ func (g *GroupingSet) explain(w *tree, of *BlockPlan, depth int, hidden bool) {
 	g.explainBounds(w, depth)
 	if g.Selection != nil {
 		w.line(depth, "selection: %s%s", g.Selection, g.budgetPart(oneShare))
+		w.line(depth+1, "to be shown, %s", g.shownFrom())
 	}
 	g.explainJudge(w, depth)
 	for i := range g.outputs {
@@ -356,7 +357,8 @@ func (p *Plan) Remarks() []string {
 	for _, g := range p.sets() {
 		switch {
 		case g.Private():
-			say("Groups that few units (%s) have are not shown. A larger dp.epsilon shows smaller ones.", p.unit)
+			say("Groups that few units (%s) have are not shown: %s. "+
+				"A larger dp.epsilon shows smaller ones, and fewer keys make larger ones.", p.unit, g.shownFrom())
 		case g.whyNot != "" && p.settings.Top == topOn:
 			say("All groups were measured in spite of dp.top = on: %s.", g.whyNot)
 		case g.whyNot != "" && g.size >= manyGroups:

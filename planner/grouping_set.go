@@ -2,6 +2,7 @@ package planner
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"dpproxy/dp"
@@ -196,6 +197,17 @@ func (g *GroupingSet) selecting(s share) error {
 		return imprecise()
 	}
 	return nil
+}
+
+// shownFrom says how many units a private group needs: with so many it is shown about half of the time.
+func (g *GroupingSet) shownFrom() string {
+	switch s := g.Selection.(type) {
+	case mechanisms.GaussianSelection:
+		return "it takes about " + Number(float64(s.Threshold()))
+	case mechanisms.WeightedSelection:
+		return "it takes about " + Number(math.Ceil(s.Threshold())) + ", and more of those in several groups"
+	}
+	return "it takes some"
 }
 
 // leavesOut reports whether withheld groups of a set are left out; otherwise their values are NULL.

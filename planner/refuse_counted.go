@@ -12,5 +12,6 @@ func (sp *specializer) refuseCounted(unit string) error {
 		WithDetail("Groups that few units (%s) have are not shown, and how many there are has no known error.", unit).
 		WithHint("Count the different values of the keys: SELECT count(DISTINCT key), or of several " +
 			"count(DISTINCT a::text || ' ' || b::text). HAVING count(*) > 100, or another lower bound above 1, " +
-			"counts the large groups. To list groups, select them as rows.")
+			"counts the large groups. To list groups, select them as rows. " +
+			"Keys with values or bounds in the policy are public, and are counted.")
 }

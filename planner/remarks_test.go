@@ -9,7 +9,8 @@ import (
 
 // TestRemarks: private groups, and a top that is asked for and cannot be chosen, are told with the answer.
 func TestRemarks(t *testing.T) {
-	const few = "Groups that few units (patient) have are not shown. A larger dp.epsilon shows smaller ones."
+	const few = "Groups that few units (patient) have are not shown: it takes about 11, and more of those in several groups. " +
+		"A larger dp.epsilon shows smaller ones, and fewer keys make larger ones."
 	for _, c := range []struct{ sql, top, want string }{
 		{"SELECT diagnosis, count(*) FROM visits GROUP BY 1", "on", ""},
 		{"SELECT hospital_id, count(*) FROM visits GROUP BY 1", "auto", few},

@@ -37,6 +37,7 @@ var rules = []rule{
 	{"DiscToMode", discToMode},
 	{"RowsToColumn", rowsToColumn},
 	{"TuplesToText", tuplesToText},
+	{"UnionToDistinct", unionToDistinct},
 	{"ExistsToAggregate", existsToAggregate},
 	{"ValueToGroups", valueToGroups},
 	{"ExistsToCounts", existsToCounts},
@@ -72,6 +73,7 @@ var utilityRules = []rule{
 	{"ExplainPlain", explainPlain},
 	{"ViewToTable", viewToTable},
 	{"TableToWith", tableToWith},
+	{"DistinctBranches", distinctBranches},
 }
 
 // Instead returns texts that ask for much of what a refused statement asks for, the nearest first. Each text is one statement, or several

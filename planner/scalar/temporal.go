@@ -261,8 +261,8 @@ var units = map[string]int64{
 	"year": 366, "decade": 3660, "century": 36600, "millennium": 366000,
 }
 
-// writeField writes a constant that names a field of a date, if ok accepts it.
-func writeField(w *Writer, e Expr, ok func(string) bool) (string, error) {
+// writeField writes a constant that names a field of a date, one of those that are taken.
+func writeField(w *Writer, e Expr, all []string) (string, error) {
 	name, err := w.Env.text(e)
 	if err != nil {
 		return "", err
@@ -271,11 +271,17 @@ func writeField(w *Writer, e Expr, ok func(string) bool) (string, error) {
 		return "CAST(NULL AS pg_catalog.text)", nil
 	}
 	f := strings.ToLower(*name)
-	if !ok(f) {
+	if !slices.Contains(all, f) {
 		return "", pgerr.New(pgerr.NotAllowed, "the field %q is not allowed here on protected data", *name).At(e.Pos()).
-			WithHint("Use year, quarter, month, week, day, hour, minute or second, in the singular.")
+			WithHint("These are taken: %s.", strings.Join(all, ", "))
 	}
 	return ast.Quote(f), nil
+}
+
+// truncations are the fields of date_trunc, from the shortest time that they cut off.
+var truncations = []string{
+	"microseconds", "milliseconds", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "decade", "century",
+	"millennium",
 }
 
 func truncatedBounds(env *Env, c *call) Interval {
@@ -302,7 +308,7 @@ func truncated(w *Writer, c *call) (fragment, error) {
 	if i := w.Env.interval(c.args[1]); !i.Bounded() && !i.empty {
 		return fragment{}, w.noBounds(c.args[1])
 	}
-	field, err := writeField(w, c.args[0], func(s string) bool { return units[s] > 0 })
+	field, err := writeField(w, c.args[0], truncations)
 	if err != nil {
 		return fragment{}, err
 	}
@@ -330,7 +336,7 @@ func truncatedKey(w *Writer, c *call) (fragment, error) {
 	if len(c.args) != 2 {
 		return w.write(c, asIs)
 	}
-	field, err := writeField(w, c.args[0], func(s string) bool { return units[s] > 0 })
+	field, err := writeField(w, c.args[0], truncations)
 	if err != nil {
 		return fragment{}, err
 	}
@@ -366,6 +372,12 @@ var parts = map[string]datePart{
 	"month": {1, 12, 0, false}, "quarter": {1, 4, 0, false}, "year": {-1, 10000, 0, false}, "isoyear": {-1, 10000, 0, false},
 	"decade": {0, 1000, 0, false}, "century": {-1, 101, 0, false}, "millennium": {-1, 11, 0, false},
 	"dow": {0, 6, 0, false}, "isodow": {1, 7, 0, false}, "doy": {1, 366, 0, false}, "epoch": {-1 << 40, 1 << 40, 6, false},
+}
+
+// dateParts are their names, from the longest time to the shortest.
+var dateParts = []string{
+	"millennium", "century", "decade", "year", "isoyear", "quarter", "month", "week", "day", "dow", "isodow", "doy", "hour", "minute",
+	"second", "milliseconds", "microseconds", "epoch",
 }
 
 // intervalParts are the fields of an interval of days and time.
@@ -464,6 +476,20 @@ func withoutMonths(env *Env) func(*constant) bool {
 	}
 }
 
+// fields are those that extract takes of its value, which is an age or anything else.
+func (c *call) fields(age bool) []string {
+	from := c.args[1].Type()
+	switch {
+	case age:
+		return ageParts
+	case from.OID == pgtype.Interval:
+		return intervalParts
+	}
+	return slices.DeleteFunc(slices.Clone(dateParts), func(name string) bool {
+		return from.OID == pgtype.Date && c.fn.name == "extract" && parts[name].time
+	})
+}
+
 func extracted(w *Writer, c *call) (fragment, error) {
 	x := c.args[1]
 	if i := w.Env.interval(x); !i.Bounded() && !i.empty {
@@ -471,23 +497,11 @@ func extracted(w *Writer, c *call) (fragment, error) {
 	}
 	from := x.Type()
 	age := from.OID == pgtype.Interval && madeBy(x, calendarAge)
-	var name string
-	field, err := writeField(w, c.args[0], func(s string) bool {
-		p, ok := parts[s]
-		name = s
-		switch {
-		case age:
-			return slices.Contains(ageParts, s)
-		case from.OID == pgtype.Interval:
-			return slices.Contains(intervalParts, s)
-		case from.OID == pgtype.Date && c.fn.name == "extract":
-			return ok && !p.time
-		}
-		return ok
-	})
+	field, err := writeField(w, c.args[0], c.fields(age))
 	if err != nil {
 		return fragment{}, err
 	}
+	name := strings.Trim(field, "'")
 	if from.OID == pgtype.Interval && !age && !elapsed(x) && (name != "epoch" || !lasting(x, withoutMonths(w.Env))) {
 		return fragment{}, notAllowed("a part of an interval that is no difference of two times", c.at)
 	}
