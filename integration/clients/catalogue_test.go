@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"dpproxy/internal/pgtemp"
 	"dpproxy/internal/sitetest"
 )
 
@@ -31,6 +32,11 @@ ANALYZE;`
 func TestCatalogue(t *testing.T) {
 	full := newSite(t, sitetest.Options{Database: "clinic", Schema: clinicSchema, Policy: clinicPolicy}, "")
 	less := newSite(t, sitetest.Options{Database: "clinic", Schema: clinicSchema + withoutUnit, Policy: clinicPolicy}, "")
+	for _, s := range []*site{full, less} { // autovacuum takes numbers of transactions when it wants
+		super := sitetest.Dial(t, s.Mirror.URL("postgres", pgtemp.Superuser))
+		sitetest.Exec(t, super, "ALTER SYSTEM SET autovacuum = off")
+		sitetest.Exec(t, super, "SELECT pg_reload_conf()")
+	}
 	volatile := readRules(t, "testdata/catalogue/volatile")
 	skip := readRules(t, "testdata/catalogue/skip")
 
