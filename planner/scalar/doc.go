@@ -32,8 +32,8 @@
 //     exactpart.go, strings.go, like.go, arrays.go, tests.go, compare.go, apart.go, statistics.go, functions.go (the list);
 //   - their time: cost.go, textcost.go;
 //   - SQL of choices and aggregates: write_choice.go, write_distance.go, write_aggregate.go;
-//   - values that an expression can have: bins.go, bucket.go, enumerate.go, enumerated.go, possible.go, extent.go, key.go, scale.go,
-//     share.go, strays.go, unclamped.go, sameness.go, bounded.go, searched.go;
+//   - values that an expression can have: bins.go, bucket.go, enumerate.go, enumerated.go, possible.go, impossible.go, extent.go, key.go,
+//     scale.go, share.go, strays.go, unclamped.go, sameness.go, bounded.go, searched.go;
 //   - values that keys can have together: zones.go, settled.go (one value for all of a cell), line.go, grid.go (the cells), listing.go;
 //   - whole steps of numbers: product.go, steps.go;
 //   - normal forms of conditions: region.go (values between edges), points.go (of constants), truth.go (where a test is true), normal.go;

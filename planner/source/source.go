@@ -40,10 +40,9 @@ func (l *level) ScannedTable() *policy.Table {
 // semijoinsOf returns the sub-selects of all conditions.
 func (l *level) semijoinsOf() []*semijoin { return slices.Concat(l.semijoins, l.later) }
 
-// Never reports whether the level has no rows whatever the data: a condition that each must meet is a constant that is false
-// or NULL, in the level or below it.
+// Never reports whether the level has no rows whatever the data: no row can meet the conditions of the level, or those below it.
 func (l *level) Never(env *scalar.Env) bool {
-	if slices.ContainsFunc(l.Conjuncts(), env.Never) {
+	if scalar.Impossible(env, l.AllConjuncts()) {
 		return true
 	}
 	return slices.ContainsFunc(region(l.root), func(r *relation) bool {
