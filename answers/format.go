@@ -6,13 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
 )
 
 // errDamaged says that a key has no release, but something else.
 var errDamaged = errors.New("answers: damaged")
 
-// version is the version of [record]. Releases of format 2 are read too. Text in any other form is not a release.
+// version is the version of [record]. Text in any other form is not a release.
 const version = 3
 
 // A record is a release as it is kept. Its payers are kept separately.
@@ -42,58 +41,17 @@ func digest(body []byte) string {
 
 // decode is the inverse of encode.
 func decode(body []byte) (*Release, error) {
-	var kept struct {
-		record
-		format2JSON
-	}
+	var kept record
 	if err := json.Unmarshal(body, &kept); err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	r := &Release{Request: kept.Request, Sets: kept.Sets, Payments: kept.Payments, body: body}
-	var err error
-	switch {
-	case kept.Version == version && kept.Format == 0:
-		err = r.check()
-	case kept.Version == 0 && kept.Format == format2:
-		r.Format2, err = kept.read()
-	default:
-		err = fmt.Errorf("it has version %d, format %d", kept.Version, kept.Format)
+	err := r.check()
+	if kept.Version != version {
+		err = fmt.Errorf("it has version %d", kept.Version)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	return r, nil
-}
-
-// A Format2 is a release by position: rows of integers, and their keys. The block says which row belongs to which grouping set.
-type Format2 struct {
-	Rows [][]*big.Int
-	Keys [][]*string // nil, or the keys of each row
-}
-
-const format2 = 2
-
-// format2JSON is a release of format 2 as it is kept; numbers are text.
-type format2JSON struct {
-	Format int         `json:"format"`
-	Rows   [][]string  `json:"rows"`
-	Keys   [][]*string `json:"keys"`
-}
-
-func (j format2JSON) read() (*Format2, error) {
-	f := &Format2{Rows: make([][]*big.Int, len(j.Rows)), Keys: j.Keys}
-	for i, row := range j.Rows {
-		f.Rows[i] = make([]*big.Int, len(row))
-		for k, text := range row {
-			n, ok := new(big.Int).SetString(text, 10)
-			if !ok {
-				return nil, errors.New("what should be a number is none")
-			}
-			f.Rows[i][k] = n
-		}
-	}
-	if f.Keys != nil && len(f.Keys) != len(f.Rows) {
-		return nil, errors.New("there is not one key for each row")
-	}
-	return f, nil
 }

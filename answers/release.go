@@ -10,7 +10,7 @@ import (
 // A Release is everything that was released of one release block so far: integers in lattice units, and the keys of their groups if they
 // were released too. It does not change once it is in a [Store]: a block that is refined has another release, under another key.
 type Release struct {
-	// Request is a digest of the errors that were asked for; empty if none were.
+	// Request is a digest of the errors that were asked for, or, of a part of a block, of how it was drawn; empty otherwise.
 	Request []byte
 	// Sets are the grouping sets of the block, in order.
 	Sets []GroupingSet
@@ -18,8 +18,6 @@ type Release struct {
 	Payments []Payment
 	// Paid are the analysts who have paid for all of it with budgets of their own.
 	Paid []string
-	// Format2 is the release in the form of format 2, if a dpproxy of that format has left it; otherwise nil.
-	Format2 *Format2
 
 	body []byte // as it is kept
 }
@@ -34,6 +32,8 @@ type GroupingSet struct {
 	// PaidPico is the price of the measurements of all reads together, in 10⁻¹² of ρ or, for a path, of ε. It is 0 if they were released at
 	// once.
 	PaidPico int64 `json:"paid_pico,omitempty"`
+	// Budget is what a part of a block was drawn with, in 10⁻¹² of ε and of ρ; nil if the release is of a whole block.
+	Budget []int64 `json:"budget,omitempty"`
 	// Clips has, for each vector with limits, the limits of a unit's part.
 	Clips      []Clip      `json:"clips,omitempty"`
 	Partitions []Partition `json:"partitions"`

@@ -1,12 +1,9 @@
 package answers_test
 
 import (
-	"fmt"
-	"hash/crc32"
 	"math/big"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -210,7 +207,7 @@ func TestRedis(t *testing.T) {
 	for _, damaged := range []string{
 		`[["1"]]`, `{"format":1,"rows":[["1"]]}`, `{"rows":[["1"]]}`, `{"format":2,"rows":[[1]]}`, `{"format":2,"rows":[["x"]]}`,
 		`{"format":2,"rows":[["1"]],"keys":[["a"],["b"]]}`, `{"format":2,"rows":[["1"]],"keys":[]}`,
-		`{"version":2,"sets":[]}`, `{"version":3,"format":2,"sets":[]}`, `{"version":3,"sets":[{"partitions":[{"values":[null]}]}]}`,
+		`{"version":2,"sets":[]}`, `{"version":3,"sets":[{"partitions":[{"values":[null]}]}]}`,
 		`{"version":3,"sets":[{"partitions":[{"values":["1"]}]}]}`, `{"version":3,"sets":[{"partitions":[{"measured":[[{"value":1}]]}]}]}`,
 	} {
 		must(t, client.Set(ctx, "dp:clinic:answer:"+key("a").String(), damaged, 0).Err())
@@ -220,21 +217,4 @@ func TestRedis(t *testing.T) {
 		want(t, s, "a", nil)
 	}
 	must(t, s.Close())
-}
-
-// TestFormat2 holds that a release of format 2 is read, can be paid by other analysts, and stays as it is.
-func TestFormat2(t *testing.T) {
-	dir := t.TempDir()
-	const file = `{"answer":{"format":2,"rows":[["332","-7"]],"keys":[["0","a",null]]},"paid":["ann"],"crc":%d}`
-	body := file[len(`{"answer":`):strings.Index(file, `,"paid"`)]
-	crc := crc32.ChecksumIEEE([]byte(body + "|ann"))
-	must(t, os.WriteFile(filepath.Join(dir, key("a").String()+".answer"), fmt.Appendf(nil, file, crc), 0o600))
-	s, err := answers.OpenFiles(dir, 2)
-	must(t, err)
-	old := &answers.Format2{Rows: [][]*big.Int{{big.NewInt(332), big.NewInt(-7)}}, Keys: [][]*string{{new("0"), new("a"), nil}}}
-	want(t, s, "a", &answers.Release{Format2: old, Paid: []string{"ann"}})
-	found, err := s.Get(t.Context(), key("a"))
-	must(t, err)
-	must(t, s.Pay(t.Context(), key("a"), found, "bob"))
-	want(t, s, "a", &answers.Release{Format2: old, Paid: []string{"ann", "bob"}})
 }

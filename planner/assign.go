@@ -175,6 +175,7 @@ func noDelta(p *Plan) error {
 
 // assign gives every statistic its mechanism.
 func (g *GroupingSet) assign(s split) error {
+	g.division = &s
 	if err := g.selecting(s.part(oneShare)); err != nil {
 		return err
 	}

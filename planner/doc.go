@@ -37,7 +37,7 @@
 //   - limits and budgets of measures: unit_bounding.go, measure_bounding.go, one_weight.go, measure_target.go, measure_budget.go;
 //   - a grouping set, which has all of these: aggregation.go, results.go, unanswered.go, errorbar.go, grouping_set.go;
 //   - mechanisms: candidate.go, staircase.go, expected.go, noisereduction.go, choose_top.go, choose_ranks.go, candidates.go, assign.go;
-//   - a statement: stated.go, computed.go, question.go, bytes.go, specializer.go, plan.go, analyze.go, specialize.go;
+//   - a statement: stated.go, computed.go, question.go, parts.go, bytes.go, specializer.go, plan.go, analyze.go, specialize.go;
 //   - the answer: margins.go, nonnegative.go, columns.go, relation.go;
 //   - words about it: cut.go, leftout.go, untold.go, wide.go, explain_measure.go, explain.go.
 //

@@ -27,6 +27,8 @@ type GroupingSet struct {
 	results
 	ranks []*rankPlan // how percentiles are answered
 	of    *split      // of the statement; nil if no aggregate is weighed
+	// division is how the budget was divided among its statistics; nil if it was not, since an error is asked for.
+	division *split
 }
 
 // Totals says which integers of the set are sums over partitions of another set; nil if none are.

@@ -37,6 +37,9 @@ func (sp meaner) means(g *GroupingSet, p part) []string {
 	return texts
 }
 
+// reads implements [meanings].
+func (sp meaner) reads(g *GroupingSet) ([]*Read, error) { return sp.read(&g.aggregation) }
+
 func (sp meaner) meaning(a *aggregation) (texts []string, err error) {
 	err = sp.eachRead(a, func(read *Read) error {
 		r := &reader{sp: sp.specializer, set: a}

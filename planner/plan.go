@@ -79,21 +79,26 @@ func (p *Plan) drawn() []*GroupingSet {
 // Reads reports whether the plan reads protected data.
 func (p *Plan) Reads() bool { return len(p.Event) > 0 }
 
-// Rest returns the plan with known blocks marked as such: they are neither read nor released.
-func (p *Plan) Rest(known []bool) *Plan {
+// Rest returns the plan with what is left of each block to be read and released; nil is all of it.
+func (p *Plan) Rest(left []*BlockPlan) *Plan {
 	rest := *p
-	rest.Blocks, rest.Event = make([]*BlockPlan, len(p.Blocks)), nil
-	for i, b := range p.Blocks {
-		if !known[i] {
+	rest.Blocks, rest.Event = slices.Clone(p.Blocks), nil
+	for i, b := range left {
+		if b != nil {
 			rest.Blocks[i] = b
-			rest.Event = append(rest.Event, b.Event()...)
-			continue
 		}
-		without := *b
-		without.Known = true
-		rest.Blocks[i] = &without
+	}
+	for _, b := range rest.Blocks {
+		rest.Event = append(rest.Event, b.Event()...)
 	}
 	return &rest
+}
+
+// AsKnown returns the block as one that is neither read nor released.
+func (b *BlockPlan) AsKnown() *BlockPlan {
+	known := *b
+	known.Known = true
+	return &known
 }
 
 // Share copies to twins the releases of their first block.

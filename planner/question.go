@@ -18,6 +18,8 @@ func (b *BlockPlan) Question() [][]byte {
 type meanings interface {
 	// means returns texts for a part of a set that are equal only if its exact numbers are, in every database that policy and schema admit.
 	means(g *GroupingSet, p part) []string
+	// reads writes the reads of a set.
+	reads(g *GroupingSet) ([]*Read, error)
 }
 
 // reading returns the meaning of the reads. It is written once.
@@ -29,6 +31,9 @@ func (b *BlockPlan) reading() [][]byte {
 		for _, g := range b.Sets {
 			b.asks.reading = append(b.asks.reading, frameOf(g)...)
 			for _, p := range partsOf(&g.aggregation) {
+				if p.measure != nil {
+					b.asks.reading = append(b.asks.reading, []byte(p.measure.question()))
+				}
 				b.asks.reading = append(b.asks.reading, readingOf(b.asks, g, p)...)
 			}
 		}
@@ -40,6 +45,9 @@ func (b *BlockPlan) reading() [][]byte {
 type asking struct {
 	meanings
 	reading [][]byte // nil until it is written
+	parts   []*Part  // of [PartsOf], once they are asked for
+	// settings are those of which limits depend.
+	settings string
 }
 
 // frameOf returns the order of the rows of a set, and which groups are shown.
@@ -56,12 +64,9 @@ func frameOf(g *GroupingSet) [][]byte {
 	return frame
 }
 
-// readingOf returns on what the exact numbers of a part depend, and its limits.
+// readingOf returns on what the exact numbers of a part depend.
 func readingOf(m meanings, g *GroupingSet, p part) [][]byte {
 	var texts [][]byte
-	if p.measure != nil {
-		texts = append(texts, []byte(p.measure.question()))
-	}
 	for _, st := range p.statistics {
 		if c := st.choosing(); c != nil {
 			texts = append(texts, fmt.Appendf(nil, "%s %d", c.question(), st.choiceFraction()))

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
 
@@ -109,4 +110,13 @@ func (s Settings) checkMechanism() error {
 func noSeveralRounds(mechanism string) error {
 	return pgerr.New(pgerr.InvalidParameterValue, "the mechanism %s cannot reach a relative error: that needs several looks", mechanism).
 		WithHint("SET dp.mechanism = auto.")
+}
+
+// limiting writes the settings on which limits of contributions depend.
+func (s Settings) limiting() string {
+	most := ""
+	if s.MaxSum != nil {
+		most = s.MaxSum.RatString()
+	}
+	return fmt.Sprintf("%s %d %d %s %t", s.Contribution, s.MaxRows, s.MaxPartitions, most, s.LimitRetry)
 }

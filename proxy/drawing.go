@@ -62,7 +62,7 @@ func (e *execution) behindVeil(
 // newDrawing looks for releases of a plan's blocks.
 func (e *execution) newDrawing(ctx context.Context, plan *planner.Plan, pre *prelude) *drawing {
 	known := e.recall(ctx, plan, pre)
-	rest := plan.Rest(known.Known())
+	rest := plan.Rest(known.Left())
 	return &drawing{
 		execution: e, whole: plan, plan: rest, pre: pre, veil: &veil{grid: e.p.cfg.Grid}, known: known, payment: &cashier.Payment{},
 		bill: e.prepaid(ctx, e.bill(rest, known.Owed), rest, known, pre),
@@ -177,7 +177,7 @@ func (d *drawing) release(ctx, reads context.Context, reading *reader.Reading, h
 	d.watch.through()
 	for i := range d.released {
 		if d.released[i] == nil {
-			d.released[i] = d.run.Released(i)
+			d.released[i] = d.known.Whole(i, d.run.Released(i))
 		}
 	}
 	d.veil.then(func() { d.p.incidents.answered(d.analyst, d.bill.Question) })

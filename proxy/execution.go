@@ -183,7 +183,7 @@ func (e *execution) planWithinBudget(ctx context.Context, analysed *analysed, pr
 		return plan, nil
 	}
 	known := e.recall(ctx, plan, pre)
-	rest := plan.Rest(known.Known())
+	rest := plan.Rest(known.Left())
 	if !rest.Reads() {
 		return plan, nil
 	}

@@ -100,7 +100,7 @@ func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRe
 		return nil, false, mended(ctx, x.execution, m, b, err)
 	}
 	known := x.recall(ctx, plan, pre)
-	rest := plan.Rest(known.Known())
+	rest := plan.Rest(known.Left())
 	bill := x.prepaid(ctx, x.bill(rest, known.Owed), rest, known, pre)
 	costs, err := x.p.cashier.Costs(ctx, bill)
 	if err != nil {

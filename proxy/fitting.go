@@ -109,7 +109,7 @@ func (e *execution) affords(
 		return nil, 0, tightest
 	}
 	known := e.recall(ctx, plan, &lessened)
-	rest := plan.Rest(known.Known())
+	rest := plan.Rest(known.Left())
 	bill := e.prepaid(ctx, e.bill(rest, known.Owed), rest, known, &lessened)
 	covered := e.p.cashier.Covered(ctx, bill)
 	switch own, _ := errors.AsType[*pgerr.Error](covered); {

@@ -336,7 +336,7 @@ func outlookOf(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequ
 		return nil, err
 	}
 	known := e.recall(ctx, plan, pre)
-	rest := plan.Rest(known.Known())
+	rest := plan.Rest(known.Left())
 	return &outlook{
 		query: analysed.query, plan: plan, rest: rest, known: known, pre: pre,
 		bill: e.prepaid(ctx, e.bill(rest, known.Owed), rest, known, pre),

@@ -17,12 +17,17 @@ func (m *Memory) Asked(rest *planner.Plan, known *Recalled) string {
 			continue
 		}
 		var asked [][]byte
-		if rest.Reduces() == 0 {
+		switch before := known.blocks[i]; {
+		case before != nil && before.pieces != nil:
+			for _, p := range before.drawn() {
+				asked = append(append(asked, p.of.Question()...), p.of.Law())
+			}
+		case rest.Reduces() == 0:
 			asked = b.Question()
-		} else {
+		default:
 			// Measurements that the read goes on from are a part of the question.
 			generation := 0
-			if before := known.blocks[i]; before != nil {
+			if before != nil {
 				generation = before.question.generation + 1
 			}
 			asked = append(b.ReductionQuestion(), b.Request(), []byte(strconv.Itoa(generation)))

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"slices"
 
 	"dpproxy/answers"
 	"dpproxy/planner"
@@ -11,15 +12,21 @@ import (
 // remembered: everybody draws for themselves then. A block has none if it has been refined as often as it can
 // be, or if its key has a release of another form.
 func (r *Recalled) Drawn(rest *planner.Plan) (keys []answers.Key) {
-	seen := map[answers.Key]bool{}
+	add := func(q *question) {
+		if key := q.next(); q.generation+1 < q.generations && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
 	for i, b := range rest.Blocks {
 		known := r.blocks[i]
-		if !b.Reads() || known == nil || known.question.generation+1 >= known.question.generations {
+		if !b.Reads() || known == nil {
 			continue
 		}
-		if key := known.question.next(); !seen[key] {
-			seen[key] = true
-			keys = append(keys, key)
+		if known.pieces == nil {
+			add(known.question)
+		}
+		for _, p := range known.drawn() {
+			add(p.question)
 		}
 	}
 	return keys

@@ -57,7 +57,8 @@ type Recalled struct {
 	Notes []string
 
 	analyst Analyst
-	blocks  []*block // nil where nothing is remembered
+	blocks  []*block             // nil where nothing is remembered
+	left    []*planner.BlockPlan // of each block; nil is all of it
 }
 
 // block is one block as it was left.
@@ -67,16 +68,11 @@ type block struct {
 	sets     []*release.Set   // that the next read goes on from; nil: it begins anew
 	paid     payments         // for sets
 	unpaid   bool             // the analyst is shown it, and has not paid for it
+	pieces   []*piece         // if its parts are remembered one by one; then all else is nil
 }
 
-// Known reports which blocks need not be read.
-func (r *Recalled) Known() []bool {
-	known := make([]bool, len(r.Released))
-	for i, released := range r.Released {
-		known[i] = released != nil
-	}
-	return known
-}
+// Left returns what is left of each block to be read; nil is all of it.
+func (r *Recalled) Left() []*planner.BlockPlan { return r.left }
 
 // Before returns the sets that the read of a block goes on from, nil if it begins anew.
 func (r *Recalled) Before(i int) []*release.Set {
@@ -89,14 +85,29 @@ func (r *Recalled) Before(i int) []*release.Set {
 // Recall looks for releases of the blocks of a plan. Without refine, one answers the same request
 // alone.
 func (m *Memory) Recall(ctx context.Context, plan *planner.Plan, analyst Analyst, refine bool) *Recalled {
-	r := &Recalled{Released: make([][]*planner.Released, len(plan.Blocks)), analyst: analyst, blocks: make([]*block, len(plan.Blocks))}
+	n := len(plan.Blocks)
+	r := &Recalled{
+		Released: make([][]*planner.Released, n), analyst: analyst, blocks: make([]*block, n), left: make([]*planner.BlockPlan, n),
+	}
 	if m.store == nil {
 		return r
 	}
 	for i, b := range plan.Blocks {
-		if b.Reads() {
-			r.blocks[i] = &block{question: m.question(plan, b, refine)}
-			m.recallBlock(ctx, r, i, b)
+		if !b.Reads() {
+			continue
+		}
+		r.blocks[i] = &block{}
+		for _, p := range planner.PartsOf(b) {
+			r.blocks[i].pieces = append(r.blocks[i].pieces, m.pieceOf(p))
+		}
+		if r.blocks[i].pieces != nil {
+			m.recallPieces(ctx, r, i, b)
+			continue
+		}
+		r.blocks[i].question = m.question(plan, b, refine)
+		m.recallBlock(ctx, r, i, b)
+		if r.Released[i] != nil {
+			r.left[i] = b.AsKnown()
 		}
 	}
 	plan.Share(r.Released)
@@ -112,7 +123,7 @@ func (m *Memory) recallBlock(ctx context.Context, r *Recalled, i int, b *planner
 		}
 		return
 	}
-	kept := known.question.read(known.found, b)
+	kept := known.found
 	sets := setsOf(kept, b)
 	if sets == nil {
 		return
@@ -217,6 +228,10 @@ func (m *Memory) Remember(
 		if !b.Reads() || before == nil {
 			continue
 		}
+		if before.pieces != nil {
+			earlier[i] = m.rememberPieces(ctx, before, kept(i)[0], known.analyst)
+			continue
+		}
 		r := before.question.write(kept(i), b, before.paid.without(known.analyst.Name))
 		r.Paid = known.analyst.payers()
 		first, err := m.store.Put(ctx, before.question.next(), r)
@@ -238,7 +253,7 @@ func (m *Memory) Remember(
 func (m *Memory) shown(
 	ctx context.Context, q *question, first *answers.Release, b *planner.BlockPlan, analyst Analyst,
 ) []*planner.Released {
-	sets := setsOf(q.read(first, b), b)
+	sets := setsOf(first, b)
 	if sets == nil {
 		return nil
 	}
@@ -255,8 +270,16 @@ func (m *Memory) shown(
 // Pay notes that the analyst has paid for releases that others had asked for.
 func (m *Memory) Pay(ctx context.Context, known *Recalled) {
 	for _, b := range known.blocks {
-		if b != nil && b.unpaid {
+		if b == nil {
+			continue
+		}
+		if b.unpaid {
 			m.pay(ctx, b.question.key(b.question.generation), b.found, known.analyst)
+		}
+		for _, p := range b.pieces {
+			if p.unpaid {
+				m.pay(ctx, p.question.key(p.question.generation), p.found, known.analyst)
+			}
 		}
 	}
 }

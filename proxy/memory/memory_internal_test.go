@@ -3,7 +3,6 @@ package memory
 import (
 	"encoding/json"
 	"maps"
-	"math/big"
 	"slices"
 	"testing"
 
@@ -64,21 +63,6 @@ func TestPaymentsComeBack(t *testing.T) {
 	} {
 		if valid(bad, 2) {
 			t.Errorf("%v is taken", bad)
-		}
-	}
-}
-
-// TestPaymentsOfFormat2 reads payments of format 2.
-func TestPaymentsOfFormat2(t *testing.T) {
-	who := payerOf("bob")
-	p, ok := paymentOfFormat2([]*big.Int{new(big.Int).SetBytes(who[:]), big.NewInt(5), big.NewInt(7)}, 2)
-	if !ok || payer(p.Analyst) != who || !slices.Equal(p.Pico, []int64{5, 7}) {
-		t.Errorf("read %v, %t", p, ok)
-	}
-	one, below := big.NewInt(1), big.NewInt(-1)
-	for _, bad := range [][]*big.Int{nil, {one}, {below, one, one}, {one, below, one}} {
-		if p, ok := paymentOfFormat2(bad, 2); ok {
-			t.Errorf("%v is taken as %v", bad, p)
 		}
 	}
 }

@@ -94,17 +94,6 @@ func (q *question) write(sets []*release.Set, b *planner.BlockPlan, paid payment
 	return r
 }
 
-// read returns a release in the form of now, nil if it is none of the block.
-func (q *question) read(found *answers.Release, b *planner.BlockPlan) *answers.Release {
-	if found.Format2 == nil {
-		return found
-	}
-	if q.refined() {
-		return reductionOfFormat2(found.Format2, b)
-	}
-	return blockOfFormat2(found.Format2, b)
-}
-
 // digest of the errors that are asked for.
 func digest(b *planner.BlockPlan) []byte {
 	sum := sha256.Sum256(b.Request())

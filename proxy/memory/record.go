@@ -58,7 +58,7 @@ func setsOf(r *answers.Release, b *planner.BlockPlan) []*release.Set {
 func setOf(kept answers.GroupingSet, p *planner.GroupingSet) *release.Set {
 	s := &release.Set{Level: kept.Level, PaidPico: kept.PaidPico}
 	var ok bool
-	if s.Clips, ok = clips(kept.Clips, p); !ok {
+	if s.Clips, ok = clips(kept.Clips, p.Measures); !ok {
 		return nil
 	}
 	if p.ShowsKeys() {
@@ -94,14 +94,14 @@ func setOf(kept answers.GroupingSet, p *planner.GroupingSet) *release.Set {
 	return s
 }
 
-// clips reads where units were cut, false if it is not of the measures of the grouping set: a release that
-// says nothing of limits is none of a set that has them.
-func clips(kept []answers.Clip, p *planner.GroupingSet) ([]planner.Clip, bool) {
-	if len(kept) != len(p.Measures) {
+// clips reads where units were cut, false if it is not of the measures: a release that says nothing of limits is none of a set that has
+// them.
+func clips(kept []answers.Clip, measures []*planner.Measure) ([]planner.Clip, bool) {
+	if len(kept) != len(measures) {
 		return nil, false
 	}
 	var out []planner.Clip
-	for i, m := range p.Measures {
+	for i, m := range measures {
 		c := planner.Clip(kept[i])
 		if c.Vector < 0 || c.Vector >= m.Vectors || len(c.Levels) != len(m.Norms) || len(c.Tail) != m.Tail.Numbers() {
 			return nil, false

@@ -1,0 +1,74 @@
+package proxy_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"dpproxy/dp"
+	"dpproxy/proxy"
+)
+
+// TestParts asks for numbers that were answered as parts of other statements. A statement pays for the numbers that are new. The others are
+// shown as they were drawn, if they were drawn as precisely as the statement asks for, or more.
+func TestParts(t *testing.T) {
+	w := accurate(t, func(*proxy.Config) {}, large(t))
+	ana := w.client(t, "ana")
+	ana.set(t, "dp.mechanism = gaussian")
+	const all = dp.PicoPerUnit / 200 // of dp.epsilon = 0.1
+	shown := map[string]string{}     // the latest number, by what it is
+	for _, c := range []struct {
+		sql     string
+		of      []string // what the columns are
+		price   int64
+		anew    []string // what is drawn
+		epsilon float64
+	}{
+		{"SELECT count(*) FROM patients", []string{"n"}, all, []string{"n"}, 0.1},
+		{"SELECT count(*), sum(birth_year) FROM patients", []string{"n", "s"}, all / 2, []string{"s"}, 0.1},
+		{"SELECT sum(birth_year) AS b, count(1) AS a FROM patients", []string{"s", "n"}, 0, nil, 0.1},
+		{"SELECT sum(birth_year) FROM patients", []string{"s"}, all, []string{"s"}, 0.1}, // it was half as precise
+		{"SELECT sum(birth_year), count(*) FROM patients", []string{"s", "n"}, 0, nil, 0.1},
+		{"SELECT count(*) FROM patients", []string{"n"}, 0, nil, 0.05},
+		{"SELECT count(*) FROM patients", []string{"n"}, all * 4, []string{"n"}, 0.2},
+		{
+			"SELECT count(*), sum(birth_year), count(*) FILTER (WHERE birth_year > 1970) FROM patients", []string{"n", "s", "f"}, all / 3,
+			[]string{"f"}, 0.1,
+		},
+		// Half is more than a third.
+		{"SELECT count(*) FILTER (WHERE 1971 <= birth_year), count(*) FROM patients", []string{"", "n"}, all / 2, nil, 0.1},
+		{"SELECT count(*) FROM patients WHERE birth_year > 1970", []string{"w"}, all, []string{"w"}, 0.1},
+		{"SELECT sum(birth_year), count(*) FROM patients WHERE birth_year >= 1971", []string{"", "w"}, all / 2, nil, 0.1},
+		{"SELECT count(*) FROM visits", []string{"v"}, all, []string{"v"}, 0.1},
+		{"SELECT sum(cost), count(*) FROM visits", []string{"c", "v"}, all / 2, []string{"c"}, 0.1},
+		{"SELECT count(*), sum(cost), avg(cost) FROM visits", []string{"v", "", ""}, all / 2, nil, 0.1},
+		{"SELECT count(*), sum(cost), avg(cost) FROM visits", []string{"v", "", ""}, 0, nil, 0.1},
+	} {
+		ana.set(t, fmt.Sprintf("dp.epsilon = %v", c.epsilon))
+		before := w.spent(t, "unit", "patient")
+		rows, err := ana.Query(t.Context(), c.sql)
+		if err != nil {
+			t.Fatalf("%s: %v", c.sql, err)
+		}
+		if !rows.Next() {
+			t.Fatalf("%s: %v", c.sql, rows.Err())
+		}
+		values, err := rows.Values()
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows.Close()
+		if price := w.spent(t, "unit", "patient") - before; price > c.price || price < c.price*98/100 {
+			t.Errorf("%s, dp.epsilon = %v: costs %d, want %d", c.sql, c.epsilon, price, c.price)
+		}
+		for i, of := range c.of {
+			number := fmt.Sprint(values[i])
+			if of != "" && shown[of] != "" && !slices.Contains(c.anew, of) && shown[of] != number {
+				t.Errorf("%s: %s is %s, and was %s", c.sql, of, number, shown[of])
+			}
+			if of != "" {
+				shown[of] = number
+			}
+		}
+	}
+}
