@@ -102,7 +102,7 @@ truth: setup-test ## compare answers with the truth (half an hour; for the recor
 
 PEOPLE ?= 20000
 corpora: setup-test ## ask what business tools, cohorts and star queries ask, and what hints suggest; compare with the truth (a minute)
-	$(GO) test -count=1 -timeout 20m -run '^TestCorpora$$' -v ./integration/corpora -args -people $(PEOPLE)
+	$(GO) test -count=1 -timeout 20m -run '^TestCorpora$$|^TestRefusals$$' -v ./integration/corpora -args -people $(PEOPLE)
 
 limits: ## print how limits do on tables that their constants have not seen (15 minutes)
 	$(GO) test -count=1 -timeout 60m -run '^TestStudy|^TestIntervalsWithAnEnd$$' -v ./contribution -args -study

@@ -39,8 +39,9 @@ func trialFor(ctx context.Context, e *execution, m *wire.Asker, b wire.BindReque
 	}
 }
 
-// plans reports whether a statement is planned in the session of a refused one, has groups that can be shown, and sums up all of its
-// groups. Its constants are evaluated there: they are the client's. Where they fail, so they would have before, and nothing more is asked.
+// plans reports whether a statement is planned in the session of a refused one, has groups that can be shown, sums up all of its groups,
+// and does not fail on them. Its constants are evaluated there: they are the client's. Where they fail, so they would have before, and
+// nothing more is asked.
 func plans(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest, sql string) bool {
 	texts, err := e.p.texts.get(parser.Text{SQL: sql})
 	if err != nil || len(texts) != 1 {
@@ -51,7 +52,25 @@ func plans(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest,
 		return newEvaluation(other, m, b, true).planAll(ctx, m, nil) == nil
 	}
 	o, err := outlookOf(ctx, other, m, b)
-	return err == nil && !o.plan.Scattered() && !o.plan.Incomplete()
+	return err == nil && !o.plan.Scattered() && !o.plan.Incomplete() && rehearsed(ctx, other, m, b, o)
+}
+
+// rehearsed reports whether the statement around the blocks succeeds on the groups that would be released, as far as they are public, with
+// NULL for all values: a cast that is refused on protected rows can fail on them too.
+func rehearsed(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest, o *outlook) bool {
+	if e.text.stmt.Class != parser.Release {
+		return true
+	}
+	columns := make([][]string, len(o.plan.Blocks))
+	for i, of := range o.plan.Blocks {
+		columns[i] = of.Unreleased()
+	}
+	rw, err := e.rewrite(ctx, o.query, o.pre, columns, b)
+	if err != nil {
+		return false
+	}
+	_, err = m.First(ctx, maxPublicRows, rw.Inline, b.ParamOIDs, b.Params, b.Formats)
+	return err == nil
 }
 
 // A trial finds out whether statements would be answered. They are found by the refused statement, the policy and the catalogue alone, as

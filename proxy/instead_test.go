@@ -29,6 +29,9 @@ func testSuggestions(t *testing.T, w *world) {
 		{"SELECT id FROM patients WHERE birth_year > 1 / 0", nil, ""}, // the constant fails where it is planned
 		{"SELECT id FROM patients WHERE birth_year > (SELECT avg(birth_year) FROM patients)", nil,
 			"SELECT count(*) FROM patients WHERE birth_year > (SELECT avg(birth_year) FROM patients)"},
+		{"SELECT count(*) FROM visits WHERE diagnosis::int > 3", nil, ""}, // fails on the groups, too
+		{"SELECT count(*) FROM visits WHERE diagnosis COLLATE \"C\" ~ repeat('x', 300)", nil, "SELECT coalesce(sum(n), 0) FROM " +
+			"(SELECT diagnosis, count(*) AS n FROM visits GROUP BY diagnosis) AS visits WHERE diagnosis COLLATE \"C\" ~ repeat('x', 300)"},
 		{"EXPLAIN SELECT id FROM patients", nil, "EXPLAIN SELECT count(*) FROM patients"},
 	} {
 		ana := connect(t, w.url("ana"))

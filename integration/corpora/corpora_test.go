@@ -39,7 +39,11 @@ func newPlayer(t *testing.T) *player {
 		}
 		return strings.ReplaceAll(string(text), ":people", strconv.Itoa(cmp.Or(*people, fewPeople)))
 	}
-	s := sitetest.New(t, read("schema.sql"), read("policy.yaml"))
+	return playerOf(t, sitetest.New(t, read("schema.sql"), read("policy.yaml")))
+}
+
+func playerOf(t *testing.T, s *sitetest.Site) *player {
+	t.Helper()
 	p := &player{fates: map[string]int{}}
 	p.ours = sitetest.Dial(t, s.Run(t).URL("ana"))
 	p.truth = sitetest.Dial(t, s.Data.URL(s.Database, pgtemp.Superuser))
@@ -146,7 +150,11 @@ var groups = regexp.MustCompile(`group by .*: (?:(\d+ public groups)|private)`)
 // explain says which groups an answer would have.
 func (p *player) explain(t *testing.T, sql string) (told string, err error) {
 	t.Helper()
-	rows, err := p.ours.Query(t.Context(), "EXPLAIN "+sql, pgx.QueryExecModeSimpleProtocol)
+	explained := sql
+	if !strings.HasPrefix(strings.ToUpper(sql), "EXPLAIN") {
+		explained = "EXPLAIN " + sql
+	}
+	rows, err := p.ours.Query(t.Context(), explained, pgx.QueryExecModeSimpleProtocol)
 	if err != nil {
 		return "", err
 	}

@@ -261,6 +261,13 @@ var units = map[string]int64{
 	"year": 366, "decade": 3660, "century": 36600, "millennium": 366000,
 }
 
+// postgresFields are the names of fields that Postgres knows in some place. With any other one it would fail on the first row.
+var postgresFields = strings.Fields(`
+	c cent century centuries d day days dec decs decade decades dow doy epoch h hour hours hr hrs isodow isoyear j jd julian m min mins
+	minute minutes mil mils millennium millennia microsecond microseconds millisecond milliseconds mon mons month months ms msec msecs
+	msecond mseconds qtr quarter s sec secs second seconds timezone timezone_h timezone_hour timezone_m timezone_minute us usec usecs
+	usecond useconds w week weeks y year years yr yrs`)
+
 // writeField writes a constant that names a field of a date, one of those that are taken.
 func writeField(w *Writer, e Expr, all []string) (string, error) {
 	name, err := w.Env.text(e)
@@ -271,6 +278,10 @@ func writeField(w *Writer, e Expr, all []string) (string, error) {
 		return "CAST(NULL AS pg_catalog.text)", nil
 	}
 	f := strings.ToLower(*name)
+	if !slices.Contains(postgresFields, f) {
+		return "", pgerr.New(pgerr.InvalidParameterValue, "unit %q not recognized", *name).At(e.Pos()).
+			WithHint("These are taken: %s.", strings.Join(all, ", "))
+	}
 	if !slices.Contains(all, f) {
 		return "", pgerr.New(pgerr.NotAllowed, "the field %q is not allowed here on protected data", *name).At(e.Pos()).
 			WithHint("These are taken: %s.", strings.Join(all, ", "))
