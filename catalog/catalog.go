@@ -42,6 +42,8 @@ type Schema struct {
 	// PublicRepeats are the most rows of a public table there that have one value of a column, by the
 	// column's name; nothing is said of columns and tables that are not in it.
 	PublicRepeats map[Name]map[string]int64
+	// PublicLengths are the bytes of the longest text of a column there, likewise.
+	PublicLengths map[Name]map[string]int64
 }
 
 // An Engine is a server as it describes itself.

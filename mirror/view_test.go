@@ -244,6 +244,36 @@ func TestCountRows(t *testing.T) {
 	}
 }
 
+func TestMeasureTexts(t *testing.T) {
+	p := twoServers(t)
+	p.sync(t, plan())
+	sizes := map[catalog.Name]int64{name("regions"): 8, name("hospitals"): 20}
+	got, err := mirror.MeasureTexts(t.Context(), p.mirror, sizes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	measured := 0
+	for table, lengths := range got {
+		for column, n := range lengths {
+			measured++
+			want := value(t, p.mirror, "SELECT coalesce(max(octet_length("+column+")), 0) FROM "+table.Name)
+			if strconv.FormatInt(n, 10) != want {
+				t.Errorf("%v: the longest %s has %d bytes, in Postgres %s", table, column, n, want)
+			}
+		}
+	}
+	if measured == 0 {
+		t.Error("no column was measured")
+	}
+	sizes[name("hospitals")] = 10_000_000
+	if got, err := mirror.MeasureTexts(t.Context(), p.mirror, sizes); err != nil || got[name("hospitals")] != nil {
+		t.Errorf("a large table: %v, %v", got, err)
+	}
+	if _, err := mirror.MeasureTexts(t.Context(), p.mirror, map[catalog.Name]int64{name("nowhere"): 1}); err == nil {
+		t.Error("a table that does not exist was measured")
+	}
+}
+
 func TestCountRepeats(t *testing.T) {
 	p := twoServers(t)
 	p.sync(t, plan())

@@ -24,6 +24,7 @@ var writesNames = map[string]string{
 	"mirror/steady/statements.go Lock":         ofSteady,
 	"mirror/rows.go CountRows":                 ofMirror,
 	"mirror/repeats.go CountRepeats":           ofMirror,
+	"mirror/lengths.go MeasureTexts":           ofMirror,
 	"mirror/confirmed.go confirmed":            ofMirror,
 	"mirror/local.go ShowLocal":                ofMirror,
 	"mirror/objectsof.go dropAnswers":          ofMirror,

@@ -89,6 +89,8 @@ func (c *checker) table(p *TablePolicy) {
 	for _, col := range src.Columns {
 		of := c.column(p, col)
 		prove(src, &of)
+		longest, measured := c.schema.PublicLengths[p.Name][col.Name]
+		of.Brief = p.Public && measured && longest <= BriefText
 		t.Columns = append(t.Columns, of)
 	}
 	for name := range p.Columns {

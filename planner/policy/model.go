@@ -86,7 +86,12 @@ type Column struct {
 	// Step is the step that values are summed in: of numeric values a power of ten, of floating-point
 	// ones a power of two; nil if the policy states none.
 	Step *big.Rat
+	// Brief says that the table is public and that no text of the column is longer than [BriefText] bytes, on the mirror.
+	Brief bool
 }
+
+// BriefText is the length of texts of public tables up to which they are read by themselves, and no more of them.
+const BriefText = 255
 
 // A Path leads from a row of a table to its unit: along steps of foreign keys to
 // a table that has the unit's own column.

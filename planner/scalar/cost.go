@@ -66,7 +66,7 @@ func (c *costing) expr(e Expr) int64 {
 	n, times := int64(1), int64(1)
 	switch e := e.(type) { //nolint:gochecksumtype // the others cost their operands
 	case *Ref:
-		return added(c.column(e.Column), columnReadCost(e.Column))
+		return added(c.column(e.Column), c.readColumn(e.Column))
 	case *Query:
 		return queryCost
 	case *constant:
@@ -164,12 +164,15 @@ func (c *costing) operand(e, o Expr) int64 {
 	return c.expr(o)
 }
 
-// columnReadCost is the cost of reading a text of unbounded length, or an array. An array is counted first, and so is fetched twice.
-func columnReadCost(c *Column) int64 {
+// readColumn is the cost of reading a text of unbounded length, or an array. An array is counted first, and so is fetched twice.
+func (c *costing) readColumn(col *Column) int64 {
+	longest, listed := c.env.Values.longest(col)
 	switch {
-	case c.Type.Array:
+	case col.Type.Array:
 		return 2 * longCost
-	case c.long(), c.Reach == Short:
+	case listed:
+		return int64(min(longest, cutBytes)) / octetsPerStep
+	case col.long(), col.Reach == Short:
 		return longCost
 	}
 	return 0

@@ -35,6 +35,9 @@ func (env *Env) textLength(e Expr, u unit) int {
 		if e.Column.Reach == Piece {
 			return pieceLength * int(u)
 		}
+		if n, ok := env.Values.longest(e.Column); ok {
+			return min(n, cutLength*int(u))
+		}
 		if n := e.Column.Type.Length(); n >= 0 {
 			return min(n, cutLength) * int(u)
 		}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"dpproxy/planner/pgtype"
 )
 
 const (
@@ -126,6 +128,18 @@ func (values Values) Different(lists []Expr) bool {
 	}
 	slices.Sort(rows)
 	return len(slices.Compact(rows)) == len(rows)
+}
+
+// longest returns the bytes of the longest text in the list of a column; false if the column has none, or it cannot be read.
+func (values Values) longest(c *Column) (n int, ok bool) {
+	if c.List == nil || c.Type.Family() != pgtype.TextFamily {
+		return 0, false
+	}
+	items, ok := values.listed(c.List)
+	for _, b := range items {
+		n = max(n, len(b))
+	}
+	return n, ok && !values.Unsettled(c.List)
 }
 
 // listed returns the values of a constant array; a NULL array has none.

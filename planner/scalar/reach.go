@@ -20,7 +20,7 @@ const (
 	// Elements is the whole of an array of at most [MostElements] elements and at most storedArray bytes as stored. Any other array counts
 	// as NULL.
 	Elements
-	// Piece is the first part of a text that is an element of an array.
+	// Piece is the first part of a text that is an element of an array, or of a column of a public table whose texts are all short.
 	Piece
 )
 
@@ -34,7 +34,7 @@ const (
 	// MostElements bounds the elements of an array that is read, and storedArray its bytes as stored; uncompressed, there are up to about
 	// 90 times as many.
 	MostElements = 1000
-	// pieceLength bounds the characters of an element that is a text.
+	// pieceLength bounds the characters of an element that is a text, and of such a column (package policy has the same number).
 	pieceLength = 255
 	storedArray = 1 << 10
 )

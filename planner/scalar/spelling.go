@@ -121,7 +121,7 @@ func (w *Writer) Grouped(keys []Expr) (*Writer, []string, error) {
 		}
 		if c, plain := PlainColumn(k); plain {
 			list = append(list, c.Read())
-			if c.Reach == Beginning {
+			if c.Reach == Beginning || c.Reach == Piece {
 				inner.groupings = append(inner.groupings, grouping{k, fragment{sql: c.Read(), typ: c.Type}})
 			}
 			continue

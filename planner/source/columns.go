@@ -44,7 +44,10 @@ func columnReach(t *policy.Table, c *policy.Column, of pgtype.Type) scalar.Reach
 	if t.Indexed(c.Name) && !of.Array {
 		return scalar.Whole
 	}
-	return scalar.ReachOf(of, t.Identifies(c.Name))
+	if reach := scalar.ReachOf(of, t.Identifies(c.Name)); reach != scalar.Beginning || !c.Brief {
+		return reach
+	}
+	return scalar.Piece
 }
 
 // read writes a column of a table, below its domain. Its values are as the modifiers of its types say: of a view they need not be.

@@ -140,13 +140,15 @@ func unite(r *relation, rows ast.Rows, outputs [][]outputColumn) error {
 // been cut where it was made.
 func reachOf(c *scalar.Column) scalar.Reach {
 	reach := scalar.Whole
-	for _, x := range c.Of {
+	for i, x := range c.Of {
 		col, plain := scalar.PlainColumn(x)
 		switch {
 		case !plain || !scalar.Long(c.Type):
 			return scalar.Whole
-		case col.Reach == scalar.Beginning, col.Reach == scalar.Piece && reach == scalar.Whole:
+		case col.Reach == scalar.Beginning, col.Reach == scalar.Piece && i == 0:
 			reach = col.Reach
+		case col.Reach != scalar.Piece && reach == scalar.Piece:
+			reach = scalar.Whole
 		}
 	}
 	return reach

@@ -114,6 +114,9 @@ func (s Surveyor) compare(ctx context.Context, up, down *pgx.Conn) (*Outlook, er
 	if schema.PublicRepeats, err = mirror.CountRepeats(ctx, down, schema.PublicRows); err != nil {
 		return nil, err
 	}
+	if schema.PublicLengths, err = mirror.MeasureTexts(ctx, down, schema.PublicRows); err != nil {
+		return nil, err
+	}
 	o.Model, _ = s.Fit(plan, schema) // with the sizes, which are no problem
 	return o, nil
 }
