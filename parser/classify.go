@@ -128,12 +128,12 @@ func (s *classification) run(query *pg.Node, form Form) {
 	s.st.InTransaction = needsTransaction(s.stmt)
 	s.locate(query)
 	s.analyse(query, form)
-	let := seek(s.analysis, s.st.Text, query)
+	let, all := s.lets(query)
 	if s.st.Class == Relay && len(s.found) > 0 {
 		s.st.Class = Release
 		s.finish()
 	}
-	s.let(let, Release)
+	s.let(let, all, Release)
 	s.refuseFile()
 }
 
@@ -235,9 +235,9 @@ func (s *classification) explain(e *pg.ExplainStmt) {
 	s.st.Form = Utility
 	s.locate(query)
 	s.analyse(query, Utility)
-	let := seek(s.analysis, s.st.Text, query)
+	let, all := s.lets(query)
 	if !pgtree.Executes(e) {
-		defer s.let(let, Explain)
+		defer s.let(let, all, Explain)
 	}
 	if s.st.Class != Relay || len(s.found) == 0 {
 		return

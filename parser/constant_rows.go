@@ -19,14 +19,14 @@ func (s *seeker) constantItem(n *pg.Node, c *cte) {
 	switch x := n.GetNode().(type) {
 	case *pg.Node_RangeVar:
 		switch {
-		case c != nil && (c.selfRead || s.isComputed(c.node.Ctequery.GetSelectStmt())):
+		case c != nil && (s.all || c.selfRead || s.isComputed(c.node.Ctequery.GetSelectStmt())):
 			s.with(c)
 		case c == nil && s.isForeign(x.RangeVar):
 			s.table(x.RangeVar)
 		}
 	case *pg.Node_RangeSubselect:
 		sel := x.RangeSubselect.Subquery.GetSelectStmt()
-		if level := s.levels[sel]; level != nil && level.scope.escape < 0 && s.isComputed(sel) {
+		if level := s.levels[sel]; level != nil && level.scope.escape < 0 && (s.all || s.isComputed(sel)) {
 			s.relation(sel, AsRows)
 		}
 	}
@@ -46,15 +46,21 @@ func (s *seeker) constantQuery(x *pg.SubLink, l *level, open, end int) {
 	}
 	switch x.SubLinkType {
 	case pg.SubLinkType_ANY_SUBLINK, pg.SubLinkType_ALL_SUBLINK:
-		if s.isComputed(sel) && !s.unitesSelections(sel) && constantList(sel) == nil {
+		if op := operatorOf(x); op != "=" && op != "<>" {
+			s.relation(sel, AsArray)
+			return
+		}
+		if constantList(sel) == nil && (s.all || s.isComputed(sel) && !s.unitesSelections(sel)) {
 			s.relation(sel, AsList)
 		}
 	case pg.SubLinkType_EXPR_SUBLINK:
-		if l.reason != "" && end >= 0 { // it reads a WITH query of the statement; else it is a constant as it is
+		if (s.all || l.reason != "") && end >= 0 { // it reads a WITH query of the statement; else it is a constant as it is
 			s.add(AsValue, s.l.between(open, end), x.Subselect)
 		}
+	case pg.SubLinkType_ARRAY_SUBLINK:
+		s.array(x, l, open)
 	case pg.SubLinkType_SUB_LINK_TYPE_UNDEFINED, pg.SubLinkType_EXISTS_SUBLINK, pg.SubLinkType_ROWCOMPARE_SUBLINK,
-		pg.SubLinkType_MULTIEXPR_SUBLINK, pg.SubLinkType_ARRAY_SUBLINK, pg.SubLinkType_CTE_SUBLINK:
+		pg.SubLinkType_MULTIEXPR_SUBLINK, pg.SubLinkType_CTE_SUBLINK:
 	}
 }
 

@@ -91,7 +91,7 @@ func drawStatement(b *strings.Builder, s *parser.Statement) {
 func drawLet(b *strings.Builder, l *parser.Let) {
 	as := map[parser.As]string{
 		parser.AsRows: "relation", parser.AsList: "list", parser.AsValue: "value", parser.AsGroups: "value of each group",
-		parser.AsRanks: "rank", parser.AsTable: "table",
+		parser.AsRanks: "rank", parser.AsTable: "table", parser.AsArray: "list, an array",
 	}
 	var names []parser.Constants
 	for i, binding := range l.Bindings {

@@ -6,6 +6,8 @@ import (
 	"sort"
 	"strings"
 
+	pg "github.com/pganalyze/pg_query_go/v5"
+
 	"dpproxy/parser/ast"
 	"dpproxy/parser/lex"
 	"dpproxy/pgerr"
@@ -44,6 +46,7 @@ const (
 	AsRows   As = iota // rows of a sub-select or of a WITH query
 	AsTable            // rows in the place of a table
 	AsList             // the values of IN (SELECT ...)
+	AsArray            // the values of > ALL (SELECT ...), and of other comparisons than by = and <>
 	AsValue            // one value
 	AsGroups           // a value of each group
 	AsRanks            // a window function that ranks rows
@@ -156,20 +159,34 @@ func (b Binding) id() string {
 	return fmt.Sprintf("%d %q %q %#v %q %d", b.As, b.Alias, b.Keys, b.Ranking, words, b.Uses())
 }
 
+// lets are the statement as a Let of what has to be one, and of all queries of public rows as well, nil if there are no more of them.
+func (s *classification) lets(query *pg.Node) (let, all *Let) {
+	let = seek(s.analysis, s.st.Text, query, false)
+	if all = seek(s.analysis, s.st.Text, query, true); all != nil && let != nil && len(all.Bindings) == len(let.Bindings) {
+		all = nil
+	}
+	return let, all
+}
+
 // let has a refused statement be evaluated as a Let, if it is one. One that ranks all rows, or needs public rows as constants, would be
-// refused.
-func (s *classification) let(l *Let, class Class) {
+// refused. One that might be refused has all public rows as constants in reserve.
+func (s *classification) let(l, all *Let, class Class) {
 	st := s.st
-	if l == nil || st.OnlyRows || st.Class == Relay || st.Class == Empty || s.changed != nil {
+	if st.OnlyRows || st.Class == Relay || st.Class == Empty || s.changed != nil {
 		return
 	}
-	refused := st.Class == Refused || slices.ContainsFunc(st.Blocks, func(b *ast.Block) bool { return b.Err != nil })
 	if s.sets(l) {
 		return
 	}
-	certain := slices.ContainsFunc(l.Bindings, func(b Binding) bool { return b.As == AsRanks || b.Public })
+	if s.sets(all) {
+		all = nil
+	}
+	refused := st.Class == Refused || slices.ContainsFunc(st.Blocks, func(b *ast.Block) bool { return b.Err != nil })
+	if all != nil && len(all.released()) <= maxBindings {
+		st.Reserve = all
+	}
 	switch released := l.released(); {
-	case !refused && !certain:
+	case l == nil, !refused && !l.isCertain():
 	case len(released) > maxBindings:
 		st.refuse(pgerr.New(pgerr.NotAllowed, "a statement over protected rows uses %d released results, and %d are allowed",
 			len(released), maxBindings).At(released[maxBindings].at).
@@ -180,19 +197,27 @@ func (s *classification) let(l *Let, class Class) {
 	}
 }
 
+// isCertain reports whether the statement would be refused as it is written.
+func (l *Let) isCertain() bool {
+	return slices.ContainsFunc(l.Bindings, func(b Binding) bool { return b.As == AsRanks || b.Public })
+}
+
 // sets reports whether a query of public rows might set a setting of the statement: it is evaluated before that.
 func (s *classification) sets(l *Let) bool {
-	return len(s.st.Assigned) > 0 && slices.ContainsFunc(l.Bindings, func(b Binding) bool { return b.Public })
+	return l != nil && len(s.st.Assigned) > 0 && slices.ContainsFunc(l.Bindings, func(b Binding) bool { return b.Public })
 }
 
 // released are the bindings that do not read public rows alone.
 func (l *Let) released() []Binding {
+	if l == nil {
+		return nil
+	}
 	return slices.DeleteFunc(slices.Clone(l.Bindings), func(b Binding) bool { return b.Public })
 }
 
 // leadBindings has bindings begin with the comments that the statement begins with, or the query of an EXPLAIN: they are of all.
 func leadBindings(s *Statement, toks lex.Tokens) {
-	if s.Let == nil {
+	if s.Let == nil && s.Reserve == nil {
 		return
 	}
 	first := sort.Search(len(toks), func(i int) bool { return toks[i].Start >= s.Offset })
@@ -202,8 +227,12 @@ func leadBindings(s *Statement, toks lex.Tokens) {
 			comments = append(comments, segment{words: c.Text + "\n", at: -1, hole: -1})
 		}
 	}
-	for i := range s.Let.Bindings {
-		b := &s.Let.Bindings[i]
-		b.query = slices.Concat(comments, b.query)
+	for _, l := range []*Let{s.Let, s.Reserve} {
+		if l == nil {
+			continue
+		}
+		for i := range l.Bindings {
+			l.Bindings[i].query = slices.Concat(comments, l.Bindings[i].query)
+		}
 	}
 }

@@ -39,6 +39,9 @@ func (b Binding) written(r Result) string {
 		}
 		return table
 	}
+	if b.As == AsArray {
+		return r.array(0)
+	}
 	if len(r.Rows) > maxLines {
 		return r.arrays()
 	}
@@ -79,14 +82,19 @@ const maxLines = 1000
 // arrays writes the rows as arrays of the values of each column.
 func (r Result) arrays() string {
 	lists := make([]string, len(r.Types))
-	for i, t := range r.Types {
-		cells := make([]string, len(r.Rows))
-		for n, row := range r.Rows {
-			cells[n] = arrayElement(row[i])
-		}
-		lists[i] = "pg_catalog.unnest(CAST(" + ast.Quote("{"+strings.Join(cells, ",")+"}") + " AS " + t + "[]))"
+	for i := range r.Types {
+		lists[i] = "pg_catalog.unnest(" + r.array(i) + ")"
 	}
 	return "SELECT * FROM ROWS FROM (" + strings.Join(lists, ", ") + ") AS released(" + r.columns() + ")"
+}
+
+// array writes the values of a column.
+func (r Result) array(column int) string {
+	cells := make([]string, len(r.Rows))
+	for n, row := range r.Rows {
+		cells[n] = arrayElement(row[column])
+	}
+	return "CAST(" + ast.Quote("{"+strings.Join(cells, ",")+"}") + " AS " + r.Types[column] + "[])"
 }
 
 // Length is about how long the result is in a text.

@@ -15,6 +15,7 @@ type seeker struct {
 
 	text  string // of the client
 	stmt  *pg.Node
+	all   bool // all queries of public rows are to be constants, also those that a block could have as they are written
 	found []finding
 	lost  bool // one of them stands in a view
 }
@@ -46,12 +47,13 @@ type passage struct {
 	span  Span
 }
 
-// seek returns the statement as a Let, its views expanded; nil if it uses no results. It is of use if the statement is refused as it is.
-func seek(a *analysis, text string, stmt *pg.Node) *Let {
+// seek returns the statement as a Let, its views expanded, with all queries of public rows or those alone that cannot be as they are
+// written; nil if it uses no results. It is of use if the statement is refused as it is.
+func seek(a *analysis, text string, stmt *pg.Node, all bool) *Let {
 	if len(a.protected) == 0 || len(a.views) > 0 || len(a.levels) < 2 && !a.foreign { // what uses a result has a query below it
 		return nil
 	}
-	s := seeker{analysis: a, text: text, stmt: stmt}
+	s := seeker{analysis: a, text: text, stmt: stmt, all: all}
 	pgtree.Every(stmt, func(n *pg.Node) {
 		if sel := n.GetSelectStmt(); sel != nil && a.levels[sel] != nil && slices.ContainsFunc(sel.FromClause, s.rows) {
 			s.query(sel)
@@ -203,6 +205,10 @@ func (s *seeker) item(n *pg.Node) {
 		s.condition(j.Quals)
 		return
 	}
+	if n.GetRangeFunction() != nil {
+		pgtree.Children(n, s.condition)
+		return
+	}
 	k, c := s.kindOf(n)
 	if k == public {
 		s.constantItem(n, c)
@@ -271,12 +277,25 @@ func (s *seeker) condition(n *pg.Node) {
 	case level == nil || level.kind != released:
 	case x.SubLinkType == pg.SubLinkType_ANY_SUBLINK, x.SubLinkType == pg.SubLinkType_ALL_SUBLINK:
 		s.relation(sel, AsList)
+	case x.SubLinkType == pg.SubLinkType_ARRAY_SUBLINK:
+		s.array(x, level, i)
 	case x.SubLinkType != pg.SubLinkType_EXPR_SUBLINK || end < 0:
 	case level.scope.escape < 0:
 		s.add(AsValue, s.l.between(i, end), x.Subselect)
 	default:
 		s.byGroup(sel, level.scope, i, end)
 	}
+}
+
+// array notes the value of ARRAY (SELECT ...), which begins with a token.
+func (s *seeker) array(x *pg.SubLink, l *level, begin int) {
+	end := s.l.brackets(begin + 1)
+	if end < 0 || l.scope.escape >= 0 {
+		return
+	}
+	own := s.own(s.l.between(begin, end))
+	text := []passage{{words: "(SELECT "}, {span: own}, {words: ")"}}
+	s.note(finding{as: AsValue, span: own, text: text, public: s.isPublic(x.Subselect)}, x.Subselect)
 }
 
 // add notes a result whose query is the text of its place.

@@ -86,6 +86,8 @@ func bound(t *testing.T, s *parser.Statement) {
 		switch b.As { //nolint:exhaustive // the others are values
 		case parser.AsRows, parser.AsList:
 			result = "VALUES (NULL)"
+		case parser.AsArray:
+			result = "NULL"
 		case parser.AsTable:
 			result = "(VALUES (NULL))"
 		}

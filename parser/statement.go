@@ -96,6 +96,8 @@ type Statement struct {
 	// Let is set if the statement uses released results: then it is of class Release or Explain and has no Blocks. Its body is
 	// parsed when they are known.
 	Let *Let
+	// Reserve is evaluated in place of a statement that is refused when it is planned: all its queries of public rows are constants there.
+	Reserve *Let
 	// Unknown are the places in Text where constants stand for a released result that is not known yet.
 	Unknown []Span
 	// Comments are those behind the first word.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"dpproxy/parser"
 	"dpproxy/parser/lex"
@@ -22,7 +23,7 @@ type binding struct {
 	at     int  // in the environment
 	public bool // it reads nothing protected but the results of others
 	bound  wire.BindRequest
-	types  []pgtype.Type // of its columns
+	types  []string // of its columns
 }
 
 // binding prepares the execution of a binding with the results of those before it.
@@ -49,15 +50,38 @@ func (s *evaluation) binding(ctx context.Context, m *wire.Asker, i int) (*bindin
 	}
 	b.bound.Fields, b.bound.Simple = d.Fields, true
 	for _, f := range d.Fields {
-		t, ok := pgtype.OfParameter(f.DataTypeOID)
-		if !ok || t.Array || t.Named() || t.SQL() == "" {
+		name, err := constantType(ctx, m, f.DataTypeOID, of.As == parser.AsValue)
+		if err != nil {
+			return nil, err
+		}
+		if name == "" {
 			return nil, pgerr.New(pgerr.FeatureNotSupported,
 				"column %q of a query that is used as constants has a type that none here can have", f.Name).
 				WithHint("Cast it to a number, a date or a text, or leave it out.")
 		}
-		b.types = append(b.types, t)
+		b.types = append(b.types, name)
 	}
 	return b, nil
+}
+
+// constantType returns the name of a type that constants can have, "" of any other. One value can be an array, or of an enum, which is
+// called as the session knows it.
+func constantType(ctx context.Context, m *wire.Asker, oid uint32, value bool) (string, error) {
+	t, ok := pgtype.OfParameter(oid)
+	switch {
+	case !ok || (t.Array || t.Named()) && !value:
+		return "", nil
+	case !t.Named():
+		return t.SQL(), nil
+	}
+	res, err := m.First(ctx, 1, "SELECT pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(t.typname) "+
+		"FROM pg_catalog.pg_type AS t "+
+		"JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.typnamespace "+
+		"WHERE t.typtype OPERATOR(pg_catalog.=) 'e' AND t.oid OPERATOR(pg_catalog.=) "+strconv.FormatUint(uint64(oid), 10), nil, nil, nil)
+	if err != nil || len(res.Rows) == 0 {
+		return "", err
+	}
+	return string(res.Rows[0][0]), nil
 }
 
 // answer releases it.
@@ -164,7 +188,7 @@ func (b *binding) tooMany(rows bool) error {
 func (b *binding) released(rows [][][]byte) parser.Result {
 	r := parser.Result{Rows: rows}
 	for i, t := range b.types {
-		r.Names, r.Types = append(r.Names, string(b.bound.Fields[i].Name)), append(r.Types, t.SQL())
+		r.Names, r.Types = append(r.Names, string(b.bound.Fields[i].Name)), append(r.Types, t)
 	}
 	return r
 }

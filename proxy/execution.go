@@ -31,14 +31,14 @@ type execution struct {
 // taken back. The steps, and the rights of each, stand in path.go.
 func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
 	if e.text.stmt.Let != nil {
-		return evaluate(ctx, e, m, b)
+		return evaluate(ctx, e, e.text.stmt.Let, m, b)
 	}
 	if len(e.text.stmt.Unknown) > 0 {
 		return wire.Rewrite{}, errors.New("proxy: a statement would be answered before the results that it uses")
 	}
 	analysed, err := e.resolve(ctx, m, b)
 	if err != nil {
-		return wire.Rewrite{}, err
+		return inReserve(ctx, e, m, b, err)
 	}
 	if err := e.checkTransaction(ctx, m); err != nil {
 		return wire.Rewrite{}, err
@@ -48,11 +48,17 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 	}
 	query := analysed.query
 	pre, err := e.prelude(ctx, m, query, b)
-	if err != nil || pre.shadowed {
-		return wire.Rewrite{Relay: true}, mended(ctx, e, m, b, err)
+	if err != nil {
+		return inReserve(ctx, e, m, b, err)
+	}
+	if pre.shadowed {
+		return wire.Rewrite{Relay: true}, nil
 	}
 	if err := e.describe(ctx, m, query, pre, b); err != nil {
 		return wire.Rewrite{}, err
+	}
+	if err := plannedAsWritten(ctx, e, analysed, pre); err != nil {
+		return inReserve(ctx, e, m, b, err)
 	}
 	plan, released, err := e.answer(ctx, m, b, analysed, pre)
 	if err != nil {
@@ -103,6 +109,9 @@ func (e *execution) answer(
 // resolve resolves the statement and checks that it is the analyst's to ask.
 func (e *execution) resolve(ctx context.Context, m *wire.Asker, b wire.BindRequest) (*analysed, error) {
 	a, err := e.granted(ctx, m, b)
+	if e.text.stmt.Reserve != nil {
+		return a, err // its reserve is tried first
+	}
 	return a, mended(ctx, e, m, b, err)
 }
 

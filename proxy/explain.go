@@ -83,21 +83,24 @@ const planNode = "Release"
 // relations than the protected ones.
 func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRequest) (lines []string, shadowed bool, err error) {
 	if x.text.stmt.Let != nil {
-		return x.explainLet(ctx, m, b)
+		return x.explainLet(ctx, x.text.stmt.Let, m, b)
 	}
 	analysed, err := x.resolve(ctx, m, wire.BindRequest{ParamOIDs: b.ParamOIDs})
 	if err != nil {
-		return nil, false, err
+		return explainReserve(ctx, x, m, b, err)
 	}
 	pre, err := x.prelude(ctx, m, analysed.query, b)
-	if err != nil || pre.shadowed {
-		return nil, err == nil, mended(ctx, x.execution, m, b, err)
+	if err != nil {
+		return explainReserve(ctx, x, m, b, err)
+	}
+	if pre.shadowed {
+		return nil, true, nil
 	}
 	patience, stop := pre.patience(ctx)
 	defer stop()
 	plan, err := x.planWithinBudget(patience, analysed, pre)
 	if err != nil {
-		return nil, false, mended(ctx, x.execution, m, b, err)
+		return explainReserve(ctx, x, m, b, err)
 	}
 	known := x.recall(ctx, plan, pre)
 	rest := plan.Rest(known.Left())

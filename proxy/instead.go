@@ -49,7 +49,7 @@ func plans(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest,
 	}
 	other := &execution{p: e.p, session: e.session, analyst: e.analyst, text: texts[0], part: &part{silent: true}}
 	if other.text.stmt.Let != nil {
-		return newEvaluation(other, m, b, true).planAll(ctx, m, nil) == nil
+		return newEvaluation(other, other.text.stmt.Let, m, b, true).planAll(ctx, m, nil) == nil
 	}
 	o, err := outlookOf(ctx, other, m, b)
 	return err == nil && !o.plan.Scattered() && !o.plan.Incomplete() && rehearsed(ctx, other, m, b, o)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"dpproxy/answers"
+	"dpproxy/parser"
 	"dpproxy/pgerr"
 	"dpproxy/proxy/flight"
 	"dpproxy/proxy/reader"
@@ -144,9 +145,9 @@ func (d *drawing) ending(err error) flight.Ending {
 
 // agreed plans a statement that uses results, with all its bindings, and refuses one that is not wanted or not covered. While others draw a
 // part of it, it waits, and is planned anew: that part costs nothing then.
-func agreed(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest) (*evaluation, error) {
+func agreed(ctx context.Context, e *execution, let *parser.Let, m *wire.Asker, b wire.BindRequest) (*evaluation, error) {
 	for {
-		s := newEvaluation(e, m, b, false)
+		s := newEvaluation(e, let, m, b, false)
 		if err := s.planAll(ctx, m, nil); err != nil {
 			return nil, err
 		}

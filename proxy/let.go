@@ -94,7 +94,7 @@ var errShadowed = errors.New("a name means another relation")
 
 // evaluate answers a statement that uses results. First all is planned, whatever the results that are not known will be: a refusal has cost
 // nothing then.
-func evaluate(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
+func evaluate(ctx context.Context, e *execution, let *parser.Let, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
 	e.enter(stepLet)
 	if err := e.checkTransaction(ctx, m); err != nil {
 		return wire.Rewrite{}, err
@@ -103,10 +103,12 @@ func evaluate(ctx context.Context, e *execution, m *wire.Asker, b wire.BindReque
 		return wire.Rewrite{Relay: true}, err
 	}
 	b.Early = nil
-	s, err := agreed(ctx, e, m, b)
+	s, err := agreed(ctx, e, let, m, b)
 	switch {
 	case errors.Is(err, errShadowed):
 		return wire.Rewrite{Relay: true}, nil
+	case err != nil && let != e.text.stmt.Reserve:
+		return inReserve(ctx, e, m, b, err)
 	case err != nil:
 		return wire.Rewrite{}, err
 	}
@@ -114,9 +116,60 @@ func evaluate(ctx context.Context, e *execution, m *wire.Asker, b wire.BindReque
 	return rw, s.behind(err)
 }
 
+// inReserve evaluates a statement that was refused before a charge with all its public rows as constants. It stays refused if they do not
+// help.
+func inReserve(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest, refused error) (wire.Rewrite, error) {
+	let := reserveOf(ctx, e, m, b, refused)
+	if let == nil {
+		return wire.Rewrite{}, mended(ctx, e, m, b, refused)
+	}
+	return evaluate(ctx, e, let, m, b)
+}
+
+// plannedAsWritten plans a statement that has a reserve, as it is written.
+func plannedAsWritten(ctx context.Context, e *execution, analysed *analysed, pre *prelude) error {
+	if e.text.stmt.Reserve == nil || e.part != nil {
+		return nil
+	}
+	patience, stop := pre.patience(ctx)
+	defer stop()
+	_, err := e.planWithinBudget(patience, analysed, pre)
+	return err
+}
+
+// explainReserve explains likewise.
+func explainReserve(
+	ctx context.Context, x explanation, m *wire.Asker, b wire.BindRequest, refused error,
+) (lines []string, shadowed bool, err error) {
+	let := reserveOf(ctx, x.execution, m, b, refused)
+	if let == nil {
+		return nil, false, mended(ctx, x.execution, m, b, refused)
+	}
+	return x.explainLet(ctx, let, m, b)
+}
+
+// reserveOf returns what is evaluated in place of a refused statement, nil if that is refused as well.
+func reserveOf(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest, refused error) *parser.Let {
+	let := e.text.stmt.Reserve
+	own, ok := errors.AsType[*pgerr.Error](refused)
+	if let == nil || !ok || e.part != nil || !slices.Contains(mendable, own.Code) && !slices.Contains(tooMuch, own.Code) {
+		return nil
+	}
+	b.Early = nil
+	tried := *e
+	tried.part = &part{silent: true}
+	if newEvaluation(&tried, let, m, b, true).planAll(ctx, m, nil) != nil {
+		return nil
+	}
+	return let
+}
+
+// tooMuch are the codes of refusals of work that constants may spare.
+var tooMuch = []pgerr.Code{pgerr.ProgramLimitExceeded, pgerr.StatementTooComplex}
+
 // newEvaluation begins with nothing that is known.
-func newEvaluation(e *execution, m *wire.Asker, b wire.BindRequest, silent bool) *evaluation {
-	own, let := *e, e.text.stmt.Let
+func newEvaluation(e *execution, let *parser.Let, m *wire.Asker, b wire.BindRequest, silent bool) *evaluation {
+	own := *e
 	own.part = &part{whole: askedBy(e.text.stmt.InnerText(), b), silent: silent}
 	n := len(let.Bindings)
 	return &evaluation{
@@ -344,8 +397,10 @@ func outlookOf(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequ
 }
 
 // explainLet explains the bindings of a statement and its body, and the costs of all.
-func (x explanation) explainLet(ctx context.Context, m *wire.Asker, b wire.BindRequest) (lines []string, shadowed bool, err error) {
-	s := newEvaluation(x.execution, m, b, true)
+func (x explanation) explainLet(
+	ctx context.Context, let *parser.Let, m *wire.Asker, b wire.BindRequest,
+) (lines []string, shadowed bool, err error) {
+	s := newEvaluation(x.execution, let, m, b, true)
 	err = s.planAll(ctx, m, func(b *binding) error {
 		own, _, err := explanation{b.execution}.explained(ctx, m, b.bound)
 		lines = append(append(lines, "before: "+oneLine(b.of.Query(s.env.shown()).SQL)), own...)

@@ -196,3 +196,24 @@ JOIN (VALUES (timestamptz '2024-03-31 01:30:00+00', 'x'), ('2024-03-31 03:30:00+
 -- public rows that a released result chooses
 WITH b AS (SELECT store_id, count(*) AS n FROM orders GROUP BY 1), top AS (SELECT store_id FROM b WHERE n > 30 ORDER BY store_id LIMIT 50)
 SELECT count(*) FROM orders o JOIN top USING (store_id);
+
+-- ANY of an array
+SELECT count(*) FROM orders o WHERE o.store_id = ANY (ARRAY(SELECT id FROM stores WHERE id < 7)) AND o.store_id <> ALL (ARRAY(SELECT id FROM old_stores WHERE id > 4));
+
+-- an aggregated array
+SELECT count(*) FROM orders o WHERE o.store_id = ANY ((SELECT array_agg(id) FROM stores WHERE id < 7)::int[]);
+
+-- the elements of an array
+SELECT u, count(*) FROM orders o JOIN unnest(ARRAY(SELECT id FROM stores WHERE id < 5)) u ON u = o.store_id GROUP BY 1;
+
+-- more than all
+SELECT count(*) FROM orders o WHERE o.store_id > ALL (SELECT id FROM stores WHERE id < 7);
+
+-- no computed value
+SELECT count(*) FROM orders o WHERE o.store_id NOT IN (SELECT id + 1 FROM stores WHERE id < 7);
+
+-- a value of another type
+SELECT count(*) FROM orders o WHERE o.store_id > (SELECT avg(id) FROM stores);
+
+-- json in a selection
+WITH p AS (SELECT id, attrs ->> 'color' AS color FROM products) SELECT p.color, count(*) FROM orders o JOIN p ON p.id = o.product_id GROUP BY 1;
