@@ -101,7 +101,42 @@ func (l *locator) edits(c *candidate, m *matcher, block int) ([]edit, *pgerr.Err
 	if k.having >= 0 {
 		out = append(out, edit{Span: l.between(k.having, k.having+1), before: "WHERE", block: -1})
 	}
-	return out, nil
+	return append(out, l.fence(c, k)...), nil
+}
+
+// fence keeps Postgres from merging a block with the query around it. Postgres plans a query that aggregates apart. The one in its
+// place does not aggregate, and constants of both would meet: that changes collations, type modifiers, and when an error comes.
+func (l *locator) fence(c *candidate, k clauses) []edit {
+	s := c.sel
+	begin, end := l.toks.IndexAt(c.at)-1, k.next
+	for begin > 0 && l.toks.Kind(begin) != pg.Token_SELECT {
+		begin--
+	}
+	for k.having >= 0 && end < k.end && (end == k.having || !l.afterGrouping(end, k.depth)) {
+		end++
+	}
+	if !l.nests(begin-1) && !l.nests(end) || len(s.DistinctClause) > 0 || len(s.SortClause) > 0 || len(s.WindowClause) > 0 ||
+		s.LimitOffset != nil || s.LimitCount != nil || len(s.LockingClause) > 0 || s.WithClause != nil || s.IntoClause != nil {
+		return nil
+	}
+	c.fenced = true
+	text, open, offset := l.between(begin, end), "(", " OFFSET 0)"
+	if l.toks.Kind(begin-1) == lex.OpenParen && l.toks.Kind(end) == lex.CloseParen {
+		open, offset = "", " OFFSET 0"
+	}
+	return []edit{
+		{Span: Span{text.Start, text.Start}, before: open, block: -1},
+		{Span: Span{text.End, text.End}, before: offset, block: -1},
+	}
+}
+
+// nests reports whether a query beside token i is part of another one.
+func (l *locator) nests(i int) bool {
+	switch l.toks.Kind(i) {
+	case lex.OpenParen, pg.Token_UNION, pg.Token_EXCEPT, pg.Token_INTERSECT, pg.Token_ALL, pg.Token_DISTINCT:
+		return true
+	}
+	return false
 }
 
 // names gives each target without an alias the name that it had.

@@ -233,6 +233,9 @@ func substitute(c *candidate, m *matcher, block int) {
 	}}}}
 	c.sel.WhereClause, c.sel.HavingClause = c.sel.HavingClause, nil
 	c.sel.GroupClause, c.sel.GroupDistinct = nil, false
+	if c.fenced {
+		c.sel.LimitOffset, c.sel.LimitOption = pg.MakeAConstIntNode(0, 0), pg.LimitOption_LIMIT_OPTION_COUNT
+	}
 }
 
 func emptySelect(targets []*pg.Node) *pg.Node {

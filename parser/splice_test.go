@@ -93,7 +93,8 @@ func TestSpliceFillsOnce(t *testing.T) {
 		order = append(order, i)
 		return placeholder(i)
 	})
-	const want = `SELECT (SELECT "dp$1".a1 AS "count" FROM <1> AS "dp$1") + (SELECT "dp$2".a1 AS "count" FROM <2> AS "dp$2")`
+	const want = `SELECT (SELECT "dp$1".a1 AS "count" FROM <1> AS "dp$1" OFFSET 0)` +
+		` + (SELECT "dp$2".a1 AS "count" FROM <2> AS "dp$2" OFFSET 0)`
 	if got != want || len(order) != 2 || order[0] != 0 || order[1] != 1 {
 		t.Errorf("%v %s", order, got)
 	}

@@ -68,7 +68,7 @@ func (p *peer) fields(ctx context.Context, fields []pgconn.FieldDescription) err
 		}
 		p.note("%s %s of %d bytes, format %d", f.Name, name, f.DataTypeSize, f.Format)
 		if !p.executing {
-			p.note("%s%d", modifierOf(f.Name), f.TypeModifier)
+			p.note("typmod %d", f.TypeModifier)
 		}
 		if !p.fetching {
 			p.note("column %d of a table: %t", f.TableAttributeNumber, f.TableOID != 0)
@@ -76,9 +76,6 @@ func (p *peer) fields(ctx context.Context, fields []pgconn.FieldDescription) err
 	}
 	return nil
 }
-
-// modifierOf begins the line of the type modifier of a column.
-func modifierOf(name string) string { return "typmod of " + name + ": " }
 
 const firstUserOID = 16384
 
