@@ -102,10 +102,10 @@ SELECT count(*) FROM events WHERE page ~ '^/item/[0-9]+$';
 -- sections of the site
 SELECT split_part(page, '/', 2) AS section, count(*) FROM events GROUP BY section ORDER BY 2 DESC;
 
--- numbers within pages (refused)
+-- numbers within pages (refused without a statement)
 SELECT substring(page FROM '[0-9]+') AS item, count(*) FROM events GROUP BY 1;
 
--- pages without digits (refused)
+-- pages without digits (refused without a statement)
 SELECT regexp_replace(page, '[0-9]+', '#') AS page, count(*) FROM events GROUP BY 1;
 
 -- coupons used
