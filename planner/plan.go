@@ -6,6 +6,7 @@ import (
 	"dpproxy/catalog"
 	"dpproxy/dp"
 	"dpproxy/parser/ast"
+	"dpproxy/planner/policy"
 )
 
 // A Plan is everything that will happen to answer one statement.
@@ -108,6 +109,16 @@ func (p *Plan) Share(released [][]*Released) {
 			released[i] = released[b.twin-1]
 		}
 	}
+}
+
+// Relations returns the tables that the block reads, those on paths to the unit included.
+func (b *BlockPlan) Relations() (names []catalog.Name) {
+	b.block.source.EachTable(func(t *policy.Table, _ string) {
+		if !slices.Contains(names, t.Name) {
+			names = append(names, t.Name)
+		}
+	})
+	return names
 }
 
 // Reads reports whether the block reads protected data.

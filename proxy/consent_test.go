@@ -35,7 +35,7 @@ func newSpender(t *testing.T, spend string, limits ...accountant.Limit) *spender
 	s := &spender{T: t, steps: map[string]bool{}}
 	s.world = newWorldWith(t, func(cfg *proxy.Config) {
 		cfg.Defaults.EpsilonPico = dp.PicoPerUnit
-		cfg.Answers = proxy.Answers{Store: store, Version: []byte("1"), Epoch: func() string { return "1" }}
+		cfg.Answers = proxy.Answers{Store: store, Version: oneVersion("1"), Epoch: func() string { return "1" }}
 	}, limits...)
 	s.proxy.Trace(func(name string, _, _ bool) {
 		s.mu.Lock()

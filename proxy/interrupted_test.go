@@ -81,7 +81,7 @@ func TestPrepaidIsOfTheQuestion(t *testing.T) {
 		"another analyst":   func() { must(t, bob, sql) },
 		"another precision": func() { must(t, ana, "SET dp.epsilon = 39; "+sql+"; RESET dp.epsilon") },
 		"another policy": func() {
-			other := w.like(t, func(c *proxy.Config) { c.Answers.Version = []byte("another") })
+			other := w.like(t, func(c *proxy.Config) { c.Answers.Version = oneVersion("another") })
 			must(t, other, sql)
 		},
 	} {

@@ -27,7 +27,7 @@ func judging(t *testing.T, store answers.Store) (*world, *client) {
 func wanting(cfg *proxy.Config, people int64, store answers.Store) {
 	cfg.Defaults.EpsilonPico, cfg.Defaults.DeltaAtto, cfg.Defaults.MinimumPeople = 40*dp.PicoPerUnit, 1e8, people
 	cfg.Defaults.Tables = map[catalog.Name]proxy.Allowance{public("visits"): {MinimumPeople: 25}, public("labs"): {MinimumPeople: 2}}
-	cfg.Answers = proxy.Answers{Store: store, Version: []byte("1"), Epoch: func() string { return "1" }}
+	cfg.Answers = proxy.Answers{Store: store, Version: oneVersion("1"), Epoch: func() string { return "1" }}
 }
 
 // asText asks for texts.

@@ -11,6 +11,7 @@ import (
 
 	"dpproxy/accountant"
 	"dpproxy/answers"
+	"dpproxy/catalog"
 	"dpproxy/dp"
 	"dpproxy/proxy"
 )
@@ -25,9 +26,14 @@ func accurate(t testing.TB, change func(*proxy.Config), limits ...accountant.Lim
 			t.Fatal(err)
 		}
 		cfg.Defaults.EpsilonPico, cfg.Defaults.Refine, cfg.Defaults.DeltaAtto = dp.PicoPerUnit, true, 1e8
-		cfg.Answers = proxy.Answers{Store: store, Version: []byte("1"), Epoch: func() string { return "1" }}
+		cfg.Answers = proxy.Answers{Store: store, Version: oneVersion("1"), Epoch: func() string { return "1" }}
 		change(cfg)
 	}, limits...)
+}
+
+// oneVersion is the version of all relations.
+func oneVersion(v string) func([]catalog.Name) []byte {
+	return func([]catalog.Name) []byte { return []byte(v) }
 }
 
 // large is a budget for all that a test asks.

@@ -59,8 +59,9 @@ type Config struct {
 // same question.
 type Answers struct {
 	Store answers.Store // nil: nothing is remembered
-	// Version covers the policy, the schema and the secret: a prepaid amount too is for one version.
-	Version []byte
+	// Version covers the secret, and the policy and the schema of relations: an answer, and a prepaid amount, is for one version of those
+	// that it reads.
+	Version func(relations []catalog.Name) []byte
 	// Epoch names the data: an answer is of one epoch.
 	Epoch func() string
 }

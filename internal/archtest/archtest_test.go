@@ -78,7 +78,7 @@ var allowed = map[string]string{
 		"proxy/release proxy/settings proxy/survey",
 	"proxy/cashier": "dp pgerr catalog accountant planner planner/policy",
 	"proxy/flight":  "answers",
-	"proxy/memory":  "answers dp mechanisms planner planner/scalar proxy/release",
+	"proxy/memory":  "answers catalog dp mechanisms planner proxy/release",
 	"proxy/release": "dp contribution mechanisms planner proxy/reader",
 	"proxy/reader": "dp pgerr catalog parser parser/ast contribution fold mechanisms planner planner/policy planner/scalar " +
 		"mirror/introspect mirror/steady internal/frugal",

@@ -11,7 +11,7 @@ import (
 // that was paid for one draw pays for another of the same digest. It is there also where nothing is
 // remembered, and of no epoch: nothing has been drawn of the data of then.
 func (m *Memory) Asked(rest *planner.Plan, known *Recalled) string {
-	parts := [][]byte{[]byte("asked"), m.version, []byte(known.analyst.Name)}
+	parts := [][]byte{[]byte("asked"), m.version(rest.Relations), []byte(known.analyst.Name)}
 	for i, b := range rest.Blocks {
 		if !b.Reads() {
 			continue

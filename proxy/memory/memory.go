@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"dpproxy/answers"
+	"dpproxy/catalog"
 	"dpproxy/dp"
 	"dpproxy/mechanisms"
 	"dpproxy/planner"
@@ -15,15 +16,23 @@ import (
 // costs budget when the question comes again, no more.
 type Memory struct {
 	store   answers.Store // nil: nothing is remembered
-	version []byte
+	version func(relations []catalog.Name) []byte
 	epoch   func() string
 	log     *slog.Logger
 }
 
-// New returns the Memory of a store, nil for none. The version covers the policy, the schema and
-// the secret; the epoch names the data: a release is of one epoch.
-func New(store answers.Store, version []byte, epoch func() string, log *slog.Logger) *Memory {
+// New returns the Memory of a store, nil for none. The version covers the secret, and the policy and the schema of relations, nil for none;
+// the epoch names the data: a release is of one epoch.
+func New(store answers.Store, version func([]catalog.Name) []byte, epoch func() string, log *slog.Logger) *Memory {
+	if version == nil {
+		version = func([]catalog.Name) []byte { return nil }
+	}
 	return &Memory{store: store, version: version, epoch: epoch, log: log}
+}
+
+// place returns the version and the epoch of the answers of a block.
+func (m *Memory) place(b *planner.BlockPlan) [][]byte {
+	return [][]byte{m.version(b.Relations()), []byte(m.epoch())}
 }
 
 // Keeps reports whether anything is remembered.
@@ -98,7 +107,7 @@ func (m *Memory) Recall(ctx context.Context, plan *planner.Plan, analyst Analyst
 		}
 		r.blocks[i] = &block{}
 		for _, p := range planner.PartsOf(b) {
-			r.blocks[i].pieces = append(r.blocks[i].pieces, m.pieceOf(p))
+			r.blocks[i].pieces = append(r.blocks[i].pieces, m.pieceOf(b, p))
 		}
 		if r.blocks[i].pieces != nil {
 			m.recallPieces(ctx, r, i, b)

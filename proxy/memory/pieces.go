@@ -21,10 +21,9 @@ type piece struct {
 }
 
 // pieceOf returns the question of a part.
-func (m *Memory) pieceOf(p *planner.Part) *piece {
-	place := [][]byte{[]byte("part"), m.version, []byte(m.epoch())}
+func (m *Memory) pieceOf(b *planner.BlockPlan, p *planner.Part) *piece {
 	return &piece{of: p, question: &question{
-		parts: slices.Concat(place, p.Question()), generations: mostGenerations, generation: -1,
+		parts: slices.Concat([][]byte{[]byte("part")}, m.place(b), p.Question()), generations: mostGenerations, generation: -1,
 	}}
 }
 

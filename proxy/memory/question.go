@@ -26,7 +26,7 @@ type question struct {
 
 // question returns that of a block.
 func (m *Memory) question(plan *planner.Plan, b *planner.BlockPlan, refine bool) *question {
-	place := [][]byte{m.version, []byte(m.epoch())}
+	place := m.place(b)
 	if plan.Reduces() == 0 {
 		return &question{parts: append(slices.Clip(place), b.Question()...), generations: 1, generation: -1}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"dpproxy/answers"
+	"dpproxy/catalog"
 	"dpproxy/cmd/dpproxy/site"
 	"dpproxy/mirror/introspect"
 	"dpproxy/planner/policy"
@@ -63,49 +64,85 @@ func (s *Host) answerStore(ctx context.Context, keep int) (answers.Store, error)
 // version (answers.Release).
 const questionFormat = "3"
 
-// version is a digest of the policy of the tables, their schema, the secret and questionFormat. If it changes, no remembered answer is
-// found any more.
-func (s *Host) version(cat *policy.Model) ([]byte, error) {
-	h := sha256.New()
-	h.Write([]byte(questionFormat))
-	if err := json.NewEncoder(h).Encode(policy.Stated(s.Policy.Tables, cat)); err != nil {
+// version returns the version of remembered answers that read some relations: a digest of the policy of these tables, of their schema, of
+// the secret and of questionFormat. If it changes, no such answer is found any more. Other tables have no part in it: a proof that rests
+// on them decides what is read and how much noise there is, which the question has itself.
+func (s *Host) version(cat *policy.Model) (func(relations []catalog.Name) []byte, error) {
+	all, of, err := versions(s.Policy.Tables, cat)
+	if err != nil {
 		return nil, err
 	}
-	for _, name := range cat.Protected() {
-		h.Write(fmt.Appendf(nil, "%q %q\n", name, introspect.Unchecked(cat.Source(name).Fingerprint)))
-	}
 	secret := sha256.Sum256(s.Secret)
-	h.Write(secret[:])
-	return h.Sum(nil), nil
+	return func(relations []catalog.Name) []byte {
+		h := sha256.New()
+		h.Write([]byte(questionFormat))
+		h.Write(secret[:])
+		h.Write(all)
+		for _, name := range slices.SortedFunc(slices.Values(relations), func(a, b catalog.Name) int {
+			return strings.Compare(a.String(), b.String())
+		}) {
+			digest := of[name]
+			h.Write(fmt.Appendf(nil, "%q ", name))
+			h.Write(digest[:])
+		}
+		return h.Sum(nil)
+	}, nil
 }
 
-// forgotten says which change of the policy or of a schema makes the next generation forget the answers of the former; "" if there is none.
+// versions returns what a policy says of all tables, and digests of the policy and the schema of each.
+func versions(p policy.Policy, cat *policy.Model) (all []byte, of map[catalog.Name][sha256.Size]byte, err error) {
+	stated := policy.Stated(p, cat)
+	of = map[catalog.Name][sha256.Size]byte{}
+	for i := range stated.Tables {
+		t := &stated.Tables[i]
+		said, err := json.Marshal(t)
+		if err != nil {
+			return nil, nil, err
+		}
+		if slices.Contains(cat.Protected(), t.Name) {
+			said = append(said, introspect.Unchecked(cat.Source(t.Name).Fingerprint)...)
+		}
+		of[t.Name] = sha256.Sum256(said)
+	}
+	stated.Tables = nil
+	all, err = json.Marshal(stated)
+	return all, of, err
+}
+
+// forgotten says which change of the policy or of a schema makes the next generation forget answers of the former; "" if there is none.
 // A new answers.epoch forgets them too, as the administrator intends, and is not reported.
 func (g *generation) forgotten(old *generation) (string, error) {
 	if old.outlook == nil || !old.Policy.Answers.Remember || !g.Policy.Answers.Remember {
 		return "", nil
 	}
-	was, err := json.Marshal(policy.Stated(old.Policy.Tables, old.outlook.Model))
+	allBefore, before, err := versions(old.Policy.Tables, old.outlook.Model)
 	if err != nil {
 		return "", err
 	}
-	is, err := json.Marshal(policy.Stated(g.Policy.Tables, g.outlook.Model))
+	all, after, err := versions(g.Policy.Tables, g.outlook.Model)
 	if err != nil {
 		return "", err
 	}
-	if !bytes.Equal(was, is) {
-		return "the policy of the tables is another", nil
+	if !bytes.Equal(allBefore, all) {
+		return "the policy of all tables is another", nil
 	}
-	before, after := old.outlook.Model, g.outlook.Model
-	var changed []string
-	for _, name := range after.Protected() {
-		form := func(m *policy.Model) string { return introspect.Unchecked(m.Source(name).Fingerprint) }
-		if slices.Contains(before.Protected(), name) && form(before) != form(after) {
-			changed = append(changed, name.String())
+	var said, formed []string
+	for _, t := range old.Policy.Tables.Tables {
+		switch form := func(m *policy.Model) string { return introspect.Unchecked(m.Source(t.Name).Fingerprint) }; {
+		case before[t.Name] == after[t.Name]:
+		case slices.Contains(g.outlook.Model.Protected(), t.Name) && slices.Contains(old.outlook.Model.Protected(), t.Name) &&
+			form(old.outlook.Model) != form(g.outlook.Model):
+			formed = append(formed, t.Name.String())
+		default:
+			said = append(said, t.Name.String())
 		}
 	}
-	if len(changed) == 0 {
-		return "", nil
+	var why []string
+	if len(said) > 0 {
+		why = append(why, "the policy is another of "+strings.Join(said, ", "))
 	}
-	return "another form was confirmed of " + strings.Join(changed, ", "), nil
+	if len(formed) > 0 {
+		why = append(why, "another form was confirmed of "+strings.Join(formed, ", "))
+	}
+	return strings.Join(why, "; "), nil
 }
