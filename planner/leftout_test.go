@@ -32,8 +32,10 @@ func TestOutside(t *testing.T) {
 		{"SELECT stddev(cost) FROM visits", "cost beyond [0, 20000], what limits do to stddev(cost)"},
 		{"SELECT avg(cost) FROM visits", "cost beyond [0, 20000]"},
 		{"SELECT hospital_id, count(*) FROM visits GROUP BY 1", "groups that few units (patient) have"},
-		{"SELECT hospital_id, count(*), sum(count(*)) OVER (ORDER BY hospital_id) FROM visits GROUP BY 1",
-			"groups that few units (patient) have and that sums over the groups lack"},
+		{
+			"SELECT hospital_id, count(*), sum(count(*)) OVER (ORDER BY hospital_id) FROM visits GROUP BY 1",
+			"groups that few units (patient) have and that sums over the groups lack",
+		},
 		{
 			"SELECT (SELECT count(*) FROM patients), (SELECT sum(cost) FROM visits), (SELECT sum(cost) FROM visits WHERE true)",
 			"cost beyond [0, 20000]",

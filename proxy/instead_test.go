@@ -19,16 +19,20 @@ func testSuggestions(t *testing.T, w *world) {
 		args []any
 		want string
 	}{
-		{"SELECT string_agg(diagnosis, ',') FROM visits", nil,
-			"SELECT string_agg(diagnosis, ',') FROM (SELECT diagnosis FROM visits GROUP BY diagnosis HAVING count(*) > 0) AS shown"},
+		{
+			"SELECT string_agg(diagnosis, ',') FROM visits", nil,
+			"SELECT string_agg(diagnosis, ',') FROM (SELECT diagnosis FROM visits GROUP BY diagnosis HAVING count(*) > 0) AS shown",
+		},
 		{"SELECT array_agg(hospital_id) FROM visits", nil, "SELECT count(*) FROM visits"},
 		{"SELECT array_agg(diagnosis) FROM visits WHERE hospital_id < $1", []any{3}, "SELECT array_agg(diagnosis) FROM " +
 			"(SELECT diagnosis FROM visits WHERE hospital_id < $1 GROUP BY diagnosis HAVING count(*) > 0) AS shown"},
 		{"SELECT id FROM patients WHERE name <> '" + long + "' OR sex <> '" + long + "'", nil, ""}, // name is hidden
 		{"SELECT id FROM patients WHERE sex <> '" + long + "'", nil, "SELECT count(*) FROM patients WHERE sex <> '" + long + "'"},
 		{"SELECT id FROM patients WHERE birth_year > 1 / 0", nil, ""}, // the constant fails where it is planned
-		{"SELECT id FROM patients WHERE birth_year > (SELECT avg(birth_year) FROM patients)", nil,
-			"SELECT count(*) FROM patients WHERE birth_year > (SELECT avg(birth_year) FROM patients)"},
+		{
+			"SELECT id FROM patients WHERE birth_year > (SELECT avg(birth_year) FROM patients)", nil,
+			"SELECT count(*) FROM patients WHERE birth_year > (SELECT avg(birth_year) FROM patients)",
+		},
 		{"SELECT count(*) FROM visits WHERE diagnosis::int > 3", nil, ""}, // fails on the groups, too
 		{"SELECT count(*) FROM visits WHERE diagnosis COLLATE \"C\" ~ repeat('x', 300)", nil, "SELECT coalesce(sum(n), 0) FROM " +
 			"(SELECT diagnosis, count(*) AS n FROM visits GROUP BY diagnosis) AS visits WHERE diagnosis COLLATE \"C\" ~ repeat('x', 300)"},

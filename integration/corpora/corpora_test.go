@@ -2,6 +2,7 @@ package corpora_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -96,7 +97,7 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) string {
 		return told
 	}
 	_, err = p.ours.PgConn().Exec(t.Context(), d.Input).ReadAll()
-	refusal, ok := err.(*pgconn.PgError)
+	refusal, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
 		t.Fatalf("%s\nis refused by EXPLAIN alone: %v", d.Input, err)
 	}

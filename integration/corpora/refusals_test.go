@@ -1,6 +1,7 @@
 package corpora_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -72,7 +73,7 @@ func TestRefusals(t *testing.T) {
 	all, suggested := refusals(t), 0
 	for _, sql := range all {
 		_, err := p.ours.PgConn().Exec(t.Context(), sql).ReadAll()
-		refusal, ok := err.(*pgconn.PgError) //nolint:errorlint // it is Postgres's own
+		refusal, ok := errors.AsType[*pgconn.PgError](err)
 		if !ok {
 			continue
 		}

@@ -129,7 +129,8 @@ var booleans = map[string]float64{"t": 1, "f": 0}
 
 // number reads a number, an array's first one, or a time in days; NaN is anything else.
 func number(raw []byte) float64 {
-	if x, err := strconv.ParseFloat(strings.Trim(string(raw), "{}"), 64); err == nil {
+	first, _, _ := strings.Cut(strings.Trim(string(raw), "{}"), ",")
+	if x, err := strconv.ParseFloat(first, 64); err == nil {
 		return x
 	}
 	if x, ok := booleans[string(raw)]; ok {
@@ -175,6 +176,10 @@ func literal(raw []byte) string {
 var listed = map[string]string{
 	"looker pivot":          "rows are told apart by ranks, which noise decides",
 	"tableau top":           "noise decides which products are among the first ten",
+	"superset series":       "noise decides which products are among the first five",
+	"star profit":           "noise decides which of the rows of a manager are shown",
+	"grafana hours":         "rows without a user belong to nobody, as the notice says first",
+	"grafana conversion":    "rows without a user belong to nobody, as the notice says first",
 	"Try of grafana points": "rows without a user belong to nobody, as the notice says first",
 }
 

@@ -151,7 +151,7 @@ func TestInherited(t *testing.T) {
 		change func(p *policy.Policy)
 		want   string // the bounds of labs.visit_day
 	}{
-		{"bounds of the other", func(p *policy.Policy) {}, "2020-01-01"},
+		{"bounds of the other", func(*policy.Policy) {}, "2020-01-01"},
 		{"a default for dates", func(p *policy.Policy) { p.Tables[2].Dates = decade }, "2020-01-01"},
 		{"a default for both", func(p *policy.Policy) {
 			delete(p.Tables[1].Columns, "day")

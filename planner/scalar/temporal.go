@@ -487,8 +487,8 @@ func withoutMonths(env *Env) func(*constant) bool {
 	}
 }
 
-// fields are those that extract takes of its value, which is an age or anything else.
-func (c *call) fields(age bool) []string {
+// fieldsOf are those that a call of extract takes of its value, which is an age or anything else.
+func fieldsOf(c *call, age bool) []string {
 	from := c.args[1].Type()
 	switch {
 	case age:
@@ -508,7 +508,7 @@ func extracted(w *Writer, c *call) (fragment, error) {
 	}
 	from := x.Type()
 	age := from.OID == pgtype.Interval && madeBy(x, calendarAge)
-	field, err := writeField(w, c.args[0], c.fields(age))
+	field, err := writeField(w, c.args[0], fieldsOf(c, age))
 	if err != nil {
 		return fragment{}, err
 	}
