@@ -3,18 +3,21 @@ package planner
 import (
 	"math"
 	"math/big"
+	"strconv"
 
 	"dpproxy/pgerr"
 	"dpproxy/planner/pgtype"
+	"dpproxy/planner/scalar"
 )
 
 // A countOf is COUNT of rows, values, units or different values. A unit changes a count of units by one, and any other by at most the
 // number of its rows.
 type countOf struct {
 	overRow
-	units     bool // COUNT(DISTINCT unit)
-	whole     bool // without FILTER
-	different bool // COUNT(DISTINCT anything else)
+	units     bool  // COUNT(DISTINCT unit)
+	whole     bool  // without FILTER
+	different bool  // COUNT(DISTINCT anything else)
+	most      int64 // of different values; 0 if that is not known
 }
 
 func newCount(c *call) (form, error) {
@@ -44,6 +47,9 @@ func newCount(c *call) (form, error) {
 				WithHint("Cast the value to text or numeric.")
 		}
 		f.arg, f.different = x, true
+		if of, plain := scalar.PlainColumn(x); plain {
+			f.most = c.rows.MostValues(of)
+		}
 	}
 	return f, c.onNullRows(x)
 }
@@ -70,6 +76,9 @@ func (f countOf) specialize(c *collector) (estimator, error) {
 				WithHint("Use count(*).")
 		}
 		at, err = c.valueCount(f.arg, f.filter, f.at)
+	}
+	if f.most > 0 {
+		return countedTo{counted{at}, f.most}, err
 	}
 	return counted{at}, err
 }
@@ -99,6 +108,26 @@ func (c counted) ends(r observation) (low, high float64) {
 
 // beyond implements limited.
 func (c counted) beyond(r observation) (below, above float64) { return r.beyond(c.statistic) }
+
+// A countedTo is a count that cannot exceed a public number.
+type countedTo struct {
+	counted
+	most int64
+}
+
+func (c countedTo) number(r observation) float64 { return min(c.counted.number(r), float64(c.most)) }
+
+func (c countedTo) text(r observation) *string {
+	n := clampInt64(r.integer(c.statistic)).Int64()
+	s := strconv.FormatInt(min(n, c.most), 10)
+	return &s
+}
+
+// ends has both ends below that number too.
+func (c countedTo) ends(r observation) (low, high float64) {
+	low, high = c.counted.ends(r)
+	return min(low, float64(c.most)), min(high, float64(c.most))
+}
 
 // A sumOf is SUM of clamped values.
 type sumOf struct{ overRow }

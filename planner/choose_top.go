@@ -91,7 +91,7 @@ func (c topChooser) notCounted() string {
 		o := &c.outputs[i]
 		linear := false
 		switch o.estimator.(type) {
-		case counted, summed:
+		case counted, countedTo, summed:
 			s := c.statistics[o.statistics()[0]]
 			linear = s.own() == nil && s.nodes() == 1 && (s.measure == nil || s.measure.weighting.leavesOut())
 		}

@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpproxy/catalog"
+	"dpproxy/dp"
+	"dpproxy/planner"
 	"dpproxy/planner/plannertest"
 	"dpproxy/planner/policy"
 )
@@ -22,7 +24,8 @@ func ledger(t *testing.T, conn *pgconn.PgConn) *policy.Model {
 	s.Tables[name("charges")] = &catalog.Table{Name: name("charges"), Kind: 'r', Columns: []catalog.Column{
 		column("patient_id", plannertest.Int4, true), column("code", plannertest.Int4, false), column("kind", plannertest.Bigint, true),
 		column("place", plannertest.Varchar10, true), column("term", plannertest.Int4, true), column("rate", plannertest.Numeric10, true),
-	}}
+		column("badge", plannertest.Text, false),
+	}, Keys: []catalog.Key{{Name: "badge", Columns: []string{"badge"}}}}
 	s.Tables[name("codes")] = &catalog.Table{Name: name("codes"), Kind: 'r', Keys: plannertest.Primary(), Columns: []catalog.Column{
 		column("id", plannertest.Bigint, true), column("name", plannertest.Text, true), column("class", plannertest.Int4, false),
 		column("place", plannertest.Text, true), column("rate", plannertest.Numeric, true),
@@ -40,7 +43,7 @@ func ledger(t *testing.T, conn *pgconn.PgConn) *policy.Model {
 CREATE TABLE codes (id bigint PRIMARY KEY, name text NOT NULL, class int, place text NOT NULL, rate numeric NOT NULL);
 CREATE TABLE terms (id int PRIMARY KEY, name text NOT NULL);
 CREATE TABLE charges (patient_id int NOT NULL, code int, kind bigint NOT NULL, place varchar(10) NOT NULL, term int NOT NULL,
-  rate numeric(10,2) NOT NULL);
+  rate numeric(10,2) NOT NULL, badge text UNIQUE);
 INSERT INTO codes SELECT g, 'n' || g / 2, CASE WHEN g % 5 > 0 THEN g % 5 END, 'p' || g % 4, g FROM generate_series(0, 38) g;
 INSERT INTO codes VALUES (9000000000, 'wide', 9, 'p9', 1);
 INSERT INTO terms SELECT g, 't' || g FROM generate_series(1, 10050) g;
@@ -154,4 +157,28 @@ func listedGroups(t *testing.T, cat *policy.Model, conn *pgconn.PgConn, sql stri
 		groups = append(groups, fmt.Sprint(row))
 	}
 	return groups
+}
+
+// TestKeysOfOneRow refuses groups by a unique column, whose values but NULL are each of one person.
+func TestKeysOfOneRow(t *testing.T) {
+	conn := connect(t)
+	cat := ledger(t, conn)
+	for _, tt := range []struct {
+		sql, refusal string
+	}{
+		{"SELECT badge, count(*) FROM charges GROUP BY 1", `"badge" but NULL would be rows of one patient`},
+		{"SELECT badge, kind, count(*) FROM charges GROUP BY 1, 2", `"badge" but NULL would be rows of one patient`},
+		{"SELECT DISTINCT badge FROM charges", `"badge" but NULL would be rows of one patient`},
+		{"SELECT badge IS NULL, count(*) FROM charges GROUP BY 1", ""},
+		{"SELECT left(badge, 1), count(*) FROM charges GROUP BY 1", ""},
+	} {
+		q := analyzed(t, cat, tt.sql)
+		_, err := q.Specialize(nil, evaluate(t, conn, q, nil, nil), planner.Settings{
+			EpsilonPico: dp.PicoPerUnit, DeltaAtto: 1e8, Mechanism: "gaussian", Alpha: 0.05,
+			Limits: policy.Limits{PublicFanout: 1000, Work: 1_000_000},
+		})
+		if tt.refusal == "" && err != nil || tt.refusal != "" && (err == nil || !strings.Contains(err.Error(), tt.refusal)) {
+			t.Errorf("%s: %v", tt.sql, err)
+		}
+	}
 }

@@ -34,7 +34,7 @@ func nonnegativeOutput(g *GroupingSet, output int) bool {
 		return false
 	}
 	switch o.estimator.(type) {
-	case counted, summed:
+	case counted, countedTo, summed:
 		s := g.statistics[o.statistics()[0]]
 		sum, ok := s.statisticForm.(valueSum)
 		return s.counts() || ok && sum.values.low >= 0

@@ -274,7 +274,15 @@ func (sp *specializer) refuseOwnGroups(keys []int, unit string) error {
 	for _, k := range keys {
 		list = append(list, sp.b.keys[k].expr)
 	}
-	if len(keys) == 0 || sp.b.source.Concealing() || !sp.b.source.OneUnit(list) {
+	if len(keys) == 0 || sp.b.source.Concealing() {
+		return nil
+	}
+	if c := sp.b.source.TellsOne(list); c != nil && !sp.b.source.OneUnit(list) {
+		return pgerr.New(pgerr.PrivateGroupKey, "a group for each value of %q but NULL would be rows of one %s", c.Shown(), unit).
+			At(sp.b.keys[keys[0]].at).WithDetail("No such group can be shown.").
+			WithHint("Group by what many of them share, or by %s IS NULL.", c.Shown())
+	}
+	if !sp.b.source.OneUnit(list) {
 		return nil
 	}
 	return pgerr.New(pgerr.PrivateGroupKey, "a group for each value of this key would be rows of one %s", unit).At(sp.b.keys[keys[0]].at).

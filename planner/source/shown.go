@@ -3,6 +3,7 @@ package source
 import (
 	"slices"
 
+	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
 )
 
@@ -26,6 +27,57 @@ func (r *resolved) shown(c *scalar.Column) *scalar.Column {
 		for _, other := range class {
 			if r.showsOwn(other) && scalar.Identical(c, other) {
 				return other
+			}
+		}
+	}
+	return nil
+}
+
+// MostValues returns a number that the different values of a column do not exceed, as far as the policy and public tables say: those that
+// the policy declares, or the rows of a public table whose column it shows, or to which its foreign key refers. It is 0 if they say
+// nothing. It corrects answers, and bounds no contribution: a row may have a value that is not declared.
+func (r *resolved) MostValues(c *scalar.Column) int64 {
+	switch base := c.Base(); {
+	case base.Values != nil:
+		return int64(len(base.Values))
+	case base.Type.OID == pgtype.Bool && !base.Type.Array:
+		return 2
+	}
+	of := c
+	if shown := r.shown(c); shown != nil {
+		of = shown
+	}
+	home := r.home[of]
+	if home == nil || home.rows != nil || home.listed {
+		return 0
+	}
+	if home.table.Public {
+		return r.model.PublicRows()[home.table.Name]
+	}
+	for _, fk := range home.table.Source.Foreign {
+		target := r.model.Table(fk.References)
+		if home.table.Source.KeysHold() && len(fk.Columns) == 1 && fk.Columns[0] == of.Name && target != nil && target.Public {
+			return r.model.PublicRows()[fk.References]
+		}
+	}
+	return 0
+}
+
+// TellsOne returns a column among keys of which each value but NULL is of one row of a protected table: a unique index has it alone, and it
+// can be NULL.
+func (r *resolved) TellsOne(keys []scalar.Expr) *scalar.Column {
+	for _, e := range keys {
+		c, plain := scalar.PlainColumn(e)
+		if !plain {
+			continue
+		}
+		home := r.home[c]
+		if home == nil || home.rows != nil || !home.protected() || !home.table.Source.KeysHold() {
+			continue
+		}
+		for _, k := range home.table.Source.Keys {
+			if len(k.Columns) == 1 && k.Columns[0] == c.Name {
+				return c
 			}
 		}
 	}
