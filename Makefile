@@ -100,7 +100,7 @@ truth: setup-test ## compare answers with the truth (half an hour; for the recor
 	@scripts/setup.sh nafld
 	$(GO) test -count=1 -timeout 0 -run '^TestTruth$$|^TestNothingIsSilentlyWrong$$' -v ./integration/truth -args -draws $(DRAWS) -rounds $(ROUNDS) -scale $(SF)
 
-PEOPLE ?= 20000
+PEOPLE ?= 3000
 corpora: setup-test ## ask what business tools, cohorts and star queries ask, and what hints suggest; compare with the truth (a minute)
 	$(GO) test -count=1 -timeout 20m -run '^TestCorpora$$|^TestRefusals$$' -v ./integration/corpora -args -people $(PEOPLE)
 
