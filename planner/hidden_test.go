@@ -1,6 +1,8 @@
 package planner_test
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -113,4 +115,52 @@ func concealedClinic(t *testing.T) *policy.Model {
 		s.Tables[v.Name] = v
 	}
 	return checkedBy(t, clinicPolicy(), s)
+}
+
+// TestConcealedQuestions holds that no statement asks the same as one that reads a concealed view, though the same is read: that an answer
+// is remembered for it would tell who guesses the query of the view.
+func TestConcealedQuestions(t *testing.T) {
+	conn, cat := connect(t), concealedClinic(t)
+	planned := func(sql string) (sqls []string, questions [][]byte) {
+		plan, err := makePlan(t, conn, cat, parsed(t, cat, sql), &datadriven.TestData{})
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		for _, b := range plan.Blocks {
+			for _, r := range b.Sets[0].Reads {
+				sqls = append(sqls, r.SQL)
+			}
+			questions = append(questions, bytes.Join(b.Question(), []byte{0}))
+			for _, part := range planner.PartsOf(b) {
+				questions = append(questions, bytes.Join(part.Question(), []byte{0}))
+			}
+		}
+		return sqls, questions
+	}
+	const guess = "(SELECT v.patient_id AS c1, v.hospital_id * 2 AS c2 FROM visits v) g"
+	for _, tt := range [][2]string{
+		{
+			"SELECT count(*) FROM patients p LEFT JOIN risen r ON r.c1 = p.id",
+			"SELECT count(*) FROM patients p LEFT JOIN " + guess + " ON g.c1 = p.id",
+		},
+		{
+			"SELECT count(*) FROM (SELECT c1 FROM risen UNION ALL SELECT c1 FROM " + guess + ") x",
+			"SELECT count(*) FROM (SELECT c1 FROM " + guess + " UNION ALL SELECT c1 FROM risen) x",
+		},
+		{"SELECT * FROM alone", "SELECT v.diagnosis AS c1, count(*) AS c2 FROM visits v GROUP BY v.diagnosis"},
+	} {
+		reads, questions := planned(tt[0])
+		same, others := planned(tt[1])
+		if d := cmp.Diff(reads, same); d != "" {
+			t.Errorf("%s\n%s: they read something else:\n%s", tt[0], tt[1], d)
+		}
+		for i := range questions {
+			if bytes.Equal(questions[i], others[i]) {
+				t.Errorf("%s\n%s: they are one question", tt[0], tt[1])
+			}
+		}
+		if again, once := planned(tt[0]); !slices.EqualFunc(once, questions, bytes.Equal) {
+			t.Errorf("%s: another question each time: %q", tt[0], again)
+		}
+	}
 }

@@ -65,7 +65,8 @@ func (d *split) of(p part) (b Budget) {
 func (p *Part) Question() [][]byte {
 	if p.question == nil {
 		all := p.set.division.all
-		p.question = append([][]byte{[]byte(all.kind), []byte(p.asks.settings)}, frameOf(p.set)...)
+		p.question = append([][]byte{[]byte(all.kind), []byte(p.asks.settings)}, p.asks.concealed...)
+		p.question = append(p.question, frameOf(p.set)...)
 		p.question = append(p.question, readingOf(p.asks, p.set, p.part)...)
 	}
 	return slices.Clip(p.question)

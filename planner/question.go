@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"dpproxy/dp"
+	"dpproxy/planner/policy"
+	"dpproxy/planner/source"
 )
 
 // Question returns all of the block on which its answer depends, except the secret and the data: the meaning of the reads, their
@@ -28,6 +30,7 @@ func (b *BlockPlan) reading() [][]byte {
 		return nil
 	}
 	if b.asks.reading == nil {
+		b.asks.reading = append(b.asks.reading, b.asks.concealed...)
 		for _, g := range b.Sets {
 			b.asks.reading = append(b.asks.reading, frameOf(g)...)
 			for _, p := range partsOf(&g.aggregation) {
@@ -48,6 +51,17 @@ type asking struct {
 	parts   []*Part  // of [PartsOf], once they are asked for
 	// settings are those of which limits depend.
 	settings string
+	// concealed are the views of the tables that are read, one for each, if no analyst may see the query of one of them: that it reads the
+	// same as a query that an analyst has written must not be told.
+	concealed [][]byte
+}
+
+// concealedViews returns the view of each table that a source reads, or nothing if analysts may see all of their queries.
+func concealedViews(s *source.Source) (views [][]byte) {
+	if s.Concealing() {
+		s.EachTable(func(_ *policy.Table, view string) { views = append(views, []byte("view "+view)) })
+	}
+	return views
 }
 
 // frameOf returns the order of the rows of a set, and which groups are shown.

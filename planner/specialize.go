@@ -158,7 +158,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 	for _, g := range bp.Sets {
 		reads += g.reads()
 	}
-	bp.sp, bp.asks = sp, &asking{meanings: meaner{sp}, settings: s.limiting()}
+	bp.sp, bp.asks = sp, &asking{meanings: meaner{sp}, concealed: concealedViews(b.source), settings: s.limiting()}
 	return bp, b.checkEvalCost(n, reads, rows, evalCost)
 }
 
