@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"dpproxy/accountant"
 	"dpproxy/dp"
 	"dpproxy/proxy"
 )
@@ -68,6 +69,49 @@ func TestParts(t *testing.T) {
 			}
 			if of != "" {
 				shown[of] = number
+			}
+		}
+	}
+}
+
+// TestPartsOfOwnBudgets has analysts with budgets of their own ask one question with several budgets. They pay the price that they ask for,
+// and are shown no draw that costs more.
+func TestPartsOfOwnBudgets(t *testing.T) {
+	own := func(name string) accountant.Limit {
+		return accountant.Limit{Scope: accountant.Scope{Kind: accountant.AnalystScope, Name: name}, Loss: large(t).Loss}
+	}
+	w := accurate(t, func(cfg *proxy.Config) {
+		for _, name := range []string{"ana", "bob"} {
+			cfg.Analysts[name] = proxy.Analyst{Tables: cfg.Analysts["ana"].Tables, Budget: true}
+		}
+	}, large(t), own("ana"), own("bob"))
+	exec(t, w.mirror, "GRANT SELECT ON patients TO bob")
+	sessions := map[string]*client{"ana": w.client(t, "ana"), "bob": w.client(t, "bob")}
+	const all = dp.PicoPerUnit / 200 // of dp.epsilon = 0.1
+	for i, c := range []struct {
+		who         string
+		epsilon     float64
+		unit, their int64
+	}{
+		{"bob", 0.2, 4 * all, 4 * all},
+		{"bob", 0.1, 0, 0},
+		{"ana", 0.1, all, all}, // the draw of bob would cost four times as much
+		{"ana", 0.1, 0, 0},
+		{"bob", 0.1, 0, 0},
+		{"ana", 0.2, 0, 4 * all},
+		{"ana", 0.1, 0, 0},
+		{"bob", 0.4, 16 * all, 16 * all},
+		{"ana", 0.2, 0, 0}, // the draw that they have paid for
+	} {
+		unit, their := w.spent(t, accountant.UnitScope, "patient"), w.spent(t, accountant.AnalystScope, c.who)
+		sessions[c.who].set(t, fmt.Sprintf("dp.epsilon = %v", c.epsilon), "dp.mechanism = gaussian")
+		must(t, sessions[c.who].Conn, "SELECT count(*) FROM patients")
+		unit, their = w.spent(t, accountant.UnitScope, "patient")-unit, w.spent(t, accountant.AnalystScope, c.who)-their
+		for _, price := range [][2]int64{{unit, c.unit}, {their, c.their}} {
+			if price[0] > price[1] || price[0] < price[1]*85/100 {
+				t.Errorf("%d: %s with dp.epsilon = %v: the unit pays %d, want %d, and they %d, want %d",
+					i, c.who, c.epsilon, unit, c.unit, their, c.their)
+				break
 			}
 		}
 	}

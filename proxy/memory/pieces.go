@@ -27,12 +27,34 @@ func (m *Memory) pieceOf(b *planner.BlockPlan, p *planner.Part) *piece {
 	}}
 }
 
+// cheaper looks for a draw that the analyst has paid for, or one with the budget that they ask for. Otherwise that one is drawn.
+func (p *piece) cheaper(get func(answers.Key) *answers.Release, analyst Analyst) *answers.Release {
+	for g := p.question.generation - 1; g >= 0; g-- {
+		if found := get(p.question.key(g)); found != nil && !analyst.owes(found) && p.take(found) {
+			return found
+		}
+	}
+	p.draw()
+	p.question = p.question.alone(lawOf(p.of))
+	return p.question.last(get)
+}
+
+// alone is the question of a draw with one budget alone.
+func (q *question) alone(law []byte) *question {
+	return &question{parts: slices.Concat(q.parts, [][]byte{[]byte("alone"), law}), generations: 1, generation: -1}
+}
+
 // recallPieces looks for the parts of a block.
 func (m *Memory) recallPieces(ctx context.Context, r *Recalled, i int, b *planner.BlockPlan) {
 	pieces := r.blocks[i].pieces
 	known := make([]bool, len(pieces))
 	for n, p := range pieces {
-		found := p.question.last(func(key answers.Key) *answers.Release { return m.get(ctx, key) })
+		get := func(key answers.Key) *answers.Release { return m.get(ctx, key) }
+		p.draw()
+		found := p.question.last(get)
+		if found != nil && r.analyst.owes(found) && !bytes.Equal(found.Request, lawOf(p.of)) {
+			found = p.cheaper(get, r.analyst) // it costs the analyst more than they ask for
+		}
 		known[n] = p.take(found)
 	}
 	left, err := planner.Without(b, known)
