@@ -34,8 +34,10 @@ func castBounds(env *Env, e *cast) Interval {
 	i := env.interval(e.x)
 	from, to := e.x.Type(), e.typ
 	switch {
-	case i.empty || !i.Bounded() && !to.Number():
+	case i.empty || !i.Bounded() && from.OID == to.OID && !to.Array:
 		return i
+	case !i.Bounded() && !to.Number(): // the one end may be in another unit: days, and not microseconds
+		return Interval{Null: i.Null}
 	case to.Number() && from.Number():
 		return castNumber(i, from, to)
 	case from.Dated() && to.Dated():
