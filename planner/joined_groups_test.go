@@ -16,6 +16,16 @@ import (
 	"dpproxy/planner/policy"
 )
 
+const charges = `DROP TABLE IF EXISTS charges, codes, terms;
+CREATE TABLE codes (id bigint PRIMARY KEY, name text NOT NULL, class int, place text NOT NULL, rate numeric NOT NULL);
+CREATE TABLE terms (id int PRIMARY KEY, name text NOT NULL);
+CREATE TABLE charges (patient_id int NOT NULL, code int, kind bigint NOT NULL, place varchar(10) NOT NULL, term int NOT NULL,
+  rate numeric(10,2) NOT NULL, badge text UNIQUE);
+INSERT INTO codes SELECT g, 'n' || g / 2, CASE WHEN g % 5 > 0 THEN g % 5 END, 'p' || g % 4, g FROM generate_series(0, 38) g;
+INSERT INTO codes VALUES (9000000000, 'wide', 9, 'p9', 1);
+INSERT INTO terms SELECT g, 't' || g FROM generate_series(1, 10050) g;
+INSERT INTO charges SELECT g, CASE WHEN g % 7 > 0 THEN g % 40 - 1 END, g % 20, 'p' || g % 5, g % 30, g % 8 FROM generate_series(1, 2000) g`
+
 // ledger has charges, whose codes are public, and a public list of them that is too long for public groups.
 func ledger(t *testing.T, conn *pgconn.PgConn) *policy.Model {
 	t.Helper()
@@ -39,16 +49,10 @@ func ledger(t *testing.T, conn *pgconn.PgConn) *policy.Model {
 		policy.TablePolicy{Name: name("charges"), UnitColumn: "patient_id", MaxRows: 20, Columns: map[string]policy.ColumnPolicy{
 			"kind": plannertest.Bounds("3", "12"), "place": plannertest.Values("p1", "p2", "elsewhere"),
 		}})
-	runSQL(t, conn, `DROP TABLE IF EXISTS charges, codes, terms;
-CREATE TABLE codes (id bigint PRIMARY KEY, name text NOT NULL, class int, place text NOT NULL, rate numeric NOT NULL);
-CREATE TABLE terms (id int PRIMARY KEY, name text NOT NULL);
-CREATE TABLE charges (patient_id int NOT NULL, code int, kind bigint NOT NULL, place varchar(10) NOT NULL, term int NOT NULL,
-  rate numeric(10,2) NOT NULL, badge text UNIQUE);
-INSERT INTO codes SELECT g, 'n' || g / 2, CASE WHEN g % 5 > 0 THEN g % 5 END, 'p' || g % 4, g FROM generate_series(0, 38) g;
-INSERT INTO codes VALUES (9000000000, 'wide', 9, 'p9', 1);
-INSERT INTO terms SELECT g, 't' || g FROM generate_series(1, 10050) g;
-INSERT INTO charges SELECT g, CASE WHEN g % 7 > 0 THEN g % 40 - 1 END, g % 20, 'p' || g % 5, g % 30, g % 8 FROM generate_series(1, 2000) g`)
-	t.Cleanup(func() { _ = conn.Exec(context.Background(), "DROP TABLE charges, codes, terms").Close() })
+	for _, c := range slices.Compact([]*pgconn.PgConn{conn, mirrorOf(t, conn)}) {
+		runSQL(t, c, charges)
+		t.Cleanup(func() { _ = c.Exec(context.Background(), "DROP TABLE charges, codes, terms").Close() })
+	}
 	return checkedBy(t, p, s)
 }
 
