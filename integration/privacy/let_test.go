@@ -15,11 +15,14 @@ import (
 	"dpproxy/internal/sitetest"
 )
 
-// thresholds are statements that use one released result as constants, each twice as dear as one question.
+// thresholds are statements that use one released result as constants, each twice as dear as one question. No two count the same rows,
+// though their results may be as good as equal: hospital_id is never negative.
 var thresholds = []string{
 	"SELECT count(*) FROM visits WHERE cost > (SELECT avg(cost) FROM visits)",
-	"WITH a AS (SELECT avg(cost) AS m FROM visits WHERE cost > 1) SELECT count(*) FROM visits, a WHERE cost > a.m + 1",
-	"WITH a AS (SELECT avg(cost) AS m FROM visits WHERE cost > 2) SELECT count(*) FROM visits WHERE cost > (SELECT m FROM a)",
+	"WITH a AS (SELECT avg(cost) AS m FROM visits WHERE cost > 1) " +
+		"SELECT count(*) FROM visits, a WHERE cost > a.m + 1 AND hospital_id <> -1",
+	"WITH a AS (SELECT avg(cost) AS m FROM visits WHERE cost > 2) " +
+		"SELECT count(*) FROM visits WHERE cost > (SELECT m FROM a) AND hospital_id <> -2",
 	"SELECT count(*) FILTER (WHERE cost > (SELECT avg(cost) FROM visits WHERE cost > 3)) * 1.0 / count(*) AS share, count(*) FROM visits",
 	"SELECT v.diagnosis, avg(cost) FROM visits v " +
 		"JOIN (SELECT diagnosis, count(*) AS n FROM visits GROUP BY 1 ORDER BY 2 DESC LIMIT 2) t " +
@@ -39,7 +42,7 @@ var thresholds = []string{
 	"SELECT count(*) FROM patients WHERE birth_year < (SELECT min(extract(year FROM day)) - 60 FROM visits)",
 	"SELECT count(*) FROM visits v WHERE cost > (SELECT avg(cost) FROM visits w WHERE w.cost > 14 AND w.diagnosis = v.diagnosis)",
 	"WITH m AS (SELECT diagnosis, avg(cost) AS mean FROM visits WHERE cost > 15 GROUP BY 1) " +
-		"SELECT count(*), sum(cost - (SELECT mean FROM m WHERE m.diagnosis = v.diagnosis)) FROM visits v",
+		"SELECT count(*), sum(cost - (SELECT mean FROM m WHERE m.diagnosis = v.diagnosis)) FROM visits v WHERE cost > 0.15",
 	"SELECT count(*) FROM visits " +
 		"WHERE cost > (SELECT avg(cost) FROM visits WHERE cost > 16) OR cost < (SELECT avg(cost) FROM visits WHERE cost > 16) / 2",
 	"SELECT q, count(*) FROM (SELECT ntile(4) OVER (ORDER BY cost) AS q FROM visits) t GROUP BY q ORDER BY q",
@@ -227,7 +230,7 @@ func TestGroupsThatNoneMeets(t *testing.T) {
 // testThresholdSpend: with dp.spend the price that is shown is that of all parts, and one consent is enough.
 func testThresholdSpend(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
 	defer sitetest.Exec(t, conn, "RESET dp.spend")
-	sql := strings.Replace(thresholds[0], "FROM visits)", "FROM visits WHERE cost > 6)", 1)
+	sql := strings.Replace(thresholds[0], "FROM visits)", "FROM visits WHERE cost > 6) AND hospital_id <> -6", 1)
 	n, spent := sitetest.Charges(t, s)
 	for _, mode := range []string{"never", "never", "confirmed"} {
 		sitetest.Exec(t, conn, "SET dp.spend = "+mode)
@@ -260,7 +263,7 @@ func testThresholdSpend(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
 
 // testThresholdWithin asks for a threshold that itself has one: three releases, in their order, of which a part that is known is free.
 func testThresholdWithin(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
-	const inner = "SELECT count(*) FROM visits WHERE cost > (SELECT avg(cost) FROM visits WHERE cost > 20)"
+	const inner = "SELECT count(*) FROM visits WHERE cost > (SELECT avg(cost) FROM visits WHERE cost > 20) AND hospital_id <> -20"
 	sql := "SELECT count(*) FROM visits WHERE cost * 1000 > (" + strings.Replace(inner, "count(*)", "sum(cost)", 1) + ")"
 	n, spent := sitetest.Charges(t, s)
 	first := shown(t, conn, sql, pgx.QueryExecModeSimpleProtocol)
