@@ -54,6 +54,9 @@ func castBounds(env *Env, e *cast) Interval {
 }
 
 func castNumber(i Interval, from, to pgtype.Type) Interval {
+	if !i.Bounded() && (!from.Whole() || !to.Whole() && !to.Decimal()) { // rounding moves an end
+		i.Low, i.High = nil, nil
+	}
 	switch {
 	case to.Whole():
 		if !from.Whole() && i.Bounded() {

@@ -214,6 +214,8 @@ func halfUp(r *big.Rat) *big.Rat   { return floor(new(big.Rat).Add(r, big.NewRat
 func roundedTo(i Interval, digits int) Interval {
 	if i.Bounded() {
 		i.Low, i.High = scaled(i.Low, digits, halfDown), scaled(i.High, digits, halfUp)
+	} else {
+		i.Low, i.High = nil, nil
 	}
 	if least := power10(-max(digits, 0)); i.Least == nil || i.Least.Cmp(least) < 0 {
 		i.Least = least

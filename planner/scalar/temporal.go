@@ -72,9 +72,11 @@ var (
 					return local
 				}
 			}
-			if offset := rat(env.offset(c.args[0])); i.Bounded() {
-				i.Low, i.High = new(big.Rat).Sub(i.Low, offset), new(big.Rat).Add(i.High, offset)
+			if !i.Bounded() {
+				return Interval{Null: i.Null, empty: i.empty}
 			}
+			offset := rat(env.offset(c.args[0]))
+			i.Low, i.High = new(big.Rat).Sub(i.Low, offset), new(big.Rat).Add(i.High, offset)
 			return i
 		},
 		write: func(w *Writer, c *call) (fragment, error) {
@@ -300,7 +302,7 @@ func truncatedBounds(env *Env, c *call) Interval {
 	name, err := env.text(c.args[0])
 	switch {
 	case err != nil || !i.Bounded():
-		return i
+		return Interval{Null: i.Null, empty: i.empty}
 	case name == nil:
 		return Interval{Null: true, empty: true}
 	}
