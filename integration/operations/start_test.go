@@ -108,11 +108,11 @@ func TestDemoKeepsItsPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := strings.Replace(string(made), "defaults: {epsilon: 0.1,", "# mine\ndefaults: {epsilon: 0.02,", 1)
+	kept := strings.Replace(string(made), "defaults: {epsilon: 0.1,", "# mine\ndefaults: {epsilon: 0.12,", 1)
 	if err := os.WriteFile(path, []byte(kept), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out := play(); !strings.Contains(out, "NOTICE:  cost ρ=0.0002 (") {
+	if out := play(); !strings.Contains(out, "NOTICE:  cost ρ=0.0072 (") {
 		t.Errorf("the second demo does not go by the policy:\n%s", out)
 	}
 	if again, err := os.ReadFile(path); err != nil || string(again) != kept {
