@@ -112,7 +112,7 @@ func TestDemoKeepsItsPolicy(t *testing.T) {
 	if err := os.WriteFile(path, []byte(kept), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out := play(); !strings.Contains(out, "NOTICE:  cost ρ=0.0072 (") {
+	if out := play(); !strings.Contains(out, "NOTICE:  cost ρ=0.007143 (") {
 		t.Errorf("the second demo does not go by the policy:\n%s", out)
 	}
 	if again, err := os.ReadFile(path); err != nil || string(again) != kept {
