@@ -191,7 +191,7 @@ SELECT count(*) FROM orders o WHERE o.product_id IN (SELECT p.id FROM products p
 
 -- an instant in two spellings
 SELECT v.w, count(*) FROM orders o JOIN (SELECT n, at FROM odd) p ON p.n = o.store_id
-JOIN (VALUES (timestamptz '2024-03-31 01:30:00+00', 'x'), ('2024-03-31 03:30:00+02', 'y')) v(at, w) ON v.at = p.at GROUP BY v.w;
+JOIN (VALUES (timestamptz '2024-03-31 01:30:00+00', 'x'), (timestamptz '2024-03-31 03:30:00+02', 'y')) v(at, w) ON v.at = p.at GROUP BY v.w;
 
 -- public rows that a released result chooses
 WITH b AS (SELECT store_id, count(*) AS n FROM orders GROUP BY 1), top AS (SELECT store_id FROM b WHERE n > 30 ORDER BY store_id LIMIT 50)
@@ -217,3 +217,9 @@ SELECT count(*) FROM orders o WHERE o.store_id > (SELECT avg(id) FROM stores);
 
 -- json in a selection
 WITH p AS (SELECT id, attrs ->> 'color' AS color FROM products) SELECT p.color, count(*) FROM orders o JOIN p ON p.id = o.product_id GROUP BY 1;
+
+-- short texts in many expressions
+SELECT s.name || s.name || s.name || s.name, count(*) FROM orders o JOIN stores s ON s.id = o.store_id WHERE s.name LIKE '%1%' AND s.name < 'x' GROUP BY 1;
+
+-- the length of long texts
+SELECT length(g.slogan), count(*) FROM orders o JOIN stores s ON s.id = o.store_id JOIN regions g ON g.id = s.region_id GROUP BY 1;

@@ -5,6 +5,8 @@ INSERT INTO cal SELECT d, extract(year FROM d), date_trunc('month', d), extract(
 FROM (SELECT date '2018-01-01' + n AS d FROM generate_series(0, 3999) n) t;
 CREATE TABLE regions (id int PRIMARY KEY, name text NOT NULL);
 INSERT INTO regions VALUES (1, 'north'), (2, 'south'), (3, 'west');
+ALTER TABLE regions ADD slogan text;
+UPDATE regions SET slogan = repeat(name, 60);
 CREATE TABLE stores (id int PRIMARY KEY, region_id int NOT NULL REFERENCES regions, name text NOT NULL);
 INSERT INTO stores SELECT n, 1 + n % 3, 'store ' || n FROM generate_series(1, 40) n;
 CREATE TABLE products (id int PRIMARY KEY, code text NOT NULL UNIQUE, category int NOT NULL, attrs jsonb);
