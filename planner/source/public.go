@@ -33,8 +33,12 @@ func (s *Source) PublicPart(w *scalar.Writer, constants scalar.Inlined, cols []*
 
 // SharesPublicPart reports whether the part that shows some columns has the relations of the part that shows others.
 func (s *Source) SharesPublicPart(cols, others []*scalar.Column) bool {
-	d, ok := domainOf(s.level, cols)
-	o, also := domainOf(s.level, others)
+	return sharesPublicPart(s.level, cols, others)
+}
+
+func sharesPublicPart(l *level, cols, others []*scalar.Column) bool {
+	d, ok := domainOf(l, cols)
+	o, also := domainOf(l, others)
 	return ok && also && maps.EqualFunc(d.wanted, o.wanted, func(_, _ []*scalar.Column) bool { return true })
 }
 
@@ -319,9 +323,10 @@ func (d *domain) native(r *relation, otherwise error) (string, error) {
 	return "(SELECT " + strings.Join(list, ", ") + "\n  FROM " + part.From + "\n  WHERE " + part.Where + ") AS " + r.alias, nil
 }
 
-// branch writes the public columns of one branch.
+// branch writes the public columns of one branch: the values of columns that nothing connects apart from each other, so that only different
+// ones are multiplied.
 func (d *domain) branch(r *relation, b *branch, n int) (text string, ok bool, err error) {
-	var below []*scalar.Column
+	var apart [][]int
 	for i, c := range r.columns {
 		if !slices.Contains(d.wanted[r], c) {
 			continue
@@ -329,6 +334,44 @@ func (d *domain) branch(r *relation, b *branch, n int) (text string, ok bool, er
 		if _, plain := b.targets[i].(*scalar.Ref); !plain {
 			return "", false, nil
 		}
+		with := slices.IndexFunc(apart, func(part []int) bool {
+			return sharesPublicPart(b.source, b.targets[part[0]].Columns(), b.targets[i].Columns())
+		})
+		if with < 0 {
+			with, apart = len(apart), append(apart, nil)
+		}
+		apart[with] = append(apart[with], i)
+	}
+	var parts []string
+	for _, columns := range apart {
+		text, ok, err := d.different(r, b, n, columns)
+		if !ok || err != nil {
+			return "", false, err
+		}
+		parts = append(parts, text)
+	}
+	switch len(parts) {
+	case 0:
+		return "", false, nil
+	case 1:
+		return parts[0], true, nil
+	}
+	var list []string
+	for i, c := range r.columns {
+		if slices.Contains(d.wanted[r], c) {
+			list = append(list, "c"+strconv.Itoa(i+1))
+		}
+	}
+	for i := range parts {
+		parts[i] = "(" + parts[i] + ") AS v" + strconv.Itoa(i+1)
+	}
+	return "SELECT " + strings.Join(list, ", ") + "\n  FROM " + strings.Join(parts, "\n  CROSS JOIN "), true, nil
+}
+
+// different writes the values that some columns of a branch show together.
+func (d *domain) different(r *relation, b *branch, n int, columns []int) (text string, ok bool, err error) {
+	var below []*scalar.Column
+	for _, i := range columns {
 		below = append(below, b.targets[i].Columns()...)
 	}
 	part, ok, err := publicPart(b.source, d.w, d.constants, below)
@@ -339,15 +382,12 @@ func (d *domain) branch(r *relation, b *branch, n int) (text string, ok bool, er
 	w := *d.w
 	w.Renamed = part.Renamed
 	var list []string
-	for i, c := range r.columns {
-		if !slices.Contains(d.wanted[r], c) {
-			continue
-		}
-		sql, err := w.Target(c, n)
+	for _, i := range columns {
+		sql, err := w.Target(r.columns[i], n)
 		if err != nil {
 			return "", false, err
 		}
 		list = append(list, sql+" AS c"+strconv.Itoa(i+1))
 	}
-	return "SELECT DISTINCT " + strings.Join(list, ", ") + "\n  FROM " + part.From + "\n  WHERE " + part.Where, len(list) > 0, nil
+	return "SELECT DISTINCT " + strings.Join(list, ", ") + "\n  FROM " + part.From + "\n  WHERE " + part.Where, true, nil
 }
