@@ -66,6 +66,7 @@ type analysis struct {
 	found     []*candidate
 	bodies    []*pg.CommonTableExpr // CTEs whose queries read protected rows
 	protected []ast.TableRef
+	beside    []ast.TableRef        // other relations that the client wrote
 	cteRefs   map[*pg.RangeVar]*cte // those that name a CTE
 	views     []viewRef             // views that must be expanded before the analysis means anything
 	expanded  []ast.TableRef        // those that were

@@ -163,7 +163,7 @@ func (s *classification) analyse(query *pg.Node, form Form) {
 		s.found = nil
 		return
 	}
-	s.st.Protected = s.protected
+	s.st.Protected, s.st.Beside = s.protected, s.beside
 	if sel != nil && form == Query && s.refusal == nil && r.kind != public && !s.modifies && isProbe(sel, r.kind) {
 		s.st.Class = Empty
 		return

@@ -169,7 +169,7 @@ func tableColumns(r ast.Relation) []column {
 	return out
 }
 
-// table looks the relation up and notes it if it is protected.
+// table looks the relation up and notes it.
 func (a *analysis) table(v *pg.RangeVar) (ast.TableRef, bool) {
 	at := a.offsetOf(v.Location)
 	ref := ast.TableRef{Schema: v.Schemaname, Name: v.Relname, At: a.pos(v.Location), Within: a.l.within(at), Concealed: a.l.concealed(at)}
@@ -177,8 +177,11 @@ func (a *analysis) table(v *pg.RangeVar) (ast.TableRef, bool) {
 	if known {
 		ref.Resolved = resolved
 	}
-	if ref.Resolved.Protected {
+	switch {
+	case ref.Resolved.Protected:
 		a.protected = append(a.protected, ref)
+	case !ref.Within:
+		a.beside = append(a.beside, ref)
 	}
 	return ref, known
 }

@@ -73,6 +73,8 @@ type Statement struct {
 	// the views over them, whose queries took their places. A relation that a
 	// view reads is there too, as its query names it.
 	Protected []ast.TableRef
+	// Beside are the other relations that the client wrote: public ones, and those that the session alone knows.
+	Beside []ast.TableRef
 	// Refusal is set when Class is Refused; its position counts from the start of Text.
 	Refusal *pgerr.Error
 	// OnlyRows says that nothing but rows of protected tables in its answer is refused.

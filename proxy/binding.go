@@ -39,6 +39,9 @@ func (s *evaluation) binding(ctx context.Context, m *wire.Asker, i int) (*bindin
 	case parser.Release:
 	case parser.Relay:
 		b.public = true
+		if err := b.checkBeside(ctx, m); err != nil {
+			return nil, err
+		}
 	case parser.Refused:
 		return nil, s.within(ctx, of, inner.text.stmt.Refusal)
 	case parser.Explain, parser.Empty, parser.Set, parser.Execution:

@@ -108,6 +108,9 @@ func (e *execution) answer(
 
 // resolve resolves the statement and checks that it is the analyst's to ask.
 func (e *execution) resolve(ctx context.Context, m *wire.Asker, b wire.BindRequest) (*analysed, error) {
+	if err := e.checkBeside(ctx, m); err != nil {
+		return nil, err
+	}
 	a, err := e.granted(ctx, m, b)
 	if e.text.stmt.Reserve != nil {
 		return a, err // its reserve is tried first
@@ -145,6 +148,27 @@ func (e *execution) checkSchema(analysed *analysed) error {
 	}
 	if t, off := e.p.cfg.Data.TurnedOff(names); off {
 		return e.p.cfg.Data.SchemaChanged(t, untold)
+	}
+	return nil
+}
+
+// checkBeside refuses a statement over protected rows that has rows of a relation which is off beside them, in whatever form: as constants,
+// in a join with results, through a view of the session. They are the mirror's, as they were copied before the change.
+func (e *execution) checkBeside(ctx context.Context, m *wire.Asker) error {
+	tables := e.text.stmt.Beside
+	if len(tables) == 0 || len(e.p.cfg.Data.Off()) == 0 {
+		return nil
+	}
+	res, err := m.Query(ctx, readSQL(tables), nil, nil, nil, nil)
+	if err != nil {
+		return err
+	}
+	var names []catalog.Name
+	for _, row := range res.Rows {
+		names = append(names, catalog.Name{Schema: string(row[0]), Name: string(row[1])})
+	}
+	if t, off := e.p.cfg.Data.TurnedOff(names); off {
+		return e.p.cfg.Data.SchemaChanged(t, nil)
 	}
 	return nil
 }

@@ -98,6 +98,17 @@ func (r *relations) anyShadowed(ctx context.Context, m *wire.Asker, st *parser.S
 	return r.shadowed(ctx, tables, res.Rows[0])
 }
 
+// readSQL asks which relations names mean in the session, and which others views among them read.
+func readSQL(tables []ast.TableRef) string {
+	return "WITH RECURSIVE r(of) AS (SELECT * FROM pg_catalog.unnest(ARRAY[" + strings.Join(relationColumns(tables), ", ") + "]) UNION " +
+		"SELECT d.refobjid FROM r JOIN pg_catalog.pg_rewrite AS w ON w.ev_class OPERATOR(pg_catalog.=) r.of " +
+		"JOIN pg_catalog.pg_depend AS d ON d.objid OPERATOR(pg_catalog.=) w.oid " +
+		"AND d.classid OPERATOR(pg_catalog.=) CAST('pg_catalog.pg_rewrite' AS pg_catalog.regclass) " +
+		"AND d.refclassid OPERATOR(pg_catalog.=) CAST('pg_catalog.pg_class' AS pg_catalog.regclass)) " +
+		"SELECT n.nspname, c.relname FROM r JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) r.of " +
+		"JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
+}
+
 // relationColumns asks which relations names mean in the session.
 func relationColumns(tables []ast.TableRef) []string {
 	var cols []string

@@ -32,8 +32,12 @@ func (v *service) logChanges(o, before *drift.Outlook) {
 				continue
 			}
 		}
-		v.log.Error("the schema of a table has changed since the last sync: statements about it are refused",
-			"table", n.String(), "changed", text, "to do", confirmHint)
+		message := "the schema of a table has changed since the last sync: statements about it are refused"
+		if slices.Contains(o.Model.Public(), n) {
+			message = "the schema of a public table has changed since the last sync: statements over protected rows are refused " +
+				"that name it, and alone it is shown as it was copied"
+		}
+		v.log.Error(message, "table", n.String(), "changed", text, "to do", confirmHint)
 	}
 }
 
