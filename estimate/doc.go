@@ -16,6 +16,7 @@
 //     noisy counts over a public grid of buckets, a [Shape].
 //   - [Combine] and [Reconcile]: independent measurements of one number, and
 //     totals and parts, merged by their variances.
+//   - [Margins] and [Agreement]: cells and their margins, and the variances they have then.
 //   - [Interval]: the arithmetic of error bounds.
 //
 // An interval covers the value that the exact aggregates that were measured would
@@ -28,5 +29,6 @@
 // Histograms Through Consistency. [Qardaji-Yang-Li 2013] Understanding
 // Hierarchical Methods for Differentially Private Histograms. [Boucheron-Lugosi-
 // Massart 2013] Concentration Inequalities. [Barlow et al. 1972] Statistical
-// Inference under Order Restrictions.
+// Inference under Order Restrictions. [Nelder 1965] The Analysis of Randomized
+// Experiments with Orthogonal Block Structure.
 package estimate

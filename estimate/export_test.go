@@ -24,3 +24,17 @@ func LogMoment(t Tail, lambda float64) float64 { return dominate(t).logMoment(la
 
 // Isotonic replaces x by the nearest non-decreasing sequence.
 func Isotonic(x []float64) { isotonic(x) }
+
+// SolveVariances returns the variances by solving equations, without rounding.
+func SolveVariances(a *Agreement, measured []float64) [][]float64 {
+	by := *a
+	by.form = solved
+	out, err := by.exact(measured)
+	if err != nil {
+		panic(err)
+	}
+	for i, p := range a.measured {
+		out[i] = p.byRow(out[i], a.counts[i])
+	}
+	return out
+}

@@ -35,7 +35,7 @@ func Margins(cells []*big.Int, variance float64, margins []Margin) ([]*big.Int, 
 		if !(m.Variance > 0) || len(m.Rows) != len(cells) {
 			return nil, fmt.Errorf("%w: a margin of variance %g over %d cells of %d", ErrParameter, m.Variance, len(m.Rows), len(cells))
 		}
-		s.add(m)
+		s.margins = append(s.margins, systemMargin{m.Rows, len(m.Values), m.Variance})
 		for c, gap := range gaps(cells, m) {
 			b[c] += gap / m.Variance
 		}
@@ -70,10 +70,15 @@ func gaps(cells []*big.Int, m Margin) []float64 {
 type marginSystem struct {
 	n       int
 	weight  float64
-	margins []Margin
+	margins []systemMargin
 }
 
-func (s *marginSystem) add(m Margin) { s.margins = append(s.margins, m) }
+// A systemMargin is a margin without its values.
+type systemMargin struct {
+	rows     []int // of each cell
+	count    int
+	variance float64
+}
 
 // times returns the matrix times x.
 func (s *marginSystem) times(x []float64) []float64 {
@@ -82,12 +87,12 @@ func (s *marginSystem) times(x []float64) []float64 {
 		out[c] = s.weight * x[c]
 	}
 	for _, m := range s.margins {
-		sums := make([]float64, len(m.Values))
-		for c, r := range m.Rows {
+		sums := make([]float64, m.count)
+		for c, r := range m.rows {
 			sums[r] += x[c]
 		}
-		for c, r := range m.Rows {
-			out[c] += sums[r] / m.Variance
+		for c, r := range m.rows {
+			out[c] += sums[r] / m.variance
 		}
 	}
 	return out

@@ -118,12 +118,15 @@ func (b *BlockPlan) errorOf(i int, released []*Released) ErrorBar {
 		return ErrorBar{Label: b.block.aggregates[i].label}
 	}
 	judged, alpha := make([][]integers, len(b.Sets)), atConfidence(b, released)
+	foreseen := judged
 	if released != nil {
 		judged = b.judged(released)
+	} else {
+		foreseen = b.foreseen(0)
 	}
 	var bar ErrorBar
 	for j, p := range b.Sets {
-		one := p.errorBar(&p.outputs[i], judged[j], alpha)
+		one := p.errorBar(&p.outputs[i], judged[j], foreseen[j], alpha)
 		if j == 0 || bar.Hidden {
 			bar = one
 			continue

@@ -42,11 +42,15 @@ func (r observation) integer(statistic int) *big.Int {
 	return r.ints[r.statistics[statistic].first]
 }
 
-// noise returns the distribution of the noise of a statistic, by its mechanism or by the noise reduction that ended in the row.
+// noise returns the distribution of the noise of a statistic: by its mechanism, by the noise reduction that ended in the row, or after
+// totals were made to agree.
 func (r observation) noise(statistic int) estimate.Noise {
 	s := r.statistics[statistic]
 	if r.margins != nil {
 		return r.margins[s.first]
+	}
+	if r.agreed != nil && r.agreed[statistic] != nil {
+		return r.agreed[statistic]
 	}
 	return s.noiseAt(0, r.clips)
 }

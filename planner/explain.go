@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -126,13 +127,13 @@ func (b *BlockPlan) explain(w *tree, unit string, hidden bool) {
 		w.line(2, "reads nothing: %s meets the conditions", meets)
 		return
 	}
-	for _, p := range b.Sets {
+	for i, p := range b.Sets {
 		if len(b.Sets) == 1 {
-			p.explain(w, b, 2, hidden)
+			b.explainSet(w, i, 2, hidden)
 			continue
 		}
 		w.line(2, "grouping set (%s)", strings.Join(p.labels(b.block), ", "))
-		p.explain(w, b, 3, hidden)
+		b.explainSet(w, i, 3, hidden)
 	}
 }
 
@@ -145,8 +146,8 @@ func (g *GroupingSet) labels(b *block) []string {
 	return out
 }
 
-func (g *GroupingSet) explain(w *tree, of *BlockPlan, depth int, hidden bool) {
-	b := of.block
+func (of *BlockPlan) explainSet(w *tree, at, depth int, hidden bool) {
+	b, g := of.block, of.Sets[at]
 	labels := strings.Join(g.labels(b), ", ")
 	switch {
 	case len(g.keys) == 0:
@@ -171,7 +172,7 @@ func (g *GroupingSet) explain(w *tree, of *BlockPlan, depth int, hidden bool) {
 		if o.report != "" {
 			continue
 		}
-		half := g.errorBefore(o, atConfidence(of, nil))
+		half := of.errorOfSet(at, i, atConfidence(of, nil))
 		w.line(depth, "%s%s: error at %s %%: %s%s", o.label, whose(b), Number(100*(1-g.alpha)),
 			ofClamped(half, o.clampedTo()), o.declared())
 	}
@@ -284,8 +285,8 @@ func (p *Plan) ErrorsBefore() []string {
 func (b *BlockPlan) errorBefore(i int, label string) string {
 	var errors []string
 	alpha := atConfidence(b, nil)
-	for _, g := range b.Sets {
-		if told := g.errorBefore(&g.outputs[i], alpha); !slices.Contains(errors, told) {
+	for at := range b.Sets {
+		if told := b.errorOfSet(at, i, alpha); !slices.Contains(errors, told) {
 			errors = append(errors, told)
 		}
 	}
@@ -297,6 +298,50 @@ func (b *BlockPlan) errorBefore(i int, label string) string {
 		return label + " with an error " + told
 	}
 	return label + ": " + told
+}
+
+// errorOfSet writes the error of an output of a grouping set, as far as it is known before anything is read.
+func (b *BlockPlan) errorOfSet(set, output int, alpha float64) string {
+	g := b.Sets[set]
+	o := &g.outputs[output]
+	switch {
+	case alpha == 0, o.unsettled:
+		return knownAfter
+	case g.Reduction != nil:
+		return g.Reduction.Goal() + ", if that is reached"
+	}
+	bar := g.errorBar(o, nil, b.foreseen(0)[set], alpha)
+	if bar.Least < 0 {
+		return cmp.Or(b.timesLimit(set, output, alpha), knownAfter)
+	}
+	half := bar.Unit.figure(bar.Least)
+	if most := bar.Unit.figure(bar.Most); most != half {
+		half += " to " + most
+	}
+	if bar.Said != "" {
+		return fmt.Sprintf(bar.Said, half)
+	}
+	return "± " + half
+}
+
+// timesLimit writes, as a multiple of C, the error of a linear or chosen output of a set whose limit C is chosen; it is empty for other
+// outputs.
+func (b *BlockPlan) timesLimit(set, output int, alpha float64) string {
+	g := b.Sets[set]
+	o := &g.outputs[output]
+	factor, linear := o.linear()
+	said := o.said()
+	s := g.statistics[o.statistics()[0]]
+	if !linear && said == "" || s.measure == nil || !s.measure.chosen() {
+		return ""
+	}
+	foreseen := b.foreseen(typicalLevel)[set]
+	limit := s.measure.Norms[0].Grid.Limit(foreseen[0].clips[s.measure.at].Levels[0])
+	if said == "" {
+		said, limit = "± %s", limit*factor
+	}
+	_, most := g.radii(o, foreseen, alpha)
+	return fmt.Sprintf(said, Number(most/limit)+" C")
 }
 
 // atMost qualifies the cost of noise reduction in a budget of some measure. A path of Laplace noise is charged to a zCDP budget in whole,
@@ -393,10 +438,12 @@ type Effect struct {
 // Effects returns the effects of the plan's aggregates.
 func (p *Plan) Effects() []Effect {
 	var all []Effect
-	for _, g := range p.sets() {
-		for i := range g.outputs {
-			if o := &g.outputs[i]; o.report == "" {
-				all = append(all, Effect{o.label, g.contributionTo(o), g.errorBefore(o, g.alpha)})
+	for _, b := range p.Blocks {
+		for at, g := range b.Sets {
+			for i := range g.outputs {
+				if o := &g.outputs[i]; o.report == "" {
+					all = append(all, Effect{o.label, g.contributionTo(o), b.errorOfSet(at, i, g.alpha)})
+				}
 			}
 		}
 	}

@@ -151,24 +151,6 @@ func (g *GroupingSet) changeAndNoise(s *statistic) string {
 	return strings.Join(slices.Compact(out), ", ")
 }
 
-// timesLimit writes, as a multiple of C, the error of a linear or chosen output whose limit C is chosen; it is empty for other outputs.
-func (g *GroupingSet) timesLimit(o *output, alpha float64) string {
-	factor, linear := o.linear()
-	said := o.said()
-	s := g.statistics[o.statistics()[0]]
-	if !linear && said == "" || s.measure == nil || !s.measure.chosen() {
-		return ""
-	}
-	n := s.measure.Norms[0]
-	clips := g.leastClips()
-	level := min(n.Choices-1, typicalLevel)
-	clips[s.measure.at].Levels = []int{level}
-	if said != "" {
-		return fmt.Sprintf(said, Number(o.radius(g.observed(integers{clips: clips}).at(alpha))/n.Grid.Limit(level))+" C")
-	}
-	return "± " + Number(o.radius(g.observed(integers{clips: clips}).at(alpha))/(n.Grid.Limit(level)*factor)) + " C"
-}
-
 // choiceAndNoise writes how much a unit changes a score, the choices, and the noise of the number of rows.
 func (g *GroupingSet) choiceAndNoise(s *statistic) string {
 	clips, _ := s.comparedAt(g.leastClips())
@@ -217,21 +199,3 @@ func (g *GroupingSet) uses(o *output, m *Measure) bool {
 
 // knownAfter describes an error of which nothing is known before the answer.
 const knownAfter = "known with the answer"
-
-// errorBefore writes the error of an output, as far as it is known before anything is read.
-func (g *GroupingSet) errorBefore(o *output, alpha float64) string {
-	bar := g.errorBar(o, nil, alpha)
-	switch {
-	case alpha == 0, o.unsettled:
-		return knownAfter
-	case g.Reduction != nil:
-		return g.Reduction.Goal() + ", if that is reached"
-	case bar.Least < 0 && g.timesLimit(o, alpha) != "":
-		return g.timesLimit(o, alpha)
-	case bar.Least < 0:
-		return knownAfter
-	case bar.Said != "":
-		return fmt.Sprintf(bar.Said, bar.Unit.figure(bar.Least))
-	}
-	return "± " + bar.Unit.figure(bar.Least)
-}

@@ -122,16 +122,16 @@ func (g *GroupingSet) markUnsettled(env *scalar.Env) {
 	}
 }
 
-// errorBar is the error of an output of the grouping set, which fails with probability alpha; alpha is 0 if it is not known yet.
-func (g *GroupingSet) errorBar(o *output, rows []integers, alpha float64) ErrorBar {
+// errorBar is the error of an output of the grouping set, which fails with probability alpha; alpha is 0 if it is not known yet. Without
+// rows it is that of the rows which are foreseen.
+func (g *GroupingSet) errorBar(o *output, rows, foreseen []integers, alpha float64) ErrorBar {
 	bar := o.bar()
 	if alpha == 0 || !g.answers() {
 		return bar
 	}
 	_, linear := o.linear()
 	if (linear || bar.Said != "") && g.Reduction == nil && len(rows) == 0 && !g.chosen(o) {
-		bar.Least = o.radius(g.observed(integers{clips: g.leastClips()}).at(alpha))
-		bar.Most = bar.Least
+		bar.Least, bar.Most = g.radii(o, foreseen, alpha)
 		return bar
 	}
 	var shown []observation
@@ -161,16 +161,36 @@ func (g *GroupingSet) errorBar(o *output, rows []integers, alpha float64) ErrorB
 	return bar
 }
 
+// radii are the smallest and the largest error of an output in some rows.
+func (g *GroupingSet) radii(o *output, rows []integers, alpha float64) (least, most float64) {
+	for i, row := range rows {
+		half := o.radius(g.observed(row).at(alpha))
+		if i == 0 {
+			least = half
+		}
+		least, most = min(least, half), max(most, half)
+	}
+	return least, most
+}
+
 // chosen reports whether the limit of a statistic that an output needs is chosen.
 func (g *GroupingSet) chosen(o *output) bool {
 	return slices.ContainsFunc(o.statistics(), func(i int) bool { m := g.statistics[i].measure; return m != nil && m.chosen() })
 }
 
 // leastClips returns clips with the smallest possible limits.
-func (g *GroupingSet) leastClips() []Clip {
+func (g *GroupingSet) leastClips() []Clip { return g.clipsAt(0) }
+
+// clipsAt returns clips with the smallest possible limits, where those that are chosen are at a level, or the highest below it.
+func (g *GroupingSet) clipsAt(level int) []Clip {
 	clips := make([]Clip, len(g.Measures))
 	for i, m := range g.Measures {
 		clips[i].Levels = m.leastLevels()
+		for n, norm := range m.Norms {
+			if norm.Choice != nil {
+				clips[i].Levels[n] = max(clips[i].Levels[n], min(norm.Choices-1, level))
+			}
+		}
 	}
 	return clips
 }

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"math"
 	"math/big"
 	"slices"
 
@@ -15,21 +16,133 @@ const maxReconciled = 20_000
 // counts of rows are made to agree, since each unit has one weight in all sets, or no unit can be above its limits. Counts of units and of
 // different values do not add up, and remain.
 func (b *BlockPlan) consistent(released []*Released) []*Released {
-	finest := b.finest()
-	if finest < 0 || released[finest] == nil {
+	a := b.agreement()
+	if a == nil || slices.Contains(released, nil) {
 		return released
 	}
 	out := make([]*Released, len(released))
+	clips := make([][]Clip, len(released))
 	for i, r := range released {
-		out[i] = &Released{Rows: make([][]*big.Int, len(r.Rows)), Clips: r.Clips}
+		out[i], clips[i] = &Released{Rows: make([][]*big.Int, len(r.Rows)), Clips: r.Clips}, r.Clips
 		for row := range r.Rows {
 			out[i].Rows[row] = slices.Clone(r.Rows[row])
 		}
 	}
-	rows := b.rowsOf(finest)
-	for m := range b.Sets[finest].statistics {
-		if eachHas(rows) && b.addsUp(m) {
-			b.reconcile(out, rows, finest, m)
+	noises := b.agreed(a, clips)
+	for i := range out {
+		out[i].agreed = noises[i]
+	}
+	for _, m := range a.statistics {
+		b.reconcile(out, a, m)
+	}
+	return out
+}
+
+// An agreement says how the grouping sets of a block are made to agree.
+type agreement struct {
+	finest     int
+	rows       [][]int // by grouping set, the row to which each row of the finest set belongs
+	statistics []int   // those that add up
+	estimates  *estimate.Agreement
+}
+
+// agreement returns nil if nothing is made to agree.
+func (b *BlockPlan) agreement() *agreement {
+	if b.agreements == nil {
+		return nil
+	}
+	return b.agreements.get(0, func() *agreement {
+		finest := b.finest()
+		if finest < 0 {
+			return nil
+		}
+		a := &agreement{finest: finest, rows: b.rowsOf(finest)}
+		if !eachHas(a.rows) {
+			return nil
+		}
+		for m := range b.Sets[finest].statistics {
+			if b.addsUp(m) {
+				a.statistics = append(a.statistics, m)
+			}
+		}
+		if a.statistics == nil {
+			return nil
+		}
+		var margins [][]int
+		var sizes []int
+		for i, g := range b.Sets {
+			if i != finest {
+				margins, sizes = append(margins, a.rows[i]), append(sizes, g.size)
+			}
+		}
+		a.estimates = must(estimate.NewAgreement(b.Sets[finest].size, margins, sizes))
+		return a
+	})
+}
+
+// order lists the grouping sets with the finest first.
+func (a *agreement) order() []int {
+	order := []int{a.finest}
+	for i := range a.rows {
+		if i != a.finest {
+			order = append(order, i)
+		}
+	}
+	return order
+}
+
+// agreed returns the noise of each statistic in each row of each grouping set after they were made to agree, at the limits of clips.
+func (b *BlockPlan) agreed(a *agreement, clips [][]Clip) [][][]estimate.Noise {
+	out := make([][][]estimate.Noise, len(b.Sets))
+	for i, g := range b.Sets {
+		out[i] = make([][]estimate.Noise, g.size)
+		for row := range out[i] {
+			out[i][row] = make([]estimate.Noise, len(g.statistics))
+		}
+	}
+	for _, m := range a.statistics {
+		var measured []float64
+		var of []estimate.Noise
+		for _, i := range a.order() {
+			measured = append(measured, b.Sets[i].variance(m, clips[i]))
+			of = append(of, b.Sets[i].statistics[m].noiseAt(0, clips[i]))
+		}
+		variances := must(a.estimates.Variances(measured))
+		noises := map[float64]*estimate.Agreed{} // by variance
+		for n, i := range a.order() {
+			for row, variance := range variances[n] {
+				if variance == measured[n] {
+					continue
+				}
+				if noises[variance] == nil {
+					noises[variance] = &estimate.Agreed{Sigma: math.Sqrt(variance), Of: of}
+				}
+				out[i][row][m] = noises[variance]
+			}
+		}
+	}
+	return out
+}
+
+// foreseen returns, for each grouping set, rows of which only the noise is known, as it will be at a level of the limits that are chosen:
+// one row for each that differs in its noise.
+func (b *BlockPlan) foreseen(level int) [][]integers {
+	clips := make([][]Clip, len(b.Sets))
+	out := make([][]integers, len(b.Sets))
+	for i, g := range b.Sets {
+		clips[i] = g.clipsAt(level)
+		out[i] = []integers{{clips: clips[i]}}
+	}
+	a := b.agreement()
+	if a == nil || slices.ContainsFunc(b.Sets, func(g *GroupingSet) bool { return !g.answers() }) {
+		return out
+	}
+	for i, rows := range b.agreed(a, clips) {
+		out[i] = nil
+		for _, row := range rows {
+			if !slices.ContainsFunc(out[i], func(of integers) bool { return slices.Equal(of.agreed, row) }) {
+				out[i] = append(out[i], integers{clips: clips[i], agreed: row})
+			}
 		}
 	}
 	return out
@@ -105,8 +218,8 @@ func (b *BlockPlan) rowsOf(finest int) [][]int {
 func keyString(keys []*string) string { return ArrayText(keys) }
 
 // reconcile makes a statistic agree over all grouping sets.
-func (b *BlockPlan) reconcile(out []*Released, rows [][]int, finest, m int) {
-	f := b.Sets[finest]
+func (b *BlockPlan) reconcile(out []*Released, a *agreement, m int) {
+	f, finest, rows := b.Sets[a.finest], a.finest, a.rows
 	cells := make([]*big.Int, f.size)
 	for c := range cells {
 		cells[c] = out[finest].Rows[c][f.statistics[m].first]

@@ -162,7 +162,7 @@ func Without(b *BlockPlan, known []bool) (*BlockPlan, error) {
 		if g.Reads, err = b.asks.reads(g); err != nil {
 			return nil, err
 		}
-		rest.Sets = []*GroupingSet{g}
+		rest.Sets, rest.agreements = []*GroupingSet{g}, nil
 	}
 	return &rest, nil
 }

@@ -53,6 +53,8 @@ type BlockPlan struct {
 	alpha  float64
 	sp     *specializer // until the reads are written
 	asks   *asking      // nil if it reads nothing
+
+	agreements *onceOf[int, *agreement] // the only key is 0; nil if the block has one set
 }
 
 // Unit returns the policy's name of the privacy unit.

@@ -15,14 +15,19 @@ type Released struct {
 	Clips []Clip
 	// Margins bound the errors of the integers of each row after noise reduction; nil if the mechanisms of the plan determine the errors.
 	Margins [][]Margin
+
+	// agreed is the noise of each statistic in each row after totals were made to agree with their groups, nil where it is as it was drawn;
+	// nil if no statistic was.
+	agreed [][]estimate.Noise
 }
 
 // integers are the integers of a row, and what is known of their noise.
 type integers struct {
 	ints    []*big.Int
 	clips   []Clip
-	spread  []float64 // by statistic, the part of what limits leave out that falls to the row; nil if unknown
-	margins []Margin  // nil if the mechanisms of the plan determine the errors
+	spread  []float64        // by statistic, the part of what limits leave out that falls to the row; nil if unknown
+	margins []Margin         // nil if the mechanisms of the plan determine the errors
+	agreed  []estimate.Noise // by statistic, as in Released
 	// withheld says that no value of the row is shown.
 	withheld bool
 }
@@ -33,6 +38,9 @@ func (r *Released) integers() []integers {
 		out[i].ints, out[i].clips = row, r.Clips
 		if r.Margins != nil {
 			out[i].margins = r.Margins[i]
+		}
+		if r.agreed != nil {
+			out[i].agreed = r.agreed[i]
 		}
 	}
 	return out

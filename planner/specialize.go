@@ -122,7 +122,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 		return nil, err
 	}
 	sp := newSpecializer(b, env)
-	bp := &BlockPlan{block: b, alpha: s.Alpha}
+	bp := &BlockPlan{block: b, alpha: s.Alpha, agreements: &onceOf[int, *agreement]{}}
 	if b.reads() {
 		bp.strays = sp.ofConditions()
 	}
