@@ -255,10 +255,17 @@ func (d *domain) outerJoin(j *joined, left, right string, below []condition) str
 }
 
 // on writes the conditions of a join that keeps the rows of its left side. Where all of them are true, columns are identical that they
-// equate.
+// equate. Columns of relations that are joined later stand in none of them.
 func (d *domain) on(j *joined, below []condition) (sql string, whole bool) {
-	ties, renamed := maps.Clone(d.ties), maps.Clone(d.renamed)
+	ties, renamed := d.ties, d.renamed
 	defer func() { d.ties, d.renamed = ties, renamed }()
+	d.ties, d.renamed = maps.Clone(ties), maps.Clone(renamed)
+	for c, as := range ties {
+		if !slices.Contains(relationsOf(j), d.level.home[as]) {
+			delete(d.ties, c)
+			delete(d.renamed, c)
+		}
+	}
 	classes := d.level.classesOf(equalities(j.on))
 	d.tie(classes)
 	sql, whole = d.where(d.inside(slices.Concat(below, j.on), j))
