@@ -94,3 +94,22 @@ func TestMergedParts(t *testing.T) {
 		t.Errorf("%v are put together as %v", released, got)
 	}
 }
+
+// TestChosenWithoutNoise holds that what tests take for the exact answer of a block that chooses is one answer, and that of Postgres.
+func TestChosenWithoutNoise(t *testing.T) {
+	conn, cat := connect(t), clinic(t)
+	const sql = "SELECT diagnosis, mode() WITHIN GROUP (ORDER BY diagnosis) FROM visits GROUP BY 1"
+	p := plan(t, conn, cat, sql)
+	exact := p.read(t, conn)[0]
+	first := fmt.Sprint(exact.Released(exact.Uncut()).Rows)
+	for range 40 {
+		if again := fmt.Sprint(exact.Released(exact.Uncut()).Rows); again != first {
+			t.Fatalf("%s: %s, and %s", sql, first, again)
+		}
+	}
+	for i, row := range exact.Released(exact.Uncut()).Rows {
+		if row[0].Sign() > 0 && row[1].Int64() != int64(i) {
+			t.Errorf("the mode of group %d is %v", i, row)
+		}
+	}
+}

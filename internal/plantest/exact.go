@@ -185,6 +185,9 @@ func (e *Exact) choose(c planner.Choices, clips []planner.Clip, rows map[string]
 		weights[i] = e.Integer(c.Place+i, clips)
 	}
 	for partition, row := range rows {
+		if !slices.ContainsFunc(weights, func(w map[string]*big.Int) bool { return w[partition] != nil }) {
+			continue // without rows, or the other name of one with rows
+		}
 		total, of := new(big.Int), make([]*big.Int, c.Nodes)
 		for i := range of {
 			if of[i] = weights[i][partition]; of[i] == nil {
