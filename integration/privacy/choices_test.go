@@ -35,9 +35,9 @@ func TestLawOfChoices(t *testing.T) {
 		law               func(counts []float64, epsilon float64) []float64
 		enough            int // draws
 	}{
-		{"percentile", middle, fmt.Sprintf(perYear, 1920, 2010), zcdp, math.Sqrt(8 * 0.3 * epsilon * epsilon / 2), medianLaw, 1200},
-		{"percentile in a pure budget", middle, fmt.Sprintf(perYear, 1920, 2010), pure, 0.3 * epsilon, medianLaw, 1200},
-		{"MIN", least, fmt.Sprintf(perYear, 1920, 2010), zcdp, math.Sqrt(8 * 0.9 * epsilon * epsilon / 2), leastLaw, 1200},
+		{"percentile", middle, fmt.Sprintf(perYear, 1920, 2010), zcdp, math.Sqrt(8 * 0.3 * epsilon * epsilon / 2), medianLaw, 800},
+		{"percentile in a pure budget", middle, fmt.Sprintf(perYear, 1920, 2010), pure, 0.3 * epsilon, medianLaw, 600},
+		{"MIN", least, fmt.Sprintf(perYear, 1920, 2010), zcdp, math.Sqrt(8 * 0.9 * epsilon * epsilon / 2), leastLaw, 200},
 		{"mode", common, fmt.Sprintf(perYear, 1928, 1932), zcdp, math.Sqrt(8 * 0.9 * epsilon * epsilon / 2), modeLaw, 2000},
 		{"mode in a pure budget", common, fmt.Sprintf(perYear, 1928, 1932), pure, 0.9 * epsilon, flipLaw, 2000},
 	} {

@@ -1,6 +1,7 @@
 package privacy_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -29,8 +30,14 @@ func draws(t *testing.T, enough int) int {
 	return n
 }
 
-// TestLaw asks one COUNT and one SUM thousands of times on the real path and
-// compares the answers with the exact law of the noise that the plan states,
+// byYear has an answer for each year of birth within the bounds: all of them have noise of their own, since a patient is in one group.
+const (
+	years  = 2010 - 1920 + 1
+	byYear = " GROUP BY birth_year ORDER BY birth_year"
+)
+
+// TestLaw asks one COUNT and one SUM on the real path until there are thousands of answers, by year of birth or once a statement, and
+// compares them with the exact law of the noise that the plan states,
 // recomputed here from epsilon and the sensitivity: a count of patients changes by
 // 1, a sum of birth years by 2010. A law for a sensitivity that is off by 1.5 must
 // be rejected.
@@ -42,21 +49,21 @@ func TestLaw(t *testing.T) {
 		return stattest.Gaussian(math.Ceil(sensitivity * sensitivity / (epsilon * epsilon)))
 	}
 	for _, c := range []struct {
-		name, sql            string
-		site                 *sitetest.Site
-		law                  func(sensitivity, epsilon float64) func(int64) float64
-		sensitivity, epsilon float64
+		name, aggregate, where, by string
+		site                       *sitetest.Site
+		law                        func(sensitivity, epsilon float64) func(int64) float64
+		sensitivity, epsilon       float64
+		enough                     int // answers
 	}{
-		{"laplace count", "SELECT count(*) FROM patients WHERE sex = 'f'", pure, laplace, 1, 0.1},
-		{"laplace sum", "SELECT sum(birth_year) FROM patients WHERE region = 'north'", pure, laplace, 2010, 0.2},
-		{"gaussian count", "SELECT count(*) FROM patients WHERE sex = 'f'", zcdp, gaussian, 1, 0.1},
+		{"laplace count", "count(id)", "sex = 'f'", byYear, pure, laplace, 1, 0.1, 40 * years},
+		{"laplace sum", "sum(birth_year)", "region = 'north'", "", pure, laplace, 2010, 0.2, 1200},
+		{"gaussian count", "count(id)", "sex = 'f'", byYear, zcdp, gaussian, 1, 0.1, 40 * years},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var truth int64
-			if err := sitetest.Dial(t, c.site.Data.URL("postgres", "postgres")).QueryRow(t.Context(), c.sql).Scan(&truth); err != nil {
-				t.Fatal(err)
-			}
-			noise, law := sample(t, c.site.Run(t), fmt.Sprint(c.epsilon), c.sql, truth), c.law(c.sensitivity, c.epsilon)
+			truth := trueNumbers(t, c.site, c.aggregate, c.where, c.by)
+			sql := "SELECT " + c.aggregate + " FROM patients WHERE " + c.where + c.by
+			noise := noiseOf(t, c.site.Run(t), fmt.Sprint("SET dp.epsilon = ", c.epsilon), sql, truth, c.enough)
+			law := c.law(c.sensitivity, c.epsilon)
 			if p := stattest.Fit(noise, law); p < stattest.Level {
 				t.Errorf("the answers do not follow the law of the plan: p = %g", p)
 			}
@@ -73,18 +80,10 @@ func TestLaw(t *testing.T) {
 // within ±600, where a patient changes it by 2010, in half of the answers.
 func TestLawOfStaircase(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema, sitetest.ClinicPolicy)
-	const sql, half, sensitivity = "SELECT sum(birth_year) FROM patients WHERE region = 'north'", 600, 2010
-	var truth int64
-	if err := sitetest.Dial(t, s.Data.URL("postgres", "postgres")).QueryRow(t.Context(), sql).Scan(&truth); err != nil {
-		t.Fatal(err)
-	}
-	noise := make([]int64, draws(t, 5000))
-	repeat(t, s.Run(t), fmt.Sprintf("SET dp.error = %d; SET dp.confidence = 0.5; SET dp.max_epsilon = 2", half), sql, len(noise),
-		func(k int, row pgx.Row) error {
-			err := row.Scan(&noise[k])
-			noise[k] -= truth
-			return err
-		})
+	const half, sensitivity = 600, 2010
+	truth := trueNumbers(t, s, "sum(birth_year)", "region = 'north'", byYear)
+	noise := noiseOf(t, s.Run(t), fmt.Sprintf("SET dp.error = %d; SET dp.confidence = 0.5; SET dp.max_epsilon = 2", half),
+		"SELECT sum(birth_year) FROM patients WHERE region = 'north'"+byYear, truth, 55*years)
 	// P(|n| ≤ 600) is half: 1201·(e^ε − 1) = 2·2010.
 	epsilon := math.Log1p(2.0 * sensitivity / (2*half + 1))
 	right := stattest.Staircase(sensitivity, half+1, epsilon)
@@ -106,18 +105,15 @@ func TestLawOfStaircase(t *testing.T) {
 // it has 0.0045, and the sum 0.0005. Neither has the noise of an equal part.
 func TestLawOfWeights(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema, strings.Replace(sitetest.ClinicPolicy, "epsilon: 9000", "epsilon: 5000, delta: 1e-6", 1))
-	const from = " FROM patients WHERE sex = 'f'"
-	var count, sum int64
-	row := sitetest.Dial(t, s.Data.URL("postgres", "postgres")).QueryRow(t.Context(), "SELECT count(*), sum(birth_year)"+from)
-	if err := row.Scan(&count, &sum); err != nil {
-		t.Fatal(err)
-	}
-	counts := make([]int64, draws(t, 5000)/2)
-	sums := make([]int64, len(counts))
-	repeat(t, s.Run(t), "SET dp.epsilon = 0.1", "SELECT dp.weight(count(*), 9), sum(birth_year)"+from, len(counts),
-		func(k int, row pgx.Row) error {
-			err := row.Scan(&counts[k], &sums[k])
-			counts[k], sums[k] = counts[k]-count, sums[k]-sum
+	const where = "sex = 'f'"
+	count, sum := trueNumbers(t, s, "count(id)", where, byYear), trueNumbers(t, s, "sum(birth_year)", where, byYear)
+	asked := draws(t, 28*years) / years
+	counts, sums := make([]int64, asked*years), make([]int64, asked*years)
+	repeatRows(t, s.Run(t), "SET dp.epsilon = 0.1", "SELECT dp.weight(count(*), 9), sum(birth_year) FROM patients WHERE "+where+byYear,
+		asked, func(k, i int, row pgx.Row) error {
+			at := k*years + i
+			err := row.Scan(&counts[at], &sums[at])
+			counts[at], sums[at] = counts[at]-count[i], sums[at]-sum[i]
 			return err
 		})
 	const year = 2010
@@ -139,30 +135,62 @@ func TestLawOfWeights(t *testing.T) {
 	}
 }
 
-// sample collects the noise of many answers.
-func sample(t *testing.T, r *sitetest.Running, epsilon, sql string, truth int64) []int64 {
+// trueNumbers are the numbers that the protected database itself has, for each year of birth if the statement is by year.
+func trueNumbers(t *testing.T, s *sitetest.Site, aggregate, where, by string) []int64 {
 	t.Helper()
-	noise := make([]int64, draws(t, 3000))
-	repeat(t, r, "SET dp.epsilon = "+epsilon, sql, len(noise), func(k int, row pgx.Row) error {
-		err := row.Scan(&noise[k])
-		noise[k] -= truth
+	sql := "SELECT " + aggregate + " FROM patients WHERE " + where
+	if by != "" {
+		sql = "SELECT coalesce(" + aggregate + ", 0) FROM generate_series(1920, 2010) y LEFT JOIN patients ON birth_year = y AND " + where +
+			" GROUP BY y ORDER BY y"
+	}
+	rows, err := sitetest.Dial(t, s.Data.URL("postgres", "postgres")).Query(t.Context(), sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return numbers
+}
+
+// noiseOf collects the noise of many numbers, of which each answer has as many as there are true ones.
+func noiseOf(t *testing.T, r *sitetest.Running, settings, sql string, truth []int64, enough int) []int64 {
+	t.Helper()
+	asked := (draws(t, enough) + len(truth) - 1) / len(truth)
+	noise := make([]int64, asked*len(truth))
+	repeatRows(t, r, settings, sql, asked, func(k, i int, row pgx.Row) error {
+		at := k*len(truth) + i
+		err := row.Scan(&noise[at])
+		noise[at] -= truth[i]
 		return err
 	})
 	return noise
 }
 
-// repeat asks n times, over a few connections.
+// repeat asks n times, over a few connections, for answers of one row.
 func repeat(t *testing.T, r *sitetest.Running, settings, sql string, n int, scan func(k int, row pgx.Row) error) {
+	t.Helper()
+	repeatRows(t, r, settings, sql, n, func(k, _ int, row pgx.Row) error { return scan(k, row) })
+}
+
+// repeatRows asks n times, over a few connections, and scans each row i of answer k.
+func repeatRows(t *testing.T, r *sitetest.Running, settings, sql string, n int, scan func(k, i int, row pgx.Row) error) {
 	t.Helper()
 	const clients = 4
 	var all sync.WaitGroup
-	for i := range clients {
+	for client := range clients {
 		conn := sitetest.Dial(t, r.URL("ana"))
 		sitetest.Exec(t, conn, settings)
 		all.Go(func() {
-			for k := i; k < n; k += clients {
-				if err := scan(k, conn.QueryRow(t.Context(), sql)); err != nil {
-					t.Errorf("answer %s: %v", strconv.Itoa(k), err)
+			for k := client; k < n; k += clients {
+				rows, err := conn.Query(t.Context(), sql)
+				for i := 0; err == nil && rows.Next(); i++ {
+					err = scan(k, i, rows)
+				}
+				rows.Close()
+				if err = cmp.Or(err, rows.Err()); err != nil {
+					t.Errorf("answer %d: %v", k, err)
 					return
 				}
 			}

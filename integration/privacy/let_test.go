@@ -208,7 +208,7 @@ func TestGroupsThatNoneMeets(t *testing.T) {
 	for sql, rows := range map[string]int{
 		"SELECT diagnosis, count(*)" + from + "ROLLUP (diagnosis)":                                          1,
 		"SELECT diagnosis, count(*), avg(cost), dp.error(count(*))" + from + "CUBE (diagnosis)":             1,
-		"SELECT diagnosis, sum(cost)" + from + "ROLLUP (diagnosis) HAVING count(*) > -1000":                 1,
+		"SELECT diagnosis, sum(cost)" + from + "ROLLUP (diagnosis) HAVING count(*) > -1000000":              1,
 		"/* dp: consistent=on */ SELECT diagnosis, count(*)" + from + "ROLLUP (diagnosis)":                  1,
 		"/* dp: columns=errors */ SELECT diagnosis, count(*)" + from + "ROLLUP (diagnosis)":                 1,
 		"SELECT diagnosis, count(*), avg(cost)" + from + "diagnosis":                                        0,
