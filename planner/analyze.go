@@ -35,36 +35,40 @@ const maxFolds = 1_500
 // Analyze resolves a statement of class Release or Explain; params are the types of its parameters. Its errors are *pgerr.Error, with
 // positions in the text of the statement, or the cause of the end of the meter's context.
 func Analyze(m *work.Meter, cat *policy.Model, stmt *parser.Statement, params []uint32) (*Query, error) {
-	q, err := analyze(m, cat, stmt, params)
+	q := &Query{cat: cat, stmt: stmt, params: params, constants: &scalar.Constants{}}
+	st := &source.Statement{Model: cat, Constants: q.constants, Params: params, Work: m}
+	err := q.analyze(st)
 	if spent := m.Err(); spent != nil {
 		return nil, spent
 	}
-	return q, err
+	if err != nil {
+		return nil, err
+	}
+	st.Work = nil // the query is kept: what is asked of it later is not the work of who asked first, and does not end with it
+	return q, nil
 }
 
-func analyze(m *work.Meter, cat *policy.Model, stmt *parser.Statement, params []uint32) (*Query, error) {
-	q := &Query{cat: cat, stmt: stmt, params: params, constants: &scalar.Constants{}}
-	st := &source.Statement{Model: cat, Constants: q.constants, Params: params, Work: m}
-	for _, b := range stmt.Blocks {
+func (q *Query) analyze(st *source.Statement) error {
+	for _, b := range q.stmt.Blocks {
 		if b.Err != nil {
-			return nil, b.Err
+			return b.Err
 		}
 		rb, err := q.block(st, b)
 		if err != nil && b.Concealed != "" {
 			err = parser.ConcealedRefusal(b.Concealed).At(b.At)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		q.blocks = append(q.blocks, rb)
 	}
-	q.noteComputed(stmt.Computed)
-	q.title(stmt.Titles)
+	q.noteComputed(q.stmt.Computed)
+	q.title(q.stmt.Titles)
 	if n := len(q.Folds()); n > maxFolds {
-		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "the statement has %d constants, at most %d are allowed", n, maxFolds).
+		return pgerr.New(pgerr.ProgramLimitExceeded, "the statement has %d constants, at most %d are allowed", n, maxFolds).
 			WithHint("Split the statement, or write what belongs together as one list: x IN (1, 2, 3), or x = ANY (ARRAY[1, 2, 3]).")
 	}
-	return q, nil
+	return nil
 }
 
 // Folds returns the constants that the mirror has to evaluate, in order.

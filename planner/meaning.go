@@ -1,12 +1,15 @@
 package planner
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/work"
 )
 
 // This file writes which exact numbers a block releases, for the questions under which answers are remembered: the SQL that DATA would be
@@ -22,19 +25,34 @@ func (p part) alone(a *aggregation) *aggregation {
 	return &own
 }
 
-// A meaner writes what a block reads.
-type meaner struct{ *specializer }
+// A meaner writes what a block reads, in so many steps at most for each part.
+type meaner struct {
+	*specializer
+	most int64
+}
 
-// means implements [meanings].
+// means implements [meanings]. The work is counted for each part by itself, and no client's leaving ends it: a plan is kept for others.
 func (sp meaner) means(g *GroupingSet, p part) []string {
-	texts, err := sp.meaning(p.alone(&g.aggregation))
-	if err != nil { // a normal form would be too large
-		texts = []string{"as written"}
+	texts, err := sp.measured().meaning(p.alone(&g.aggregation))
+	if err != nil { // a normal form would be too large: all that is read with the part, and which part of that it is
+		texts = []string{"as written", strconv.Itoa(p.among(partsOf(&g.aggregation)))}
 		for _, r := range g.Reads {
 			texts = append(texts, sp.written(r)...)
 		}
 	}
 	return texts
+}
+
+// among returns the place of a part in a list.
+func (p part) among(list []part) int {
+	return slices.IndexFunc(list, func(o part) bool { return slices.Equal(o.statistics, p.statistics) })
+}
+
+// measured returns a meaner whose work is counted.
+func (sp meaner) measured() meaner {
+	own, env := *sp.specializer, *sp.env
+	env.Work, own.env = work.New(context.Background(), sp.most), &env
+	return meaner{&own, sp.most}
 }
 
 // reads implements [meanings].

@@ -108,6 +108,10 @@ func (q *Query) specializeBy(m *work.Meter, values []scalar.Value, s Settings, e
 		}
 		p.Event = append(p.Event, bp.Event()...)
 	}
+	if err := m.Err(); err != nil {
+		return nil, err
+	}
+	env.Work = nil // the plan is kept: what is written of it later is not the work of who asked first, and does not end with it
 	return p, checkLists(p)
 }
 
@@ -158,7 +162,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 	for _, g := range bp.Sets {
 		reads += g.reads()
 	}
-	bp.sp, bp.asks = sp, &asking{meanings: meaner{sp}, concealed: concealedViews(b.source), settings: s.limiting()}
+	bp.sp, bp.asks = sp, &asking{meanings: meaner{sp, work.Brief}, concealed: concealedViews(b.source), settings: s.limiting()}
 	return bp, b.checkEvalCost(n, reads, rows, evalCost)
 }
 
