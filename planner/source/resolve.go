@@ -30,7 +30,7 @@ type Statement struct {
 	columns int
 }
 
-// spend counts steps while the statement is resolved. What is asked of its proofs later is counted by nobody.
+// spend counts steps while the statement is resolved, and none of later questions about its proofs.
 func (st *Statement) spend(steps int) error { return st.Work.Spend(steps) }
 
 // maxColumns bounds the columns of all sub-selects of a statement: a * has many, and one of a * in each of many.
