@@ -18,6 +18,7 @@ import (
 func (s *seeker) constantItem(n *pg.Node, c *cte) {
 	switch x := n.GetNode().(type) {
 	case *pg.Node_RangeVar:
+		s.settle(c)
 		switch {
 		case c != nil && (s.all || c.selfRead || s.isComputed(c.node.Ctequery.GetSelectStmt())):
 			s.with(c)
@@ -62,6 +63,43 @@ func (s *seeker) constantQuery(x *pg.SubLink, l *level, open, end int) {
 	case pg.SubLinkType_SUB_LINK_TYPE_UNDEFINED, pg.SubLinkType_EXISTS_SUBLINK, pg.SubLinkType_ROWCOMPARE_SUBLINK,
 		pg.SubLinkType_MULTIEXPR_SUBLINK, pg.SubLinkType_CTE_SUBLINK:
 	}
+}
+
+// settle notes the WITH queries that would be evaluated twice, of one and those that it reads.
+func (s *seeker) settle(c *cte) {
+	if c == nil {
+		return
+	}
+	around, _ := s.around(c.node.Ctequery, []*cte{c})
+	for _, of := range around {
+		if of.result.kind == public && s.isEvaluatedTwice(of) {
+			s.with(of)
+		}
+	}
+}
+
+// isEvaluatedTwice reports whether a WITH query has a sub-select, whose value may be another one each time, and is read by a query without
+// protected rows as well: the block would have one value, and the statement around it another.
+func (s *seeker) isEvaluatedTwice(c *cte) bool {
+	computes := false
+	pgtree.Every(c.node.Ctequery, func(n *pg.Node) { computes = computes || isSubLink(n) })
+	if !computes {
+		return false
+	}
+	inside := map[*pg.RangeVar]bool{}
+	pgtree.Every(s.stmt, func(n *pg.Node) {
+		if sel := n.GetSelectStmt(); sel != nil && slices.ContainsFunc(sel.FromClause, s.rows) {
+			for _, item := range sel.FromClause {
+				pgtree.Every(item, func(n *pg.Node) { inside[n.GetRangeVar()] = true })
+			}
+		}
+	})
+	for v, of := range s.cteRefs {
+		if of == c && !inside[v] {
+			return true
+		}
+	}
+	return false
 }
 
 // isPublic reports whether a query reads public rows alone.

@@ -121,7 +121,9 @@ func (b *binding) unreleased(ctx context.Context, m *wire.Asker, o *outlook) (pa
 
 // constants reads rows, and writes them.
 func (b *binding) constants(ctx context.Context, m *wire.Asker, sql string, unknown bool) (c parser.Constants, err error) {
-	res, err := m.First(ctx, b.mostRows()+1, sql, b.bound.ParamOIDs, b.bound.Params, b.bound.Formats)
+	res, err := b.once(sql, func() (*wire.Result, error) {
+		return m.First(ctx, b.mostRows()+1, sql, b.bound.ParamOIDs, b.bound.Params, b.bound.Formats)
+	})
 	switch {
 	case err != nil:
 		return c, err

@@ -23,6 +23,28 @@ type execution struct {
 	analyst string
 	text    *text
 	part    *part // that it is of a statement; nil of a statement itself
+	// answers are the mirror's to texts of constants, of all parts of the statement, by the texts; nil before it begins.
+	answers map[string]*wire.Result
+}
+
+// begun is the execution with its answers.
+func (e *execution) begun() *execution {
+	own := *e
+	own.answers = map[string]*wire.Result{}
+	return &own
+}
+
+// once returns the mirror's answer to a text of constants. A statement is planned several times: as it is written, with its public rows as
+// constants, with results that are known by then. Each text is evaluated the first time alone, since nextval moves with each evaluation.
+func (e *execution) once(sql string, ask func() (*wire.Result, error)) (*wire.Result, error) {
+	if known := e.answers[sql]; known != nil {
+		return known, nil
+	}
+	res, err := ask()
+	if err == nil && e.answers != nil {
+		e.answers[sql] = res
+	}
+	return res, err
 }
 
 // release is the path of a protected statement. Up to the charge, everything is
@@ -30,6 +52,9 @@ type execution struct {
 // a protected row, and a refusal costs nothing. From the charge on, nothing is
 // taken back. The steps, and the rights of each, stand in path.go.
 func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
+	if e.answers == nil {
+		e = e.begun()
+	}
 	if e.text.stmt.Let != nil {
 		return evaluate(ctx, e, e.text.stmt.Let, m, b)
 	}

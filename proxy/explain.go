@@ -82,6 +82,9 @@ const planNode = "Release"
 // explained returns the lines of EXPLAIN; shadowed says that the statement is of other
 // relations than the protected ones.
 func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRequest) (lines []string, shadowed bool, err error) {
+	if x.answers == nil {
+		x = explanation{x.begun()}
+	}
 	if x.text.stmt.Let != nil {
 		return x.explainLet(ctx, x.text.stmt.Let, m, b)
 	}

@@ -47,7 +47,7 @@ func plans(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest,
 	if err != nil || len(texts) != 1 {
 		return false
 	}
-	other := &execution{p: e.p, session: e.session, analyst: e.analyst, text: texts[0], part: &part{silent: true}}
+	other := &execution{p: e.p, session: e.session, analyst: e.analyst, text: texts[0], part: &part{silent: true}, answers: e.answers}
 	if other.text.stmt.Let != nil {
 		return newEvaluation(other, other.text.stmt.Let, m, b, true).planAll(ctx, m, nil) == nil
 	}

@@ -116,13 +116,15 @@ func (e *execution) asked(b wire.BindRequest) asked {
 // Postgres reads all parameters when they are bound, even parameters of the text around
 // the blocks: a bad value fails here and not after the charge.
 func (e *execution) ask(ctx context.Context, m *wire.Asker, q *planner.Query, b wire.BindRequest) (*wire.Result, error) {
-	res := b.Early
-	if res == nil {
-		i := e.inquiry(q)
-		var err error
-		if res, err = m.Query(ctx, i.sql, b.ParamOIDs, b.Params, b.Formats, i.formats); err != nil {
-			return nil, err
+	i := e.inquiry(q)
+	res, err := e.once(i.sql, func() (*wire.Result, error) {
+		if b.Early != nil {
+			return b.Early, nil
 		}
+		return m.Query(ctx, i.sql, b.ParamOIDs, b.Params, b.Formats, i.formats)
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(res.Rows) != 1 {
 		return nil, fmt.Errorf("proxy: the prelude returned %d rows", len(res.Rows))

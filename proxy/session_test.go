@@ -45,8 +45,31 @@ func TestSessions(t *testing.T) {
 		"answers": testAnswers, "refusals": testRefusals, "charges": testWhatIsCharged, "portal": testPortalInPieces,
 		"rows": testWithoutRows, "suggestions": testSuggestions, "long planning": testLongPlanning,
 		"separate": testSessionsAreSeparate, "backstop": testBackstop, "EXECUTE": testExecute, "EXECUTE elsewhere": testExecuteElsewhere,
+		"constants once": testConstantsOnce,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, w) })
+	}
+}
+
+// testConstantsOnce asks with a sequence, which moves with each evaluation. A constant has one value in all places of a statement, and its
+// sub-select is evaluated once, however often the statement is planned.
+func testConstantsOnce(t *testing.T, w *world) {
+	ana := connect(t, w.url("ana"))
+	must(t, ana, "CREATE TEMP SEQUENCE steps")
+	const row = "WITH p AS (SELECT CAST((SELECT 200 * nextval('steps')) AS int) AS n) "
+	for i, sql := range []string{
+		row + "SELECT n, c FROM p, (SELECT count(*) AS c FROM patients, p WHERE patients.id > p.n) t",
+		row + "SELECT n, c FROM (SELECT count(*) AS c FROM patients JOIN p ON id > n) t, p",
+		row + ", q AS (SELECT n FROM p) SELECT n, (SELECT count(*) FROM patients, q WHERE id > n AND id > q.n - 1) FROM q",
+		"WITH p AS (SELECT 200 * nextval('steps') AS n) SELECT n, c FROM p, (SELECT count(*) AS c FROM patients, p WHERE id > p.n) t",
+	} {
+		var n, count int
+		if err := ana.QueryRow(t.Context(), sql).Scan(&n, &count); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		if n != 200*(i+1) || count < 1000-n-20 || count > 1000-n+20 {
+			t.Errorf("%s: %d and %d", sql, n, count)
+		}
 	}
 }
 
