@@ -359,10 +359,12 @@ func seen(t *testing.T, d *descent, setting string) {
 	if len(d.reads) == 0 {
 		t.Error("no statements")
 	}
+	all := d.reads
+	d.once = true
 	for _, c := range d.ofClinic(setting) {
 		found[c.read.statement] = true
 	}
-	for _, r := range d.reads {
+	for _, r := range all {
 		if !found[r.statement] {
 			t.Errorf("no cliff is seen in %s", r.statement)
 		}

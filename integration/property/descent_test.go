@@ -42,6 +42,8 @@ type descent struct {
 	w        *world
 	reads    []descended
 	executed int
+	// once leaves out a read after the method that has shown its cliff.
+	once bool
 	// steepest is the largest difference of a node that is no cliff.
 	steepest float64
 }
@@ -126,6 +128,11 @@ func (d *descent) from(how string, known bool, changes []string) (found []cliff)
 	for _, method := range slices.Sorted(maps.Keys(methods)) {
 		if !known && methods[method] != "" {
 			continue
+		}
+		if d.once {
+			d.reads = slices.DeleteFunc(slices.Clone(d.reads), func(r descended) bool {
+				return slices.ContainsFunc(found, func(c cliff) bool { return c.read == r })
+			})
 		}
 		d.prepare(methods[method])
 		base := d.nodes()
