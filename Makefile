@@ -28,7 +28,7 @@ demo: build ## play a conversation with a demo database, then stop
 
 test: setup-test ## run all tests (under 10 minutes); list those skipped
 	$(GO) vet ./...
-	$(TESTS) -vet=off -p $$(($$(nproc) + 1)) -parallel 4 -timeout 20m ./... # vetted above; more than processors, as many wait rather than work
+	$(TESTS) -vet=off -ldflags=-w -p $$(($$(nproc) + 1)) -parallel 4 -timeout 20m ./... # vetted above; no debugger reads them; more than processors, as many wait rather than work
 
 AHEAD ?= 400
 ahead: setup-test ## run all tests with the clocks of their databases days ahead: make ahead AHEAD=400
