@@ -51,7 +51,7 @@ func store(t *testing.T) *policy.Model {
 			"channel": plannertest.Values("web", "shop"),
 		}},
 	}}, &catalog.Schema{
-		ServerVersion: plannertest.ServedVersion, TimeZones: map[string]bool{"etc/utc": true},
+		ServerVersion: plannertest.ServedVersion, TimeZones: map[string]bool{"etc/utc": true, "asia/tokyo": true, "asia/kolkata": true},
 		Tables: map[catalog.Name]*catalog.Table{customers.Name: customers, orders.Name: orders},
 	})
 }
@@ -76,7 +76,7 @@ INSERT INTO everything SELECT n, n % 4 + 1,
   (ARRAY['a', 'b', 'c', NULL, 'z', 'A', 'ab', '']::text[])[n * 3 % 8 + 1],
   (ARRAY['web', 'shop'])[n % 2 + 1], (ARRAY[true, false, NULL]::bool[])[n * 2 % 3 + 1],
   (ARRAY[9223372036854775807, 9223372036854775806, 9223372036854775700, NULL, -9223372036854775808]::bigint[])[n % 5 + 1],
-  (ARRAY['x', 'x ', 'X', '', NULL, 'xx']::text[])[n * 5 % 6 + 1]
+  (ARRAY['x', 'x ', 'X', '', NULL, 'xx', 'Xy', 'ax']::text[])[n * 5 % 8 + 1]
 FROM generate_series(1, 900) n`
 
 // A spelling is a statement with its parameters.
@@ -225,5 +225,22 @@ func TestDifferentQuestions(t *testing.T) {
 	t.Logf("%d pairs of different questions", pairs)
 	if pairs < 200 {
 		t.Errorf("only %d pairs", pairs)
+	}
+}
+
+// TestFractionsAreQuestions holds that the fraction of a percentile that is chosen is a part of its question, and that of one that is read
+// from a histogram is none: the histogram is all that is released.
+func TestFractionsAreQuestions(t *testing.T) {
+	cat, conn := store(t), connect(t)
+	const form = "SELECT percentile_disc(%s) WITHIN GROUP (ORDER BY qty) FROM orders"
+	for _, mechanism := range []string{"exponential", "laplace"} {
+		questions := map[string]bool{}
+		for _, fraction := range []string{"0.5", "0.25", "0.9", "1 - 0.25"} {
+			p := planWith(t, conn, cat, fmt.Sprintf(form, fraction), func(s *planner.Settings) { s.Mechanism = mechanism })
+			questions[string(bytes.Join(p.Blocks[0].Question(), []byte{0}))] = true
+		}
+		if want := map[string]int{"exponential": 4, "laplace": 1}[mechanism]; len(questions) != want {
+			t.Errorf("%s: four fractions are %d questions, want %d", mechanism, len(questions), want)
+		}
 	}
 }
