@@ -86,6 +86,9 @@ func TestJoinedGroups(t *testing.T) {
 	t.Cleanup(func() { _ = conn.Exec(context.Background(), "RESET statement_timeout").Close() })
 	const threeTerms = "SELECT patient_id, a.class AS a, b.class AS b, d.class AS d FROM charges c " +
 		"JOIN terms a ON a.id = c.code JOIN terms b ON b.id = c.kind JOIN terms d ON d.id = c.term"
+	const sixes = "(SELECT patient_id, 6.00 AS r FROM charges UNION ALL SELECT patient_id, 6::numeric FROM charges) x"
+	const twoSpellings = "(SELECT patient_id, least(greatest(rate, 1), 3) AS r FROM charges " +
+		"UNION ALL SELECT patient_id, 2::numeric FROM charges) x"
 	for _, c := range []struct {
 		keys, from, where string
 		groups            int    // 0: private
@@ -116,6 +119,10 @@ func TestJoinedGroups(t *testing.T) {
 		{"x.k", "(SELECT patient_id, code AS k FROM charges WHERE code < 9) x JOIN codes o ON o.id = x.k", "x.k > 1", 7, ""},
 		{"x.a, x.b, x.d", "(" + threeTerms + " UNION ALL " + threeTerms + " AND d.class < 3) x", "", 343, ""},
 		{"x.a, x.b, x.d", "(" + threeTerms + " AND a.class = b.class UNION ALL " + threeTerms + " AND d.class < 3) x", "x.b = 1", 25, ""},
+		{"x.r::text", sixes, "x.r > 5", 2, ""},
+		{"round(x.r, 1)", sixes, "", 1, ""},
+		{"x.r::text", twoSpellings, "", 0, ""}, // 1.00 is a rate, and 1 a bound
+		{"(x.r * 2 > 3)::text", twoSpellings, "", 2, ""},
 		{"t.name", "charges c JOIN terms t ON t.id = c.term", "", 0, ""},
 		{"c.term, t.name", "charges c JOIN terms t ON t.id = c.term", "c.term < 20", 19, ""},
 		{"o.id, t.id", "charges c JOIN codes o ON o.id = c.code JOIN terms t ON t.id = c.term", "c.term <= 1000", 0, ""},

@@ -8,7 +8,7 @@ import (
 )
 
 // A gridding cuts the values of a source into cells such that each of some expressions has a single value in each cell. A cell of one value
-// needs no proof.
+// needs a proof only if the value has several spellings.
 type gridding struct {
 	env    *Env
 	source Expr
@@ -20,9 +20,10 @@ type gridding struct {
 	proofs int
 	failed bool
 	cells  [][2]*big.Rat
-	// loose says that values have any number of decimals: arithmetic sees keptDigits of them, comparisons see all, and a value has many
-	// spellings.
+	// loose says that values have any number of decimals: arithmetic sees keptDigits of them, and comparisons see all.
 	loose bool
+	// spelled says that a value has several spellings: 6 and 6.00.
+	spelled bool
 }
 
 const (
@@ -50,22 +51,30 @@ func gridOf(env *Env, source Expr, l line, over []Expr) ([]string, bool) {
 	if ref, plain := source.(*Ref); plain && !ref.Column.derived() {
 		g.loose = l.typ.Decimal() && l.typ.Scale() < 0
 	}
+	g.spelled = l.typ.Decimal() && !OneSpelling(source)
 	_, few := l.count(fewListed)
 	switch {
-	case few && !g.loose:
+	case few && !g.spelled:
 		return g.all(), true
-	case l.low.Cmp(l.high) == 0:
-		g.refine(l.low, l.high)
-		return g.texts(), !g.failed
+	case few && !g.loose, l.low.Cmp(l.high) == 0:
+		return g.each(), !g.failed
 	case g.loose && slices.ContainsFunc(g.constants(), func(r *big.Rat) bool { return !new(big.Rat).Quo(r, l.unit).IsInt() }):
 		return nil, false
 	case !g.pointwise() && g.cut():
 		return g.texts(), true
 	}
-	if _, some := l.count(mostListed); some && l.unit != nil && !g.loose && env.Work.Err() == nil {
+	if _, some := l.count(mostListed); some && l.unit != nil && !g.spelled && env.Work.Err() == nil {
 		return g.all(), true
 	}
 	return nil, false
+}
+
+// each returns every value, if expressions have a single value whatever its spelling is.
+func (g *gridding) each() []string {
+	for r := g.low; r.Cmp(g.high) <= 0 && !g.failed; r = g.next(r) {
+		g.refine(r, r)
+	}
+	return g.texts()
 }
 
 // all returns every value.
@@ -170,7 +179,7 @@ func (g *gridding) refine(low, high *big.Rat) {
 	switch {
 	case g.failed || low.Cmp(high) > 0:
 		return
-	case low.Cmp(high) == 0 && !g.loose, g.settled(low, high):
+	case low.Cmp(high) == 0 && !g.spelled, g.settled(low, high):
 		g.add(low, high)
 		return
 	case low.Cmp(high) == 0:
@@ -179,9 +188,9 @@ func (g *gridding) refine(low, high *big.Rat) {
 	}
 	// Rounding makes most intervals undecided at an end only.
 	if first, last := g.next(low), g.prev(high); first.Cmp(last) < 0 && g.settled(first, last) {
-		g.add(low, low)
+		g.refine(low, low)
 		g.add(first, last)
-		g.add(high, high)
+		g.refine(high, high)
 		return
 	}
 	at := g.middle(low, high)

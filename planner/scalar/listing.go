@@ -378,11 +378,16 @@ func (l *combination) below(s *source, e Expr, write func(*Writer) (string, erro
 	return "SELECT " + castSQL(sql, l.typeOf(s)) + sub.fromSQL(), err == nil
 }
 
+// union lists the values of all parts. Of equal values in different spellings it keeps each.
 func (l *combination) union(s *source, parts []string) bool {
 	if s.null {
 		parts, s.count = append(parts, "SELECT "+castSQL("NULL", l.typeOf(s))), s.count+1
 	}
-	s.from = "(" + strings.Join(parts, " UNION ") + ")"
+	union := " UNION "
+	if Respelled(l.typeOf(s)) {
+		union = " UNION ALL "
+	}
+	s.from = "(" + strings.Join(parts, union) + ")"
 	return s.count <= mostListed
 }
 

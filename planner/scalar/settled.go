@@ -21,8 +21,8 @@ type settling struct {
 // of reports whether an expression has a single value. alike says that it must also have a single spelling: a cast to text shows the scale
 // of a number, and the scale of a quotient depends on it.
 func (s *settling) of(e Expr, alike bool) bool {
-	if s.is(e) {
-		return false
+	if s.is(e) { // the values of a cell, or the spellings of a value
+		return !alike && s.env.interval(e).Constant()
 	}
 	if !s.used(e) || s.decided(e, alike) {
 		return true
