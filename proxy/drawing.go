@@ -175,11 +175,7 @@ func (d *drawing) release(ctx, reads context.Context, reading *reader.Reading, h
 		return err
 	}
 	d.watch.through()
-	for i := range d.released {
-		if d.released[i] == nil {
-			d.released[i] = d.known.Whole(i, d.run.Released(i))
-		}
-	}
+	d.known.Complete(d.released, d.run.Released)
 	d.veil.then(func() { d.p.incidents.answered(d.analyst, d.bill.Question) })
 	d.veil.then(func() {
 		d.enter(stepRemember)

@@ -14,15 +14,7 @@ import (
 // TestAnalystsInTurn holds that analysts who sharpen the same answer in turn have each paid for
 // all of it in the end, and for no part of it twice: the limits within which it is measured too.
 func TestAnalystsInTurn(t *testing.T) {
-	own := func(name string) accountant.Limit {
-		return accountant.Limit{Scope: accountant.Scope{Kind: accountant.AnalystScope, Name: name}, Loss: large(t).Loss}
-	}
-	w := accurate(t, func(cfg *proxy.Config) {
-		for _, name := range []string{"ana", "bob"} {
-			cfg.Analysts[name] = proxy.Analyst{Tables: cfg.Analysts["ana"].Tables, Budget: true}
-		}
-	}, large(t), own("ana"), own("bob"))
-	exec(t, w.mirror, "GRANT SELECT ON patients, visits TO bob")
+	w := ownBudgets(t)
 	ana, bob := w.client(t, "ana"), w.client(t, "bob")
 	for _, turn := range []struct {
 		who   *client

@@ -3,6 +3,7 @@ package proxy_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"dpproxy/accountant"
@@ -47,23 +48,12 @@ func TestParts(t *testing.T) {
 	} {
 		ana.set(t, fmt.Sprintf("dp.epsilon = %v", c.epsilon))
 		before := w.spent(t, "unit", "patient")
-		rows, err := ana.Query(t.Context(), c.sql)
-		if err != nil {
-			t.Fatalf("%s: %v", c.sql, err)
-		}
-		if !rows.Next() {
-			t.Fatalf("%s: %v", c.sql, rows.Err())
-		}
-		values, err := rows.Values()
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows.Close()
+		values := ana.row(t, c.sql)
 		if price := w.spent(t, "unit", "patient") - before; price > c.price || price < c.price*98/100 {
 			t.Errorf("%s, dp.epsilon = %v: costs %d, want %d", c.sql, c.epsilon, price, c.price)
 		}
 		for i, of := range c.of {
-			number := fmt.Sprint(values[i])
+			number := values[i]
 			if of != "" && shown[of] != "" && !slices.Contains(c.anew, of) && shown[of] != number {
 				t.Errorf("%s: %s is %s, and was %s", c.sql, of, number, shown[of])
 			}
@@ -74,18 +64,117 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestPartsOfOwnBudgets has analysts with budgets of their own ask one question with several budgets. They pay the price that they ask for,
-// and are shown no draw that costs more.
-func TestPartsOfOwnBudgets(t *testing.T) {
-	own := func(name string) accountant.Limit {
-		return accountant.Limit{Scope: accountant.Scope{Kind: accountant.AnalystScope, Name: name}, Loss: large(t).Loss}
+// TestPartsOfSeveralBlocks asks for one number in several places of a statement: it is one number, drawn once with the most that one of
+// them gives it, whatever was drawn of it before, and it is known from then on.
+func TestPartsOfSeveralBlocks(t *testing.T) {
+	w := accurate(t, func(*proxy.Config) {}, large(t))
+	ana := w.client(t, "ana")
+	const all = dp.PicoPerUnit / 200 // of dp.epsilon = 0.1
+	for i, c := range []struct {
+		before, sql string
+		price       int64
+		same        [][]int // columns that are one number
+		after       []string
+	}{
+		{
+			"", "SELECT (SELECT count(*) FROM patients), n, s FROM (SELECT count(*) AS n, sum(birth_year) AS s FROM patients) t",
+			all * 2 / 3, [][]int{{0, 1}}, []string{"SELECT count(*) FROM patients", "SELECT sum(birth_year) FROM patients"},
+		},
+		{
+			"", "SELECT n, s, (SELECT count(*) FROM patients) FROM (SELECT count(*) AS n, sum(birth_year) AS s FROM patients) t",
+			all * 2 / 3, [][]int{{0, 2}}, nil,
+		},
+		{ // what was drawn before is enough for one of them
+			"SELECT count(*), sum(birth_year) FROM patients", "SELECT n, (SELECT dp.weight(count(*), 9) FROM patients), f FROM " +
+				"(SELECT count(*) AS n, count(*) FILTER (WHERE sex = 'f') AS f FROM patients) t",
+			all * 10 / 11, [][]int{{0, 1}}, nil,
+		},
+		{ // the one that is first has least
+			"", "SELECT n, (SELECT dp.weight(count(*), 9) FROM patients), f FROM " +
+				"(SELECT count(*) AS n, count(*) FILTER (WHERE sex = 'f') AS f FROM patients) t",
+			all * 10 / 11, [][]int{{0, 1}}, nil,
+		},
+		{ // three blocks, of which the second has no number of its own
+			"", "SELECT a, b, (SELECT count(*) FROM visits), s, (SELECT sum(cost) FROM visits) FROM " +
+				"(SELECT sum(cost) AS a, count(*) AS b FROM visits) x, (SELECT sum(cost) AS s, count(*) AS c, avg(cost) FROM visits) y",
+			all / 2, [][]int{{0, 3, 4}, {1, 2}}, nil,
+		},
+	} {
+		ana.set(t, "dp.mechanism = gaussian", "dp.epsilon = 0.1")
+		own := func(sql string) string { // a question of the case alone
+			return strings.ReplaceAll(sql, "FROM patients", fmt.Sprintf("FROM patients WHERE id <> -%d", i+1))
+		}
+		c.sql = own(c.sql)
+		if c.before != "" {
+			must(t, ana.Conn, own(c.before))
+		}
+		before := w.spent(t, "unit", "patient")
+		first := ana.row(t, c.sql)
+		if price := w.spent(t, "unit", "patient") - before; price > c.price || price < c.price*97/100 {
+			t.Errorf("%s: costs %d, want %d", c.sql, price, c.price)
+		}
+		for _, columns := range c.same {
+			for _, at := range columns {
+				if first[at] != first[columns[0]] {
+					t.Errorf("%s: %v are one number: %v", c.sql, columns, first)
+				}
+			}
+		}
+		spent := w.spent(t, "unit", "patient")
+		if again := ana.row(t, c.sql); !slices.Equal(again, first) {
+			t.Errorf("%s: %v, then %v", c.sql, first, again)
+		}
+		ana.set(t, "dp.epsilon = 0.04")
+		for _, sql := range c.after {
+			must(t, ana.Conn, own(sql))
+		}
+		if now := w.spent(t, "unit", "patient"); now != spent {
+			t.Errorf("%s: what is known costs %d", c.sql, now-spent)
+		}
+	}
+}
+
+// row returns the only row of an answer.
+func (c *client) row(t *testing.T, sql string) (cells []string) {
+	t.Helper()
+	rows, err := c.Query(t.Context(), sql)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		t.Fatalf("%s: %v", sql, rows.Err())
+	}
+	values, err := rows.Values()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range values {
+		cells = append(cells, fmt.Sprint(v))
+	}
+	return cells
+}
+
+// ownBudgets has two analysts with budgets of their own.
+func ownBudgets(t *testing.T) *world {
+	t.Helper()
+	limits := []accountant.Limit{large(t)}
+	for _, name := range []string{"ana", "bob"} {
+		limits = append(limits, accountant.Limit{Scope: accountant.Scope{Kind: accountant.AnalystScope, Name: name}, Loss: large(t).Loss})
 	}
 	w := accurate(t, func(cfg *proxy.Config) {
 		for _, name := range []string{"ana", "bob"} {
 			cfg.Analysts[name] = proxy.Analyst{Tables: cfg.Analysts["ana"].Tables, Budget: true}
 		}
-	}, large(t), own("ana"), own("bob"))
-	exec(t, w.mirror, "GRANT SELECT ON patients TO bob")
+	}, limits...)
+	exec(t, w.mirror, "GRANT SELECT ON patients, visits TO bob")
+	return w
+}
+
+// TestPartsOfOwnBudgets has analysts with budgets of their own ask one question with several budgets. They pay the price that they ask for,
+// and are shown no draw that costs more.
+func TestPartsOfOwnBudgets(t *testing.T) {
+	w := ownBudgets(t)
 	sessions := map[string]*client{"ana": w.client(t, "ana"), "bob": w.client(t, "bob")}
 	const all = dp.PicoPerUnit / 200 // of dp.epsilon = 0.1
 	for i, c := range []struct {

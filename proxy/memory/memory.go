@@ -110,13 +110,21 @@ func (m *Memory) Recall(ctx context.Context, plan *planner.Plan, analyst Analyst
 			r.blocks[i].pieces = append(r.blocks[i].pieces, m.pieceOf(b, p))
 		}
 		if r.blocks[i].pieces != nil {
-			m.recallPieces(ctx, r, i, b)
+			for _, p := range r.blocks[i].pieces {
+				p.find(func(key answers.Key) *answers.Release { return m.get(ctx, key) }, analyst)
+			}
 			continue
 		}
 		r.blocks[i].question = m.question(plan, b, refine)
 		m.recallBlock(ctx, r, i, b)
 		if r.Released[i] != nil {
 			r.left[i] = b.AsKnown()
+		}
+	}
+	together(r.blocks)
+	for i, b := range plan.Blocks {
+		if r.blocks[i] != nil && r.blocks[i].pieces != nil {
+			r.leave(i, b)
 		}
 	}
 	plan.Share(r.Released)
@@ -232,13 +240,14 @@ func (m *Memory) Remember(
 ) (earlier [][]*planner.Released) {
 	ctx = context.WithoutCancel(ctx)
 	earlier = make([][]*planner.Released, len(rest.Blocks))
+	other := false
 	for i, b := range rest.Blocks {
 		before := known.blocks[i]
 		if !b.Reads() || before == nil {
 			continue
 		}
 		if before.pieces != nil {
-			earlier[i] = m.rememberPieces(ctx, before, kept(i)[0], known.analyst)
+			other = m.rememberPieces(ctx, before, kept(i)[0], known.analyst) || other
 			continue
 		}
 		r := before.question.write(kept(i), b, before.paid.without(known.analyst.Name))
@@ -252,6 +261,11 @@ func (m *Memory) Remember(
 		}
 		if first != nil && !before.question.refined() {
 			earlier[i] = m.shown(ctx, before.question, first, b, known.analyst)
+		}
+	}
+	for i, b := range known.blocks {
+		if other && b != nil && b.pieces != nil {
+			earlier[i] = b.whole()
 		}
 	}
 	return earlier

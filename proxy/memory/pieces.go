@@ -11,14 +11,19 @@ import (
 )
 
 // A piece is a part of a block that is remembered by itself. A part that was drawn with at least the budget that a statement gives it is
-// shown to the statement; otherwise the statement draws it anew, as another generation of the same question, which is more precise.
+// shown to the statement; otherwise the statement draws it anew, as another generation of the same question, which is more precise. A part
+// that stands in several blocks of a statement is drawn once.
 type piece struct {
 	of       *planner.Part
 	question *question
 	found    *answers.Release  // that is shown; nil if the part is to be drawn
-	released *planner.Released // of found
+	with     *piece            // of another block, whose draw is shown; nil if the part is found, or drawn by itself
+	released *planner.Released // that is shown; nil until it is drawn
 	unpaid   bool              // the analyst is shown it, and has not paid for it
 }
+
+// isDrawn reports whether the part is to be drawn by itself.
+func (p *piece) isDrawn() bool { return p.found == nil && p.with == nil }
 
 // pieceOf returns the question of a part.
 func (m *Memory) pieceOf(b *planner.BlockPlan, p *planner.Part) *piece {
@@ -44,18 +49,57 @@ func (q *question) alone(law []byte) *question {
 	return &question{parts: slices.Concat(q.parts, [][]byte{[]byte("alone"), law}), generations: 1, generation: -1}
 }
 
-// recallPieces looks for the parts of a block.
-func (m *Memory) recallPieces(ctx context.Context, r *Recalled, i int, b *planner.BlockPlan) {
+// find looks for the part.
+func (p *piece) find(get func(answers.Key) *answers.Release, analyst Analyst) {
+	p.draw()
+	found := p.question.last(get)
+	if found != nil && analyst.owes(found) && !bytes.Equal(found.Request, lawOf(p.of)) {
+		found = p.cheaper(get, analyst) // it costs the analyst more than they ask for
+	}
+	p.take(found)
+}
+
+// together has each part that several blocks of a statement draw drawn once, for the block that gives it most. All blocks that ask the
+// question show that draw: one number is one number.
+func together(blocks []*block) {
+	most := map[answers.Key]*piece{}
+	for _, p := range allPieces(blocks) {
+		key := p.question.next()
+		if other := most[key]; p.isDrawn() && (other == nil || !p.of.Suffices(other.of.Asked())) {
+			most[key] = p
+		}
+	}
+	for _, p := range allPieces(blocks) {
+		if drawn := most[p.question.next()]; drawn != nil && drawn != p {
+			p.show(drawn)
+		}
+	}
+}
+
+// show shows the part as another block draws it, if it is then as precise as the statement asks for.
+func (p *piece) show(drawn *piece) {
+	if budget := drawn.of.Asked(); p.of.Suffices(budget) && p.of.ShowAs(budget) && bytes.Equal(lawOf(p.of), lawOf(drawn.of)) {
+		p.found, p.released, p.with = nil, nil, drawn
+		return
+	}
+	p.take(p.found) // as it was
+}
+
+func allPieces(blocks []*block) (all []*piece) {
+	for _, b := range blocks {
+		if b != nil {
+			all = append(all, b.pieces...)
+		}
+	}
+	return all
+}
+
+// leave has the pieces of a block read that are drawn by themselves.
+func (r *Recalled) leave(i int, b *planner.BlockPlan) {
 	pieces := r.blocks[i].pieces
 	known := make([]bool, len(pieces))
 	for n, p := range pieces {
-		get := func(key answers.Key) *answers.Release { return m.get(ctx, key) }
-		p.draw()
-		found := p.question.last(get)
-		if found != nil && r.analyst.owes(found) && !bytes.Equal(found.Request, lawOf(p.of)) {
-			found = p.cheaper(get, r.analyst) // it costs the analyst more than they ask for
-		}
-		known[n] = p.take(found)
+		known[n] = !p.isDrawn()
 	}
 	left, err := planner.Without(b, known)
 	if err != nil { // the rest alone cannot be read
@@ -73,8 +117,8 @@ func (m *Memory) recallPieces(ctx context.Context, r *Recalled, i int, b *planne
 			r.Owed = append(r.Owed, p.of.Event()...)
 		}
 	}
-	if !left.Reads() {
-		r.Released[i] = r.blocks[i].whole(nil)
+	if !slices.ContainsFunc(pieces, func(p *piece) bool { return p.found == nil }) {
+		r.Released[i] = r.blocks[i].whole()
 	}
 }
 
@@ -106,7 +150,7 @@ func (p *piece) take(found *answers.Release) bool {
 
 // draw has the part drawn with the budget that the statement gives it.
 func (p *piece) draw() {
-	p.found, p.released, p.unpaid = nil, nil, false
+	p.found, p.with, p.released, p.unpaid = nil, nil, nil, false
 	p.of.ShowAs(p.of.Asked())
 }
 
@@ -144,51 +188,63 @@ func (p *piece) record(released *planner.Released, paid []string) answers.Releas
 	return answers.Release{Request: lawOf(p.of), Sets: []answers.GroupingSet{set}, Paid: paid}
 }
 
-// drawn returns the pieces that are drawn.
+// drawn returns the pieces that are drawn by themselves.
 func (b *block) drawn() []*piece {
-	return slices.DeleteFunc(slices.Clone(b.pieces), func(p *piece) bool { return p.found != nil })
+	return slices.DeleteFunc(slices.Clone(b.pieces), func(p *piece) bool { return !p.isDrawn() })
 }
 
-// whole returns the relation of a block, of whose pieces some were remembered and the others have just been drawn.
-func (b *block) whole(drawn []*planner.Released) []*planner.Released {
+// whole returns the relation of a block of which all pieces are known.
+func (b *block) whole() []*planner.Released {
 	var parts []*planner.Part
 	var released []*planner.Released
 	for _, p := range b.pieces {
-		parts = append(parts, p.of)
-		if p.found != nil {
-			released = append(released, p.released)
-			continue
+		of := p
+		if p.with != nil {
+			of = p.with
 		}
-		released, drawn = append(released, drawn[0]), drawn[1:]
+		parts, released = append(parts, p.of), append(released, of.released)
 	}
 	return []*planner.Released{planner.Merged(parts, released)}
 }
 
-// split divides the relation that was drawn of a block among its pieces.
-func (b *block) split(drawn *planner.Released) []*planner.Released {
-	var parts []*planner.Part
+// give divides the relation that was drawn of a block among its pieces.
+func (b *block) give(drawn *planner.Released) {
+	pieces := b.drawn()
+	parts := make([]*planner.Part, len(pieces))
+	for n, p := range pieces {
+		parts[n] = p.of
+	}
+	for n, released := range planner.Split(parts, drawn) {
+		pieces[n].released = released
+	}
+}
+
+// Complete fills in the relations of blocks after their read: numbers that were drawn, beside others that were remembered.
+func (r *Recalled) Complete(released [][]*planner.Released, drawn func(block int) []*planner.Released) {
+	for i, b := range r.blocks {
+		if released[i] != nil {
+			continue
+		}
+		switch sets := drawn(i); {
+		case b == nil || b.pieces == nil:
+			released[i] = sets
+		case sets != nil:
+			b.give(sets[0])
+		}
+	}
+	for i, b := range r.blocks {
+		if released[i] == nil && b != nil && b.pieces != nil {
+			released[i] = b.whole()
+		}
+	}
+}
+
+// rememberPieces keeps the pieces that were drawn. Of one that another process has drawn meanwhile with the same budget, that stays, and is
+// shown: it reports whether there is one.
+func (m *Memory) rememberPieces(ctx context.Context, b *block, kept *release.Set, analyst Analyst) (other bool) {
+	b.give(&planner.Released{Clips: kept.Clips, Rows: kept.Rows})
 	for _, p := range b.drawn() {
-		parts = append(parts, p.of)
-	}
-	return planner.Split(parts, drawn)
-}
-
-// Whole returns the relations of a block after its read: numbers that were drawn, beside others that were remembered.
-func (r *Recalled) Whole(i int, drawn []*planner.Released) []*planner.Released {
-	b := r.blocks[i]
-	if b == nil || b.pieces == nil || drawn == nil {
-		return drawn
-	}
-	return b.whole(b.split(drawn[0]))
-}
-
-// rememberPieces keeps the pieces that were drawn. Of one that another process has drawn meanwhile with the same budget, that stays: it
-// returns the relations with it.
-func (m *Memory) rememberPieces(ctx context.Context, b *block, kept *release.Set, analyst Analyst) []*planner.Released {
-	drawn := b.split(&planner.Released{Clips: kept.Clips, Rows: kept.Rows})
-	other := false
-	for n, p := range b.drawn() {
-		first, err := m.store.Put(ctx, p.question.next(), p.record(drawn[n], analyst.payers()))
+		first, err := m.store.Put(ctx, p.question.next(), p.record(p.released, analyst.payers()))
 		if err != nil {
 			m.log.Warn("an answer is not remembered", "cause", err)
 		}
@@ -196,14 +252,11 @@ func (m *Memory) rememberPieces(ctx context.Context, b *block, kept *release.Set
 			continue
 		}
 		if released, ok := partReleased(first.Sets[0], p.of); ok {
-			drawn[n], other = released, true
+			p.released, other = released, true
 			if analyst.Budget {
 				m.pay(ctx, p.question.next(), first, analyst)
 			}
 		}
 	}
-	if !other {
-		return nil
-	}
-	return b.whole(drawn)
+	return other
 }
