@@ -29,13 +29,14 @@ func readColumns(v value) map[string]policy.ColumnPolicy {
 	return columns
 }
 
-// readColumn reads hidden, or a mapping of bounds, values and a step, each optional.
+// readColumn reads hidden, or a mapping of bounds, values, a step and fields, each optional.
 func readColumn(v value) policy.ColumnPolicy {
 	var c policy.ColumnPolicy
 	if s, ok := scalarText(v.node); ok || kind(v.node) == "nothing" {
 		c.Hidden = s == "hidden"
 		if !c.Hidden {
-			v.fail("a column is hidden, {bounds: [low, high]}, {bounds: none}, {values: [...]}, {values: enum}, {step: 0.01} or {}")
+			v.fail("a column is hidden, {bounds: [low, high]}, {bounds: none}, {values: [...]}, {values: enum}, {step: 0.01}, " +
+				"{fields: {...}} or {}")
 		}
 		return c
 	}

@@ -56,6 +56,8 @@ func (t *table) checkColumns(v value) {
 			complain("the column is public, and cannot be private too", name)
 		case c.Hidden:
 			complain("leave it out: only columns that are listed can be asked about", name)
+		case c.Fields != nil:
+			complain("fields are of statements, which the local model does not have", name, "fields")
 		case c.Step != nil:
 			complain("a step is of sums, which the local model does not have", name, "step")
 		case c.Bounds != nil && (c.Values != nil || c.EnumValues):

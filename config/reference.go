@@ -339,6 +339,15 @@ var columnKeys = []key[policy.ColumnPolicy]{
 	{"bounds", "", part(readColumnBounds), "", ""},
 	{"values", "", part(func(v value, c *policy.ColumnPolicy) { c.Values, c.EnumValues = readValues(v) }), "", ""},
 	{"step", "", part(func(v value, c *policy.ColumnPolicy) { c.Step = v.step() }), "", ""},
+	{"fields", "", part(func(v value, c *policy.ColumnPolicy) { c.Fields = readFields(v) }), "", ""},
+}
+
+// fieldKeys are those of a field of a column of documents.
+var fieldKeys = []key[policy.FieldPolicy]{
+	{"type", "", oneOf(policy.FieldTypes(), func(f *policy.FieldPolicy, s string) { f.Type = s }), "", ""},
+	{"bounds", "", part(func(v value, f *policy.FieldPolicy) { readColumnBounds(v, &f.ColumnPolicy) }), "", ""},
+	{"values", "", part(readFieldValues), "", ""},
+	{"step", "", part(func(v value, f *policy.FieldPolicy) { f.Step = v.step() }), "", ""},
 }
 
 // derivedKeys are those of the bounds of an expression.

@@ -17,6 +17,8 @@ type conversion struct {
 	err *pgerr.Error
 	// exists is the sub-select of the EXISTS that is being converted.
 	exists *pg.SelectStmt
+	// fields are the keys of fields.
+	fields [][]string
 	// offsets are parameters after OFFSET.
 	offsets []ast.Expr
 	// queries counts those that take the place of others.
@@ -72,7 +74,7 @@ func convert(a *analysis, c *candidate, m *matcher) *ast.Block {
 	row.weigh(b.Aggregates, m)
 	b.Top, b.Having = v.top(c, m), row.exprs(settled(c.sel.HavingClause))
 	v.strays(m)
-	b.Err, b.Offsets = v.err, v.offsets
+	b.Err, b.Offsets, b.Fields = v.err, v.offsets, v.fields
 	return b
 }
 

@@ -57,6 +57,8 @@ func (v exprConverter) expr(n *pg.Node) ast.Expr {
 		return &ast.Array{Elems: v.exprs(x.AArrayExpr.Elements), At: v.a.pos(x.AArrayExpr.Location)}
 	case *pg.Node_SubLink:
 		return v.subLink(x.SubLink)
+	case *pg.Node_AIndirection:
+		return subscripts(v, n, x.AIndirection)
 	}
 	return v.other(n)
 }
@@ -74,8 +76,6 @@ func (v exprConverter) other(n *pg.Node) ast.Expr {
 		return nil
 	case *pg.Node_GroupingFunc:
 		return v.notAllowed(x.GroupingFunc.Location, "GROUPING")
-	case *pg.Node_AIndirection:
-		return v.notAllowed(at, "a subscript or field selection")
 	}
 	return v.notAllowed(at, "this expression")
 }
@@ -154,6 +154,9 @@ func (v exprConverter) operation(e *pg.A_Expr) ast.Expr {
 			return v.search(s, e.Location)
 		}
 	}
+	if e.Kind == pg.A_Expr_Kind_AEXPR_OP && steps[pgtree.OperatorName(e)] != nil {
+		return stepInto(v, e)
+	}
 	switch e.Kind {
 	case pg.A_Expr_Kind_AEXPR_OP, pg.A_Expr_Kind_AEXPR_LIKE, pg.A_Expr_Kind_AEXPR_ILIKE:
 		return v.operator(e)
@@ -182,6 +185,10 @@ func (v exprConverter) listed(e *pg.A_Expr) (name string, ok bool) {
 		return name, true
 	}
 	names, _ := pgtree.Strings(e.Name)
+	if strings.HasPrefix(name, "?") || name == "@?" {
+		v.forbid(e.Location, "operator "+strings.Join(names, "."), askForFields)
+		return "", false
+	}
 	v.forbid(e.Location, "operator "+strings.Join(names, "."), "These can: "+strings.Join(operators[:13], " ")+" LIKE ILIKE IN BETWEEN IS.")
 	return "", false
 }
@@ -288,6 +295,8 @@ func (v exprConverter) call(n *pg.Node, f *pg.FuncCall) ast.Expr {
 		return v.notAllowed(f.Location, "VARIADIC")
 	case isSyntaxCall(name):
 		return v.notAllowed(f.Location, fmt.Sprintf("function %q", name))
+	case extracts[name]:
+		return extract(v, name, f)
 	case name == "string_to_array":
 		if list := splitText(f, v.a.pos(f.Location)); list != nil {
 			return list

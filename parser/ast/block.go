@@ -68,6 +68,8 @@ type Block struct {
 	Counts []int
 	// Summed says that a statistic of released values in several of its rows is computed above the block, such as a sum over groups.
 	Summed bool
+	// Fields are the keys of the fields of documents that the block names, in sub-selects too.
+	Fields [][]string
 	// Offsets are parameters that stand after OFFSET in sub-selects: they must be 0.
 	Offsets []Expr
 	// Grouped says that there is a GROUP BY. Without one there is always exactly one row.

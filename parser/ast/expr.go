@@ -75,6 +75,14 @@ type (
 		Wide   bool // the expression has characters beyond ASCII
 		At     int
 	}
+	// A Field is a place in a document of JSON, X, to which keys lead, each in the object of the one before: with Text as ->> has it,
+	// else as -> does.
+	Field struct {
+		X    Expr
+		Keys []string
+		Text bool
+		At   int
+	}
 	// An IsNull is X IS [NOT] NULL.
 	IsNull struct {
 		X   Expr
@@ -225,6 +233,11 @@ func (x *Between) Pos() int { return x.At }
 func (x *Searched) Pos() int { return x.At }
 
 func (*Searched) expr() {}
+
+// Pos implements Expr.
+func (x *Field) Pos() int { return x.At }
+
+func (*Field) expr() {}
 
 // Pos implements Expr.
 func (x *IsNull) Pos() int { return x.At }

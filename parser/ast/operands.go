@@ -35,6 +35,8 @@ func operands(x Expr) []*Expr {
 		return []*Expr{&x.X, &x.Low, &x.High}
 	case *Searched:
 		return []*Expr{&x.X}
+	case *Field:
+		return []*Expr{&x.X}
 	case *IsNull:
 		return []*Expr{&x.X}
 	case *BoolTest:
@@ -173,7 +175,7 @@ func ColumnFree(x Expr) bool {
 	case *Column, *InQuery, *Exists, *ValueQuery, *Quantified, *Aggregate, *Window:
 		return false
 	case *Const, *Param, *ValueFunc, *Subquery, *Cast, *Op, *Bool, *In, *Between, *IsNull, *BoolTest, *Distinct,
-		*Searched, *Func, *Case, *Array, *AnyOf:
+		*Searched, *Field, *Func, *Case, *Array, *AnyOf:
 	}
 	return !slices.ContainsFunc(Operands(x), func(o Expr) bool { return !ColumnFree(o) })
 }

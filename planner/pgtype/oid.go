@@ -8,6 +8,7 @@ const (
 	Int2        = 21
 	Int4        = 23
 	Text        = 25
+	JSON        = 114
 	Float4      = 700
 	Float8      = 701
 	Unknown     = 705 // of a literal without a type
@@ -21,6 +22,7 @@ const (
 	Timetz      = 1266
 	Numeric     = 1700
 	UUID        = 2950
+	JSONB       = 3802
 )
 
 // FirstUser is where the OIDs of user-defined types begin.

@@ -2,6 +2,7 @@ package plannertest
 
 import (
 	"math/big"
+	"strings"
 	"testing"
 
 	"dpproxy/catalog"
@@ -110,12 +111,22 @@ func Bounds(low, high string) policy.ColumnPolicy {
 // Values is the policy of a column with declared values.
 func Values(v ...string) policy.ColumnPolicy { return policy.ColumnPolicy{Values: v} }
 
+// Field is the policy of a field of documents.
+func Field(typ string, as policy.ColumnPolicy, keys ...string) policy.FieldPolicy {
+	return policy.FieldPolicy{Path: strings.Join(keys, "."), Keys: keys, Type: typ, ColumnPolicy: as}
+}
+
 // ClinicPolicy is the policy of the clinic.
 func ClinicPolicy() policy.Policy {
 	return policy.Policy{Unit: "patient", Tables: []policy.TablePolicy{
 		{Name: Name("patients"), UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{
 			"name": {Hidden: true}, "sex": Values("f", "m", "x"), "birth_year": Bounds("1920", "2010"),
 			"region": Values("north", "south"), "mood": {EnumValues: true}, "weight": Bounds("0.5", "300"),
+			"notes": {Fields: []policy.FieldPolicy{
+				Field("text", Values("android", "ios"), "device"), Field("integer", Bounds("0", "1000"), "logins"),
+				Field("date", Bounds("2020-01-01", "2020-12-31"), "seen", "last"), Field("text", policy.ColumnPolicy{}, "seen", "by"),
+				Field("numeric", policy.ColumnPolicy{}, "score"), Field("boolean", policy.ColumnPolicy{}, "smoker"),
+			}},
 		}},
 		{Name: Name("visits"), UnitColumn: "patient_id", MaxRows: 20, MaxPartitions: 2, Columns: map[string]policy.ColumnPolicy{
 			"diagnosis": Values("asthma", "flu", "it's \"so\""), "cost": Bounds("0", "20000"), "day": Bounds("2020-01-01", "2024-12-31"),

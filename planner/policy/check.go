@@ -64,8 +64,11 @@ type checker struct {
 // problem notes a mistake in a table's part of the policy; rest is the place
 // there, with dots.
 func (c *checker) problem(n catalog.Name, rest, format string, args ...any) {
-	where := append([]string{"tables", n.String()}, strings.FieldsFunc(rest, func(r rune) bool { return r == '.' })...)
-	c.problems = append(c.problems, problemOf(where, format, args...))
+	c.problemAt(n, strings.FieldsFunc(rest, func(r rune) bool { return r == '.' }), format, args...)
+}
+
+func (c *checker) problemAt(n catalog.Name, rest []string, format string, args ...any) {
+	c.problems = append(c.problems, problemOf(append([]string{"tables", n.String()}, rest...), format, args...))
 }
 
 func (c *checker) table(p *TablePolicy) {
@@ -118,36 +121,48 @@ func (c *checker) protectable(p *TablePolicy, src *catalog.Table) {
 }
 
 func (c *checker) column(p *TablePolicy, src catalog.Column) Column {
-	pol := p.Says(src.Name)
+	said, where := p.Says(src.Name), []string{"columns", src.Name}
+	col := c.stated(p, src, said, where)
+	col.Fields = fieldsOf(c, p, src, said, where)
+	return col
+}
+
+// stated joins what the policy says of a column, or of a field, with its type.
+func (c *checker) stated(p *TablePolicy, src catalog.Column, pol ColumnPolicy, at []string) Column {
 	col := Column{Column: src, Hidden: pol.Hidden, Bounds: pol.Bounds, Values: pol.Values}
-	if b := p.defaultBounds(src); b != nil {
+	if b := p.defaultBounds(src, pol); b != nil {
 		col.Bounds, col.ByDefault = b, true
 	}
 	if typ := c.schema.Types[src.Type.Base]; typ != nil {
 		col.Labels = typ.Labels
 	}
-	where := "columns." + src.Name
+	problem := func(key, format string, args ...any) {
+		where := at
+		if key != "" {
+			where = append(slices.Clip(at), key)
+		}
+		c.problemAt(p.Name, where, format, args...)
+	}
 	fam := familyOf(src.Type)
 	switch {
 	case src.Virtual && !p.Public && !pol.Hidden:
-		c.problem(p.Name, where,
-			"a virtual generated column is computed when it is read, which can fail on a row: make it STORED, or hide it")
+		problem("", "a virtual generated column is computed when it is read, which can fail on a row: make it STORED, or hide it")
 	case pol.Bounds != nil && pol.Bounds.Low != nil && fam != pgtype.IntFamily && fam != pgtype.NumericFamily && fam != pgtype.FloatFamily:
-		c.problem(p.Name, where+".bounds", "numbers as bounds of a column of type %s", src.Type.Display)
+		problem("bounds", "numbers as bounds of a column of type %s", src.Type.Display)
 	case pol.Bounds != nil && pol.Bounds.Low == nil && fam != pgtype.DateFamily && fam != pgtype.InstantFamily:
-		c.problem(p.Name, where+".bounds", "dates as bounds of a column of type %s", src.Type.Display)
+		problem("bounds", "dates as bounds of a column of type %s", src.Type.Display)
 	case pol.Bounds != nil && pol.Bounds.Low != nil && pol.Bounds.Low.Cmp(pol.Bounds.High) > 0:
-		c.problem(p.Name, where+".bounds", "the lower bound is above the upper one")
+		problem("bounds", "the lower bound is above the upper one")
 	}
 	if step, err := stepOf(src.Type, pol.Step); err != "" {
-		c.problem(p.Name, where+".step", "%s", err)
+		problem("step", "%s", err)
 	} else {
 		col.Step = step
 	}
 	if pol.EnumValues {
 		typ := c.schema.Types[src.Type.Name]
 		if src.Type.Kind != 'e' || typ == nil {
-			c.problem(p.Name, where+".values", "the column's type %s is no enum", src.Type.Display)
+			problem("values", "the column's type %s is no enum", src.Type.Display)
 			return col
 		}
 		col.Values = typ.Labels
@@ -158,15 +173,14 @@ func (c *checker) column(p *TablePolicy, src catalog.Column) Column {
 	switch {
 	case col.Values == nil:
 	case !src.Deterministic:
-		c.problem(p.Name, where+".values", "a column with a collation that is not deterministic cannot have declared values: "+
-			"equal ones can look different")
+		problem("values", "a column with a collation that is not deterministic cannot have declared values: equal ones can look different")
 		return col
 	case fam == pgtype.DateFamily && baseOID(src.Type) != pgtype.Date:
-		c.problem(p.Name, where+".values", "a column of type %s cannot have declared values", src.Type.Display)
+		problem("values", "a column of type %s cannot have declared values", src.Type.Display)
 		return col
 	}
 	if err := checkDomain(baseOID(src.Type), fam, col.Values); err != "" {
-		c.problem(p.Name, where+".values", "%s", err)
+		problem("values", "%s", err)
 	}
 	return col
 }

@@ -30,9 +30,8 @@ func (d *Dates) boundsOf(t catalog.TypeRef) *Bounds {
 	return nil
 }
 
-// defaultBounds are the bounds that a column has since the policy says nothing else of it, or nil.
-func (p *TablePolicy) defaultBounds(c catalog.Column) *Bounds {
-	said := p.Says(c.Name)
+// defaultBounds are the bounds that a column has, or a field, since the policy says nothing else of it, or nil.
+func (p *TablePolicy) defaultBounds(c catalog.Column, said ColumnPolicy) *Bounds {
 	if p.Dates == nil || p.Public || said.Hidden || said.Unbounded || said.Bounds != nil || said.Values != nil {
 		return nil
 	}
@@ -57,11 +56,16 @@ func stated(p *TablePolicy, t *Table) map[string]ColumnPolicy {
 	for _, c := range t.Columns {
 		said := p.Says(c.Name)
 		follows := c.ByDefault || c.Follows != ""
-		if !follows && said.Hidden == p.Columns[c.Name].Hidden {
+		byDefault := slices.ContainsFunc(c.Fields, func(f Field) bool { return f.ByDefault })
+		if !follows && !byDefault && said.Hidden == p.Columns[c.Name].Hidden {
 			continue
 		}
 		if follows {
 			said.Bounds = c.Bounds
+		}
+		said.Fields = slices.Clone(said.Fields)
+		for i, f := range c.Fields {
+			said.Fields[i].Bounds = f.Bounds
 		}
 		if columns = maps.Clone(columns); columns == nil {
 			columns = map[string]ColumnPolicy{}

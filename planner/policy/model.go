@@ -86,6 +86,8 @@ type Column struct {
 	// Step is the step that values are summed in: of numeric values a power of ten, of floating-point
 	// ones a power of two; nil if the policy states none.
 	Step *big.Rat
+	// Fields are those of a column of documents.
+	Fields []Field
 	// Brief says that the table is public and that no text of the column is longer than [BriefText] bytes, on the mirror.
 	Brief bool
 }

@@ -89,6 +89,17 @@ type ColumnPolicy struct {
 	EnumValues bool
 	// Step is the step that values are summed in, or nil for that of the type.
 	Step *big.Rat `json:",omitzero"`
+	// Fields are those of a column of documents.
+	Fields []FieldPolicy `json:",omitzero"`
+}
+
+// A FieldPolicy is the policy of a place in the documents of a column, to which keys lead. Its type is the name of one of [FieldTypes].
+type FieldPolicy struct {
+	// Path is how the policy writes Keys.
+	Path string
+	Keys []string
+	Type string
+	ColumnPolicy
 }
 
 // Bounds of a column: as numbers for numeric columns. Text keeps the policy's

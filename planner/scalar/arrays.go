@@ -93,6 +93,10 @@ func elementsCost(c *costing, e *call) int64 {
 // arrayOf returns the expression as an array column, or refuses it.
 func arrayOf(x Expr) (*Ref, error) {
 	ref, ok := x.(*Ref)
+	if HasFields(x.Type()) {
+		return nil, pgerr.New(pgerr.NotAllowed, "a value of type %s is not allowed on protected data here", x.Type()).At(x.Pos()).
+			WithHint(askForFields)
+	}
 	if !ok || !ref.Column.Type.Array {
 		return nil, pgerr.New(pgerr.NotAllowed, "an array of type %s is not allowed on protected data here", x.Type()).At(x.Pos()).
 			WithHint("It must be a column of arrays, of whole numbers, numerics, texts, booleans, dates, points in time or uuids.")

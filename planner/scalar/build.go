@@ -111,8 +111,11 @@ func (b *builder) cast(x Expr, t pgtype.Type, at int, mods []int32) (Expr, error
 	from := x.Type()
 	if !convertible(from, t) {
 		hint := "A cast must not be able to fail: cast the constant beside it instead."
-		if from.Dated() && t.Family() == pgtype.TextFamily {
+		switch {
+		case from.Dated() && t.Family() == pgtype.TextFamily:
 			hint = "Use to_char()."
+		case HasFields(from):
+			hint = askForFields
 		}
 		return nil, pgerr.New(pgerr.NotAllowed, "a cast from %s to %s is not allowed on protected data", from, t).At(at).
 			WithHint("%s", hint)

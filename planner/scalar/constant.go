@@ -67,6 +67,9 @@ func valueFunction(e *ast.ValueFunc) (Expr, error) {
 
 // explicit resolves a cast that the client wrote.
 func (r *resolution) explicit(e *ast.Cast) (Expr, error) {
+	if of, ok := e.X.(*ast.Field); ok {
+		return fieldAs(r, of, e)
+	}
 	x, err := r.resolve(e.X)
 	if err != nil {
 		return nil, err

@@ -43,17 +43,22 @@ const dateFormat = "(SELECT CASE WHEN pg_catalog.starts_with(s, 'ISO') THEN 'YYY
 
 // dateText casts a date to a text type.
 func (b *builder) dateText(x Expr, t pgtype.Type, at int, mods []int32) (Expr, error) {
-	local, err := b.cast(x, pgtype.Of(pgtype.Timestamp), at, nil)
-	if err != nil {
-		return nil, err
-	}
-	args := []Expr{local, mirrorTerm(dateFormat, pgtype.Of(pgtype.Text), at)}
-	toChar, _ := pgtype.Pick(functions["to_char"], oids(args))
-	text, err := b.apply(toChar, args, at)
+	text, err := b.toChar(x, mirrorTerm(dateFormat, pgtype.Of(pgtype.Text), at), at)
 	if err != nil || t.OID == pgtype.Text {
 		return text, err
 	}
 	return b.cast(text, t, at, mods)
+}
+
+// toChar writes a date as a text in a format.
+func (b *builder) toChar(x, format Expr, at int) (Expr, error) {
+	local, err := b.cast(x, pgtype.Of(pgtype.Timestamp), at, nil)
+	if err != nil {
+		return nil, err
+	}
+	args := []Expr{local, format}
+	toChar, _ := pgtype.Pick(functions["to_char"], oids(args))
+	return b.apply(toChar, args, at)
 }
 
 // arrayOf makes an array whose elements have one type.

@@ -170,6 +170,10 @@ func (c *costing) readColumn(col *Column) int64 {
 	switch {
 	case col.Type.Array:
 		return 2 * longCost
+	case col.Reach == InDocument && col.Type.OID == pgtype.Text:
+		return textFieldCost
+	case col.Reach == InDocument:
+		return fieldCost
 	case listed:
 		return int64(min(longest, cutBytes)) / octetsPerStep
 	case col.long(), col.Reach == Short:

@@ -27,7 +27,8 @@
 //   - values and expressions: interval.go, value.go, expr.go, window.go, function.go, facts.go (of an expression), fold.go (constants),
 //     unknown.go (constants that are not known yet), refuse.go;
 //   - bounds: env.go (values of constants), narrow.go (by conditions), reach.go (how much of a value is read), moments.go, lists.go;
-//   - SQL that cannot raise: write.go, lengths.go, spelling.go, print.go (SQL for the mirror), casts.go, build.go;
+//   - SQL that cannot raise: write.go, lengths.go, spelling.go, print.go (SQL for the mirror), casts.go, documents.go (fields),
+//     build.go;
 //   - rules of functions and operators, each with its bounds and its SQL: numbers.go, arithmetic.go, powers.go, temporal.go, age.go,
 //     exactpart.go, strings.go, like.go, arrays.go, tests.go, compare.go, apart.go, statistics.go, functions.go (the list);
 //   - their time: cost.go, textcost.go;
@@ -37,6 +38,7 @@
 //   - values that keys can have together: zones.go, settled.go (one value for all of a cell), line.go, grid.go (the cells), listing.go;
 //   - whole steps of numbers: product.go, steps.go;
 //   - normal forms of conditions: region.go (values between edges), points.go (of constants), truth.go (where a test is true), normal.go;
-//   - the meaning of the parser's trees: unify.go, convert.go, constant.go, fractions.go, aggregates.go, conditions.go, choices.go,
+//   - the meaning of the parser's trees: unify.go, convert.go, constant.go, fields.go, fractions.go,
+//     aggregates.go, conditions.go, choices.go,
 //     declared.go, resolve_window.go, resolve.go.
 package scalar

@@ -46,6 +46,9 @@ type Column struct {
 	Whose *Column
 	// Number is the number of the column in package core, or 0. Columns that stand for the same column have the same number.
 	Number int
+	// Fields are the fields of a column of documents, as columns, and Path are the keys that lead to one; nil of any other column.
+	Fields []*Column
+	Path   []string
 	// List is the constant array of the values of a column of a relation of constants, or nil.
 	List Expr
 	// Extent is the constant array of the smallest and the largest value of a column of a public table; nil if no expression needs it.

@@ -73,6 +73,17 @@ var fields = []field{
 	{name: "xz", sqlType: "timestamptz[]", oid: 1185, mod: -1},
 }
 
+// documents are the fields of the column j, by their keys.
+var documents = []field{
+	{name: "s", oid: 25}, {name: "b", oid: 16}, {name: "i2", oid: 21, low: "-100", high: "100"},
+	{name: "i4", oid: 23, low: "0", high: "1000"}, {name: "i8", oid: 20},
+	{name: "n", oid: 1700, low: "-1000000", high: "1000000"}, {name: "nu", oid: 1700},
+	{name: "f", oid: 701, low: "-1000000", high: "1e100"}, {name: "d", oid: 1082, low: "2020-01-01", high: "2024-12-31"},
+	{name: "ts", oid: 1114, low: "2020-01-01", high: "2024-12-31 23:59:59.5"},
+	{name: "tz", oid: 1184, low: "2020-01-01 00:00:00Z", high: "2024-12-31 12:00:00+02:00"},
+	{name: "a.b", oid: 23, low: "0", high: "1000"}, {name: `a."b.c"`, oid: 25},
+}
+
 // columns returns the columns of t as a resolver sees them.
 func columns() map[string]*scalar.Column {
 	all := map[string]*scalar.Column{}
@@ -95,17 +106,30 @@ func columns() map[string]*scalar.Column {
 		if f.name == "s" || c.Type.Array {
 			c.Reach = scalar.ReachOf(c.Type, false)
 		}
-		if f.low != "" {
-			c.Bounds = &scalar.Bounds{LowText: f.low, HighText: f.high}
-			low, okLow := new(big.Rat).SetString(f.low)
-			high, okHigh := new(big.Rat).SetString(f.high)
-			if okLow && okHigh {
-				c.Bounds.Low, c.Bounds.High = low, high
-			}
-		}
+		c.Bounds = f.bounds()
 		all[f.name] = c
 	}
+	for _, f := range documents {
+		keys, _ := ast.KeysOf(f.name)
+		c := scalar.NewField(all["j"], keys, pgtype.Of(f.oid))
+		c.Bounds = f.bounds()
+		all["j"].Fields = append(all["j"].Fields, c)
+	}
 	return all
+}
+
+// bounds are those of a field, nil if it has none.
+func (f field) bounds() *scalar.Bounds {
+	if f.low == "" {
+		return nil
+	}
+	b := &scalar.Bounds{LowText: f.low, HighText: f.high}
+	low, okLow := new(big.Rat).SetString(f.low)
+	high, okHigh := new(big.Rat).SetString(f.high)
+	if okLow && okHigh {
+		b.Low, b.High = low, high
+	}
+	return b
 }
 
 // relations is the catalogue of the parser.
@@ -175,6 +199,7 @@ func resolver() *scalar.Resolver {
 	return &scalar.Resolver{
 		Constants: &scalar.Constants{},
 		Params:    []uint32{23, 25, 1700, 1184, 1007},
+		Field:     func(*scalar.Column, *scalar.Column) {},
 		Column: func(c *ast.Column) (*scalar.Column, error) {
 			if col := all[c.Name]; col != nil {
 				return col, nil
@@ -319,7 +344,9 @@ var rows = []row{
 		"nu": "2.50", "f4": "1.5", "f8": "-0.1", "fw": "1e100", "fu": "2.5", "b": "true", "d": "'2021-03-14'", "du": "'2021-01-01'",
 		"ts": "'2022-11-06 01:30:00'", "tz": "'2022-11-06 05:30:00+00'", "tm": "'12:34:56'", "iv": "'1 mon 3 days'",
 		"s": "'Ärger über Öl'", "v": "'a b c'", "c": "'ab'", "cc": "'xyz'", "nd": "'Abc'", "e": "'ok'",
-		"id": "'00000000-0000-0000-0000-000000000001'", "j": "'{}'",
+		"id": "'00000000-0000-0000-0000-000000000001'",
+		"j": `'{"s": "é", "b": true, "i2": 7, "i4": 12, "i8": -5, "n": 1.50, "nu": 2, "f": 0.1, "d": "2021-03-14",
+			"ts": "2022-11-06 01:30:00", "tz": "2022-11-06T05:30:00Z", "a": {"b": 3, "b.c": "x"}}'`,
 		"xi": "'{1,2,NULL}'", "xs": "'{a,b,NULL}'", "xv": "'{a,b}'", "xn": "'{1.5,2}'", "xb": "'{t,f}'", "xd": "'{2021-03-14,NULL}'",
 		"xz": "'{2022-06-15 12:00:00+00}'",
 	}},
@@ -327,12 +354,16 @@ var rows = []row{
 		"u": "1", "i2": "0", "i4": "0", "nn": "1", "i8": "0", "iu": "0", "num": "0", "nf": "0", "nu": "0", "f4": "0", "f8": "0",
 		"fw": "0", "fu": "0", "b": "false", "d": "'2020-02-29'", "ts": "'2024-02-29 23:59:59.5'", "tz": "'2020-03-08 06:59:59+00'",
 		"s": "''", "v": "''", "c": "''", "cc": "''", "e": "'sad'", "iv": "'0'",
+		"j": `'{"s": "", "b": "off", "i2": "0", "i4": "0012", "i8": "9223372036854775807", "n": "-.5e2", "nu": "1e-2", "f": "1e30",
+			"d": "2020-02-29", "ts": "2024-02-29T23:59", "tz": "2020-03-08 06:59:59+0000", "a": null}'`,
 		"xi": "'{}'", "xs": "'{}'", "xv": "'{}'", "xn": "'{}'", "xb": "'{}'", "xd": "'{}'", "xz": "'{}'",
 	}},
 	{values: map[string]string{
 		"u": "1", "i2": "-100", "i4": "-1000000", "nn": "10", "i8": "-9223372036854775808", "iu": "-2147483648", "num": "-1000.50",
 		"nf": "-1000000", "nu": "-1", "f4": "-1000", "f8": "-1000000", "fw": "1e200", "d": "'2020-01-01'", "ts": "'2020-01-01'",
 		"tz": "'2020-01-01 00:00:00+00'", "s": "E'back\\\\'", "v": "'%_%'", "c": "'     '", "cc": "'X'", "e": "'happy'",
+		"j": `'{"s": 12, "b": 1, "i2": "+100", "i4": 1000, "i8": -9223372036854775808, "n": 1000000.000, "nu": "5.", "f": -1000000,
+			"d": "2020-01-01", "ts": "2020-01-01", "tz": "2020-01-01T00:00:00-00:30", "a": {"b": null}}'`,
 		"xi": "'{{1,2},{3,4}}'", "xs": "'[5:6]={a,Z}'", "xn": "'{NULL}'", "xb": "'{NULL,t}'", "xd": "'{infinity,-infinity}'",
 	}},
 	{values: map[string]string{
@@ -380,6 +411,44 @@ var rows = []row{
 	{outside: true, values: map[string]string{
 		"u": "4", "nn": "0", "f4": "-1.2e-38", "f8": "-5e-324", "fw": "-1e-308", "fu": "-1e308",
 		"nf": "-1e-200", "nu": "1e-16000",
+	}},
+	{values: map[string]string{"u": "2", "nn": "2", "j": "'[]'"}},
+	{values: map[string]string{"u": "2", "nn": "2", "j": `'"s"'`}},
+	{values: map[string]string{"u": "2", "nn": "2", "j": "'null'"}},
+	{values: map[string]string{"u": "2", "nn": "2", "j": `'{"i4": 1, "i4": 2, "s": "a", "s": "b", "n": 1, "n": "x"}'`}},
+	{values: map[string]string{
+		"u": "2", "nn": "2",
+		"j": `'{"s": null, "b": "maybe", "i2": 32768, "i4": "12abc", "i8": 9223372036854775808, "n": "", "nu": "-", "f": "1e400",
+			"d": "2021-02-29", "ts": "2021-13-01", "tz": "2021-01-01 25:00:00Z", "a": {"b": "x"}}'`,
+	}},
+	{values: map[string]string{
+		"u": "2", "nn": "2",
+		"j": `'{"b": [], "i2": "--1", "i4": [1], "i8": -9223372036854775809, "n": "1e", "nu": "+e5", "f": "1e-400", "d": "2021-04-31",
+			"ts": "0000-01-01", "tz": "2021-01-01 00:00:00+99", "a": [{"b": 1}]}'`,
+	}},
+	{outside: true, values: map[string]string{
+		"u": "4", "nn": "2",
+		"j": `'{"s": {"t": "secret"}, "b": "tru", "i2": " 1", "i4": 1001, "i8": "1_000", "n": 1e400, "nu": "Infinity",
+			"f": 1e100, "d": "today", "ts": "epoch", "tz": "now", "a": {"b": -1}}'`,
+	}},
+	{outside: true, values: map[string]string{
+		"u": "4", "nn": "2",
+		"j": `'{"s": ["secret"], "b": " t", "i2": "0x1", "i4": "2147483647", "i8": "-0", "n": "NaN", "nu": 1e-400, "f": "-Infinity",
+			"d": "20210101", "ts": "infinity", "tz": "9999-12-31 23:59:59.999999-14:59", "a": {"b": 2147483647}}'`,
+	}},
+	{outside: true, values: map[string]string{
+		"u": "4", "nn": "2", "j": `('{"a":' || repeat('{"a":', 10000) || '1' || repeat('}', 10001))::jsonb`,
+	}},
+	{outside: true, values: map[string]string{
+		"u": "4", "nn": "2", "j": `jsonb_build_object('s', repeat('x', 10000000), 'i4', repeat('1', 100000), 'n', repeat('1', 100000))`,
+	}},
+	{outside: true, values: map[string]string{
+		"u": "4", "nn": "2",
+		"j": `jsonb_build_object('s', repeat('ß', 100000), 'i4', repeat('0', 100000), 'nu', repeat('9', 99999), 'n', 1e1000, 'f', 1e-1000)`,
+	}},
+	{outside: true, values: map[string]string{
+		"u": "4", "nn": "2",
+		"j": `jsonb_build_object('s', 'x', 'i4', 5, 'more', (SELECT string_agg(md5(n::text), '') FROM generate_series(1, 1000) AS n))`,
 	}},
 }
 

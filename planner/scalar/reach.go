@@ -20,6 +20,9 @@ const (
 	// Elements is the whole of an array of at most [MostElements] elements and at most storedArray bytes as stored. Any other array counts
 	// as NULL.
 	Elements
+	// InDocument is a value in a document of at most [storedDocument] bytes as stored, of a longer one NULL, and of a text its first part.
+	// The SQL of the column reads no more.
+	InDocument
 	// Piece is the first part of a text that is an element of an array, or of a column of a public table whose texts are all short.
 	Piece
 )
@@ -76,13 +79,13 @@ func (r Reach) Read(x string) string {
 		return "CASE WHEN pg_catalog.pg_column_size(" + x + ") OPERATOR(pg_catalog.<=) " + strconv.Itoa(storedArray) +
 			" THEN CASE WHEN pg_catalog.cardinality(" + x + ") OPERATOR(pg_catalog.<=) " + strconv.Itoa(MostElements) +
 			" THEN " + x + " END END"
-	case Whole:
+	case Whole, InDocument:
 	}
 	return x
 }
 
 // Drops reports whether a value that is not NULL can count as NULL.
-func (r Reach) Drops() bool { return r == Short || r == Elements }
+func (r Reach) Drops() bool { return r == Short || r == Elements || r == InDocument }
 
 // beginning writes the first n characters of a text.
 func beginning(x string, n int) string {
@@ -93,7 +96,7 @@ func beginning(x string, n int) string {
 
 // long reports whether a reference to the column reads a text of a table that may be long.
 func (c *Column) long() bool {
-	return cuttable(c.Type) && c.Reach != Piece && (c.Reach == Beginning || !c.derived())
+	return cuttable(c.Type) && c.Reach != Piece && c.Reach != InDocument && (c.Reach == Beginning || !c.derived())
 }
 
 // Read writes the value of the column.

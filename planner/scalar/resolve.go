@@ -21,6 +21,8 @@ type Resolver struct {
 	Work *work.Meter
 	// Column resolves a reference. Its error refuses the name.
 	Column func(*ast.Column) (*Column, error)
+	// Field, if not nil, notes that a field of a column is used.
+	Field func(of, field *Column)
 	// Computed, if not nil, returns the expression for which a reference stands, or nil if it is a column.
 	Computed func(*ast.Column) (Expr, error)
 	// Condition resolves conditions that contain a query (InQuery, Exists); nil refuses them.
@@ -151,6 +153,8 @@ func (r *resolution) meaning(e ast.Expr) (Expr, error) {
 		return r.window(e)
 	case *ast.Searched:
 		return r.searched(e)
+	case *ast.Field:
+		return fieldAsText(r, e)
 	case *ast.Bool, *ast.In, *ast.Between, *ast.IsNull, *ast.BoolTest, *ast.Distinct, *ast.AnyOf:
 		return r.syntax(e)
 	}

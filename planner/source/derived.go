@@ -42,13 +42,15 @@ func (sc scope) derivedRows(f *ast.Derived, nullable bool) (node, frame, error) 
 	if r.unit, err = unitOfBranches(r, f.Query, sc.resolved.model.Unit()); err != nil {
 		return nil, frame{}, err
 	}
+	outputs, fields := withFields(sc.shared, outputs)
 	if err = unite(r, f.Query, outputs); err != nil {
 		return nil, frame{}, err
 	}
+	linkFields(r, fields)
 	notNull := valued(r.columns, nullable)
 	sc.addRelation(r)
 	it := &item{alias: f.Alias}
-	for _, c := range r.columns {
+	for _, c := range r.columns[:len(r.columns)-len(fields)] {
 		it.fields = append(it.fields, field{name: c.Name, column: c})
 	}
 	err = it.rename(f.Columns, f.At)
@@ -138,6 +140,7 @@ func (b *shared) branch(at place, sel *ast.Select) (*branch, []outputColumn, err
 	if err != nil {
 		return nil, nil, err
 	}
+	passFields(sc, out)
 	r.Own = nil
 	if err := sc.tellApart(out); err != nil {
 		return nil, nil, err

@@ -73,7 +73,7 @@
 //
 // From the ground up, so that a file uses those before it; archtest counts the uses that run the other way:
 //
-//   - phases and trees: phases.go, tree.go, refuse.go, source.go, frame.go, columns.go;
+//   - phases and trees: phases.go, tree.go, refuse.go, source.go, frame.go, columns.go, fields.go;
 //   - the term of a level, and its judgment: computed_links.go, terms.go, terms_table.go, terms_query.go, equalities.go, judgment.go;
 //   - references: references_to_people.go, reference_tables.go, nobody.go;
 //   - the unit of a level: semijoin.go, ownership.go, linking.go;

@@ -171,6 +171,9 @@ func (d *draft) table(t *policy.Table, name string, at int) (*relation, error) {
 		c.Untold, c.Row = d.resolved.view != "", row
 		r.columns = append(r.columns, c)
 	}
+	for i := range t.Columns {
+		r.columns = append(r.columns, newFields(r.columns[i], t.Columns[i].Fields)...)
+	}
 	return r, nil
 }
 

@@ -48,7 +48,10 @@ func (st *Statement) widen(by, width, at int) error {
 // Resolve resolves FROM and WHERE of a block and proves whose its rows are. Its errors are
 // *pgerr.Error with positions in the statement's text.
 func Resolve(st *Statement, block *ast.Block) (*Rows, error) {
-	b := &shared{Statement: st, rules: applyRules, conceals: block.Concealed != "", terms: terms{judge: core.Judge{Spend: st.spend}}}
+	b := &shared{
+		Statement: st, rules: applyRules, fields: block.Fields, conceals: block.Concealed != "",
+		terms: terms{judge: core.Judge{Spend: st.spend}},
+	}
 	for _, r := range blockRules {
 		block = r.apply(st.Model, block)
 	}
@@ -74,6 +77,8 @@ type shared struct {
 	*Statement
 	rules []applyRule
 	terms terms
+	// fields are the keys of the fields that the block names.
+	fields [][]string
 	// public are the public relations that are named, as the statement wrote them.
 	public []ast.TableRef
 	// aliases counts the relations of all levels, looked those that are looked up, and perRow the queries that are evaluated for each row.
@@ -242,6 +247,7 @@ func (sc scope) Resolver() *scalar.Resolver {
 	return &scalar.Resolver{
 		Constants: sc.shared.Constants, Concealed: sc.resolved.view != "", Params: sc.shared.Params,
 		Column: sc.reference, Computed: sc.computed, Condition: sc.subselect, Work: sc.shared.Work,
+		Field: func(of, field *scalar.Column) { useField(sc, of, field) },
 	}
 }
 

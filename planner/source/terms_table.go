@@ -17,8 +17,10 @@ func (t *terms) scan(m *policy.Model, r *relation) core.Rel {
 	gives[theRow] = s.Row
 	var valued, spelled []core.Col
 	for i, c := range r.columns {
-		s.Cols, gives[c.Name] = append(s.Cols, col(c)), col(c)
-		if r.table.Columns[i].NotNull && !c.Reach.Drops() {
+		if s.Cols = append(s.Cols, col(c)); c.Path == nil { // no name means a field
+			gives[c.Name] = col(c)
+		}
+		if c.Path == nil && r.table.Columns[i].NotNull && !c.Reach.Drops() {
 			valued = append(valued, col(c))
 		}
 		if !c.OneSpelling() {

@@ -133,7 +133,7 @@ func (r *relation) protected() bool { return r.unit != nil }
 
 // column returns the column of a table.
 func (r *relation) column(name string) *scalar.Column {
-	i := slices.IndexFunc(r.columns, func(c *scalar.Column) bool { return c.Name == name })
+	i := slices.IndexFunc(r.columns, func(c *scalar.Column) bool { return c.Name == name && c.Path == nil })
 	if i < 0 {
 		return nil
 	}
@@ -167,6 +167,12 @@ func (r *relation) keys() [][]int {
 
 // followsFrom reports whether rows that agree in columns agree in the row of the relation.
 func (r *relation) followsFrom(s core.Set) bool { return r.apart.In(s) }
+
+// documents returns the column of a table that a field is of.
+func (r *relation) documents(field *scalar.Column) *scalar.Column {
+	i := slices.IndexFunc(r.columns, func(c *scalar.Column) bool { return slices.Contains(c.Fields, field) })
+	return r.columns[i]
+}
 
 func (r *relation) branches() []*branch {
 	if r.rows == nil {

@@ -273,6 +273,10 @@ func (p *sourceWriter) boundBeforeJoin(r *relation, item sqltext.Item, own []str
 			continue
 		}
 		name := r.outputName(c)
+		if c.Path != nil && r.rows == nil { // it is computed of its column, which is mentioned as well
+			bytes = append(bytes, scalar.Spelled(p.w.Physical(c), scalar.ReadField(c, r.outputName(r.documents(c)))))
+			continue
+		}
 		if name != u {
 			columns = append(columns, sqltext.Columns(r.alias, name)...)
 		}
