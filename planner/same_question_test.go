@@ -244,3 +244,21 @@ func TestFractionsAreQuestions(t *testing.T) {
 		}
 	}
 }
+
+// TestClocksAreQuestions holds that a date is compared with an instant by the clock of the session: where that is not UTC, no days stand
+// for instants.
+func TestClocksAreQuestions(t *testing.T) {
+	cat, conn := store(t), connect(t)
+	asked := func(instant string) string {
+		return spelling{"SELECT count(*) FROM orders WHERE d >= $1", []uint32{1184}, []string{instant}}.question(t, conn, cat)
+	}
+	const noon, evening = "2023-01-01T12:00:00Z", "2023-01-01T18:00:00Z"
+	utc := asked(noon)
+	if asked(evening) != utc {
+		t.Error("an instant of the same day is another question")
+	}
+	plannertest.Run(t, conn, "SET TimeZone = 'Asia/Tokyo'")
+	if tokyo := asked(evening); tokyo == utc || tokyo == asked(noon) {
+		t.Error("days that begin at other times are one question")
+	}
+}

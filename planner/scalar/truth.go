@@ -295,8 +295,8 @@ func (n normaliser) truth(x Expr, operands []Expr, equality bool, is, not region
 // operand for which the expression has a value in a region. The operand is nil if there is none.
 func (n normaliser) below(e Expr) (x Expr, back func(region) region) {
 	c, isCast := e.(*cast)
-	if _, key := n.w.grouped(e, asIs); key || !isCast || c.zone >= 0 {
-		return nil, nil
+	if _, key := n.w.grouped(e, asIs); key || !isCast || c.zone >= 0 && n.w.Env.offset(zoneConstant(c.zone, c.at)) != 0 {
+		return nil, nil // elsewhere clocks go back, and the rules for that may change
 	}
 	from, to := c.x.Type(), c.typ
 	ref, plain := c.x.(*Ref)
@@ -309,11 +309,11 @@ func (n normaliser) below(e Expr) (x Expr, back func(region) region) {
 		return nil, nil
 	case from.Whole() && to.Whole() && pgtype.Bits(to.OID) >= pgtype.Bits(from.OID):
 		return c.x, n.clampedBack(ref, func(r region) region { return r })
-	case from.Dated() && from.OID == to.OID && to.Mod < 0:
+	case from.Dated() && to.Dated() && (from.OID == pgtype.Date) == (to.OID == pgtype.Date) && to.Mod < 0:
 		return c.x, n.clampedBack(ref, func(r region) region { return r })
-	case from.OID == pgtype.Date && to.OID == pgtype.Timestamp:
+	case from.OID == pgtype.Date && to.Dated():
 		return c.x, n.clampedBack(ref, stretched(big.NewRat(1, pgtype.MicrosPerDay)))
-	case from.OID == pgtype.Timestamp && to.OID == pgtype.Date: // a time is of the day before which its midnight is not
+	case from.Dated() && to.OID == pgtype.Date: // a time is of the day before which its midnight is not
 		return c.x, n.clampedBack(ref, stretched(rat(pgtype.MicrosPerDay)))
 	}
 	return nil, nil
