@@ -230,7 +230,7 @@ func testDeltaIsSpent(t *testing.T, k *kitchen) {
 	}
 	for range 3 {
 		before, charged := delta(), sitetest.NewMeter(t, k.Site)
-		if _, err := ana.Exec(t.Context(), "SELECT hospital_id, count(*) FROM visits GROUP BY hospital_id"); err != nil {
+		if _, err := ana.Exec(t.Context(), "SELECT cost, count(*) FROM visits GROUP BY cost"); err != nil {
 			charged.Ticks("a refusal of private keys", 0)
 			continue
 		}

@@ -176,11 +176,11 @@ func testThresholdRefusals(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
 		manyConstants,
 		"SELECT count(*) FROM visits WHERE diagnosis < ANY (SELECT diagnosis FROM visits WHERE cost > 31 GROUP BY 1)",
 		"SELECT count(*) FROM visits WHERE md5(cost::text) > (SELECT max(diagnosis) FROM visits)",
-		"SELECT stddev(hospital_id) FROM visits WHERE cost > (SELECT avg(cost) - 3 FROM visits)",
+		"SELECT stddev(id) FROM visits WHERE cost > (SELECT avg(cost) - 3 FROM visits)",
 		"SELECT count(*) FROM visits v WHERE cost > (SELECT avg(cost) FROM visits w WHERE w.diagnosis < v.diagnosis)",
 		"SELECT count(*) FROM visits v WHERE cost > (SELECT avg(cost) FROM visits w WHERE w.diagnosis = v.diagnosis LIMIT 1)",
 		"SELECT patient_id FROM visits WHERE cost > (SELECT avg(cost) - 4 FROM visits)",
-		"SELECT count(*) FROM visits WHERE cost > (SELECT avg(cost) FROM visits WHERE cost > (SELECT stddev(hospital_id) FROM visits))",
+		"SELECT count(*) FROM visits WHERE cost > (SELECT avg(cost) FROM visits WHERE cost > (SELECT stddev(id) FROM visits))",
 		"SELECT count(*) FROM visits v WHERE (SELECT count(*) FROM visits w WHERE w.id = v.hospital_id) = 0",
 	} {
 		if _, err := conn.Exec(t.Context(), sql); err == nil {

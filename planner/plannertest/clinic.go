@@ -62,7 +62,8 @@ func References(col, table string) catalog.ForeignKey {
 // ServedVersion is the server_version_num that plans are made for.
 var ServedVersion = 150000
 
-// ClinicSchema is the schema of the clinic, as a catalogue is read.
+// ClinicSchema is the schema of the clinic, as a catalogue is read. The foreign key of visits to hospitals is not validated, so that
+// groups by hospital are private.
 func ClinicSchema() *catalog.Schema {
 	tables := []*catalog.Table{
 		{Name: Name("patients"), Kind: 'r', Keys: Primary(), Columns: []catalog.Column{
@@ -74,7 +75,8 @@ func ClinicSchema() *catalog.Schema {
 			Column("id", Int4, true), Column("patient_id", Int4, true), Column("hospital_id", Int4, true), Column("day", Date, true),
 			Column("at", instant, false), Column("diagnosis", Text, true), Column("cost", Numeric10, true), Column("tip", Numeric, false),
 			Column("score", float4, false), Column("steps", Bigint, false), Column("place", place, false),
-		}, Foreign: []catalog.ForeignKey{References("patient_id", "patients"), References("hospital_id", "hospitals")}},
+		}, Foreign: []catalog.ForeignKey{References("patient_id", "patients")},
+			Loose: []catalog.ForeignKey{References("hospital_id", "hospitals")}},
 		{Name: Name("labs"), Kind: 'r', Keys: Primary(), Columns: []catalog.Column{
 			Column("id", Int4, true), Column("visit_id", Int4, true), Column("test", Text, true), Column("value", Float8, false),
 		}, Foreign: []catalog.ForeignKey{References("visit_id", "visits")}},
@@ -160,6 +162,15 @@ func IndexedClinic(t *testing.T, indexes ...catalog.Index) *policy.Model {
 	}
 	s := ClinicSchema()
 	s.Tables[Name("visits")].Sorted = indexes
+	return Checked(t, s)
+}
+
+// ReferringClinic is a clinic whose visits refer to hospitals by a foreign key that is validated.
+func ReferringClinic(t *testing.T) *policy.Model {
+	t.Helper()
+	s := ClinicSchema()
+	visits := s.Tables[Name("visits")]
+	visits.Foreign, visits.Loose = append(visits.Foreign, visits.Loose...), nil
 	return Checked(t, s)
 }
 

@@ -23,6 +23,11 @@ func Check(p Policy, s *catalog.Schema) (*Model, []Problem) {
 	}
 	inherit(c)
 	for i := range p.Tables {
+		if t := c.model.tables[p.Tables[i].Name]; t != nil && !t.Public {
+			lookUp(c.model, t)
+		}
+	}
+	for i := range p.Tables {
 		for _, d := range p.Tables[i].Derived {
 			if t := c.model.tables[p.Tables[i].Name]; t != nil {
 				derive(c, t, d)

@@ -88,6 +88,8 @@ type Column struct {
 	Step *big.Rat
 	// Fields are those of a column of documents.
 	Fields []Field
+	// Among is the key of a public table that has every value of the column but NULL, since a foreign key says so; nil without.
+	Among *PublicKey
 	// Brief says that the table is public and that no text of the column is longer than [BriefText] bytes, on the mirror.
 	Brief bool
 }

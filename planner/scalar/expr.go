@@ -51,8 +51,19 @@ type Column struct {
 	Path   []string
 	// List is the constant array of the values of a column of a relation of constants, or nil.
 	List Expr
-	// Extent is the constant array of the smallest and the largest value of a column of a public table; nil if no expression needs it.
+	// Among has every value of a column of a table but NULL, since a foreign key says so; nil without.
+	Among *PublicKey
+	// Extent is the constant array of the smallest and the largest value of a column of a public table, or of Among; nil if no expression
+	// needs it.
 	Extent Expr
+}
+
+// A PublicKey is a column of a public table in which each value is alone, as the mirror has it.
+type PublicKey struct {
+	Type pgtype.Type
+	SQL  string // reads it
+	From string
+	Rows int64
 }
 
 // Ellipsis replaces a name in texts for people if no analyst may see the name, or nobody wrote it.

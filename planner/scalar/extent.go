@@ -10,11 +10,12 @@ import (
 // constants. They are not a fact about the protected database, whose table may have changed since it was copied: values are moved into them
 // there, as into declared bounds.
 
-// AddExtent makes the mirror evaluate the smallest and the largest value of a column of a public table, which from writes.
-func (c *Constants) AddExtent(col *Column, from string, at int) {
+// AddExtent makes the mirror evaluate the smallest and the largest value of a column of a public table, which from
+// writes and value reads.
+func (c *Constants) AddExtent(col *Column, value, from string, at int) {
 	t := col.Type.Unmodified()
 	t.Array = true
-	sql := "(SELECT ARRAY[pg_catalog.min(" + col.SQL + "), pg_catalog.max(" + col.SQL + ")] FROM " + from + ")"
+	sql := "(SELECT ARRAY[pg_catalog.min(" + value + "), pg_catalog.max(" + value + ")] FROM " + from + ")"
 	col.Extent = &constant{node{typ: t, at: at}, c.Add(Fold{SQL: sql, Type: t, At: at})}
 }
 

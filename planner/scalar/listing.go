@@ -2,7 +2,6 @@ package scalar
 
 import (
 	"fmt"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -238,6 +237,9 @@ func (l *combination) values(s *source, over []Expr) bool {
 		return true
 	case c.List != nil:
 		return l.constants(s, c.List)
+	case c.Among != nil && c.Among.Rows < mostListed:
+		l.keyed(s, c)
+		return true
 	case l.row(s, over):
 		return true
 	}
@@ -280,6 +282,20 @@ func (l *combination) typeOf(s *source) pgtype.Type {
 		return s.x.Type()
 	}
 	return l.Env.physical(s.x)
+}
+
+// keyed lists the values of a public key, of those that the policy declares if it declares some.
+func (l *combination) keyed(s *source, c *Column) {
+	key := c.Among
+	x := KeyAs(key, c.Type)
+	s.count, s.from = key.Rows+1, "(SELECT "+x+" FROM "+key.From+" WHERE "+x+" IS NOT NULL"
+	if declared := DeclaredSQL(c, x); declared != "" {
+		s.from += " AND " + declared
+	}
+	if s.null {
+		s.from += " UNION ALL SELECT NULL"
+	}
+	s.from += ")"
 }
 
 // constants lists the elements of a constant array.
@@ -500,39 +516,6 @@ func collated(sql string, t pgtype.Type) string {
 		return sql
 	}
 	return "(" + sql + " COLLATE " + ast.QuoteIdent(t.Collation.Schema) + "." + ast.QuoteIdent(t.Collation.Name) + ")"
-}
-
-// DeclaredSQL writes the condition that a value of the type of a column of a table is one that the policy declares for the column. It is
-// empty if the policy declares none.
-func DeclaredSQL(c *Column, value string) string {
-	t := c.Type
-	text := func(text string) string { return castSQL(ast.Quote(text), t) }
-	switch {
-	case t.Array || t.SQL() == "":
-	case c.Values != nil:
-		list := make([]string, len(c.Values))
-		for i, v := range c.Values {
-			list[i] = text(v)
-		}
-		return "(" + value + " IN (" + strings.Join(list, ", ") + "))"
-	case c.Bounds != nil:
-		low, high := declaredEnds(c)
-		if l, ok := lineOf(t, Interval{Low: low, High: high}, digitsOf(t)); ok {
-			return between(value, text(l.text(l.low)), text(l.text(l.high)))
-		}
-	}
-	return ""
-}
-
-// OfType writes the condition that a whole number is one of a narrower type.
-func OfType(value string, t pgtype.Type) string {
-	half := power2(pgtype.Bits(t.OID) - 1)
-	last := new(big.Rat).Sub(half, rat(1))
-	return between(value, "("+new(big.Rat).Neg(half).Num().String()+")", last.Num().String())
-}
-
-func between(value, low, high string) string {
-	return "(" + value + " OPERATOR(pg_catalog.>=) " + low + " AND " + value + " OPERATOR(pg_catalog.<=) " + high + ")"
 }
 
 // Bases returns the columns from which an expression is computed, below derived tables.

@@ -16,7 +16,18 @@ func newColumn(r *relation, c *policy.Column) *scalar.Column {
 	return &scalar.Column{
 		Name: c.Name, Type: of, NotNull: c.NotNull && !reach.Drops(), SQL: r.read(c, of), Reach: reach,
 		Bounds: scalarBounds(c.Bounds), Values: c.Values, Only: c.Only, Within: c.Within, Step: c.Step,
+		Among: publicKey(c.Among),
 	}
+}
+
+// publicKey is the key of a public table that a column refers to, as expressions know it; nil without.
+func publicKey(k *policy.PublicKey) *scalar.PublicKey {
+	if k == nil {
+		return nil
+	}
+	to := &relation{alias: "k", table: k.Table}
+	of := typeOf(k.Column)
+	return &scalar.PublicKey{Type: of, SQL: to.read(k.Column, of), From: tableSQL(to) + " AS " + to.alias, Rows: k.Rows}
 }
 
 // boundedRow is the row of a table as expressions know it, nil if the policy bounds nothing that is computed of it.
@@ -67,17 +78,22 @@ func scalarBounds(b *policy.Bounds) *scalar.Bounds {
 	return &scalar.Bounds{Low: b.Low, High: b.High, LowText: b.LowText, HighText: b.HighText}
 }
 
-// TellExtent has the mirror tell the bounds of a column of a public table, if analysts can read the column there.
+// TellExtent has the mirror tell the bounds of a column of a public table, if analysts can read the column there, or of one that refers to
+// such a column.
 func (s *Source) TellExtent(c *scalar.Column, at int) (told bool) {
 	if !scalar.HasExtent(c.Type) || c.Extent != nil {
 		return c.Extent != nil
+	}
+	if k := c.Among; k != nil {
+		s.constants.AddExtent(c, scalar.KeyAs(k, c.Type), k.From, at)
+		return true
 	}
 	s.eachRelation(func(_ *level, r *relation) {
 		i := slices.Index(r.columns, c)
 		if i < 0 || r.protected() || r.listed || r.rows != nil || r.table.Columns[i].Hidden {
 			return
 		}
-		s.constants.AddExtent(c, tableSQL(r)+" AS "+r.alias, at)
+		s.constants.AddExtent(c, c.SQL, tableSQL(r)+" AS "+r.alias, at)
 		told = true
 	})
 	return told

@@ -20,7 +20,7 @@ func (d *domain) tie(classes [][]*scalar.Column) {
 				continue
 			}
 			as := *c
-			as.SQL, as.Reach = readAs(class[i], c.Type), scalar.Whole
+			as.SQL, as.Reach = scalar.ReadAs(class[i], c.Type), scalar.Whole
 			d.ties[c], d.renamed[c] = class[i], &as
 		}
 	}
@@ -52,17 +52,6 @@ func conjunctsOf(e scalar.Expr) []scalar.Expr {
 		return nil
 	}
 	return scalar.Conjuncts(e)
-}
-
-// readAs reads a column as the type of one to which it is identical. A whole number that the type lacks is NULL.
-func readAs(c *scalar.Column, t pgtype.Type) string {
-	switch {
-	case c.Type.OID == t.OID:
-		return c.Read()
-	case t.Whole() && pgtype.Bits(c.Type.OID) > pgtype.Bits(t.OID):
-		return "CASE WHEN " + scalar.OfType(c.Read(), t) + " THEN CAST(" + c.Read() + " AS " + t.SQL() + ") END"
-	}
-	return "CAST(" + c.Read() + " AS " + t.SQL() + ")"
 }
 
 // declared writes the conditions that columns of protected relations have declared values.

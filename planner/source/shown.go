@@ -42,6 +42,8 @@ func (r *resolved) MostValues(c *scalar.Column) int64 {
 		return int64(len(base.Values))
 	case base.Type.OID == pgtype.Bool && !base.Type.Array:
 		return 2
+	case base.Among != nil:
+		return base.Among.Rows
 	}
 	of := c
 	if shown := r.shown(c); shown != nil {
@@ -53,12 +55,6 @@ func (r *resolved) MostValues(c *scalar.Column) int64 {
 	}
 	if home.table.Public {
 		return r.model.PublicRows()[home.table.Name]
-	}
-	for _, fk := range home.table.Source.Foreign {
-		target := r.model.Table(fk.References)
-		if home.table.Source.KeysHold() && len(fk.Columns) == 1 && fk.Columns[0] == of.Name && target != nil && target.Public {
-			return r.model.PublicRows()[fk.References]
-		}
 	}
 	return 0
 }
