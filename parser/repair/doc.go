@@ -10,8 +10,8 @@
 //   - the text: where an expression is (statement.go), the clauses of a SELECT (clauses.go), texts of parts (write.go), texts with edits
 //     (edits.go), a SELECT that is edited (draft.go);
 //   - rules: other statements (utility.go), no error columns (errors.go), aggregates (mode.go), bounds (bounds.go), groups (groups.go),
-//     distributions (distribution.go), EXISTS (exists.go), public rows and lists beside protected rows (beside.go), LATERAL (lateral.go),
-//     set operations (setops.go), parts of the question (alone.go, fewer.go);
+//     distributions (distribution.go), keys of several columns (wholekey.go), EXISTS (exists.go), public rows and lists beside protected
+//     rows (beside.go), LATERAL (lateral.go), set operations (setops.go), parts of the question (alone.go, fewer.go);
 //   - the list of the rules, and what is written by all of them: rules.go.
 //
 // A new rule is a function in the file of its family, a line in the list, and a file of its name in testdata/rules.

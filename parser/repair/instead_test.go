@@ -63,7 +63,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// A suggesting schema can suggest bounds of some columns. Each visit is in a hospital.
+// A suggesting schema can suggest bounds of some columns. Each visit is in a hospital, and leads to a row of people by two columns too.
 type suggesting struct{ repair.Schema }
 
 func clinic() suggesting { return suggesting{parsertest.Clinic} }
@@ -73,6 +73,8 @@ func (s suggesting) Table(schema, name string) (repair.Table, bool) {
 	t, known := s.Schema.Table(schema, name)
 	if name == "visits" {
 		t.Parents["hospital_id"] = repair.Key{Schema: "public", Table: "hospitals", Column: "id"}
+		to := repair.Key{Schema: "public", Table: "patients"}
+		t.Ways = []repair.Way{{Columns: []string{"qty", "big"}, Keys: []string{"birth_year", "smoker"}, To: to}}
 	}
 	return t, known
 }

@@ -35,6 +35,7 @@ var rules = []rule{
 	{"ContToDisc", contToDisc},
 	{"IntervalToSeconds", intervalToSeconds}, // of a date, seconds would be no length of time: those have a percentile_disc
 	{"DiscToMode", discToMode},
+	{"WholeKey", wholeKey},
 	{"RowsToColumn", rowsToColumn},
 	{"TuplesToText", tuplesToText},
 	{"UnionToDistinct", unionToDistinct},

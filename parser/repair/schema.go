@@ -27,6 +27,14 @@ type Table struct {
 	Keys []string
 	// Parents are the keys of other tables that have the value of each row in a column.
 	Parents map[string]Key
+	// Ways are the keys of several columns by which rows lead to rows of people.
+	Ways []Way
+}
+
+// A Way leads from columns of a table to the key of another one.
+type Way struct {
+	Columns, Keys []string
+	To            Key // without a column
 }
 
 // A Key is a column of another table.

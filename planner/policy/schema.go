@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+
 	"dpproxy/catalog"
 	"dpproxy/parser/repair"
 )
@@ -31,7 +33,23 @@ func (s schema) Table(namespace, name string) (repair.Table, bool) {
 			out.Parents[fk.Columns[0]] = repair.Key{Schema: fk.References.Schema, Table: fk.References.Name, Column: fk.Target[0]}
 		}
 	}
+	out.Ways = waysOf(t)
 	return out, known
+}
+
+// waysOf returns the keys of several columns, all of which analysts can see, by which rows of a table lead to rows of people.
+func waysOf(t *Table) (list []repair.Way) {
+	steps := slices.Clone(t.Unit.Steps[:min(1, len(t.Unit.Steps))])
+	for _, r := range t.References {
+		steps = append(steps, Step{From: r.From, To: r.To, Key: r.Key})
+	}
+	for _, st := range steps {
+		if len(st.From) > 1 && !slices.ContainsFunc(st.From, t.Hides) && !slices.ContainsFunc(st.Key, st.To.Hides) {
+			to := repair.Key{Schema: st.To.Name.Schema, Table: st.To.Name.Name}
+			list = append(list, repair.Way{Columns: st.From, Keys: st.Key, To: to})
+		}
+	}
+	return list
 }
 
 // Suggested implements repair.Schema.

@@ -235,6 +235,7 @@ func (sc scope) attached(j *ast.Join) (_ scope, err error) {
 
 // joinTo resolves a join whose left side is resolved.
 func (sc scope) joinTo(f *ast.Join, left node, lf frame, nullable bool) (node, frame, error) {
+	f = alwaysFound(sc, f, lf)
 	right, rf, err := sc.resolveItem(f.Right, nullable || f.Kind == ast.Left)
 	if err != nil {
 		return nil, frame{}, err

@@ -45,7 +45,7 @@ CREATE TABLE star.store (s_store_sk int PRIMARY KEY, s_store_name text NOT NULL,
 INSERT INTO star.store SELECT g, (ARRAY['able', 'ation', 'bar', 'ese', 'ought'])[g], (ARRAY['TN', 'SD'])[g % 2 + 1], -5 - g % 2 FROM generate_series(1, 5) g;
 CREATE TABLE star.household_demographics (hd_demo_sk int PRIMARY KEY, hd_dep_count int NOT NULL, hd_vehicle_count int NOT NULL);
 INSERT INTO star.household_demographics SELECT g, g % 10, g % 5 FROM generate_series(1, 50) g;
-CREATE TABLE star.customer (c_customer_sk int PRIMARY KEY, c_customer_id text NOT NULL, c_current_hdemo_sk int REFERENCES star.household_demographics,
+CREATE TABLE star.customer (c_customer_sk int PRIMARY KEY, c_customer_id text NOT NULL UNIQUE, c_current_hdemo_sk int REFERENCES star.household_demographics,
   c_birth_year int, c_birth_month int, c_preferred_cust_flag text);
 INSERT INTO star.customer SELECT g, 'CUSTOMER' || g, g % 50 + 1, 1930 + g % 65, 1 + g % 12, (ARRAY['N', 'Y'])[g % 2 + 1] FROM generate_series(1, :people) g;
 CREATE TABLE star.store_sales (ss_item_sk int NOT NULL REFERENCES star.item, ss_ticket_number int NOT NULL, ss_sold_date_sk int REFERENCES star.date_dim,
