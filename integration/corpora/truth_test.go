@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -22,6 +23,7 @@ type verdict struct {
 	within, outside, unknown, null int // values
 	more                           int // rows that the truth does not have
 	worst                          string
+	took                           time.Duration // to answer it
 }
 
 // A table is a result with the errors of its values.
@@ -43,7 +45,9 @@ func (p *player) compare(t *testing.T, title, sql string) {
 	if *people == 0 || !strings.HasPrefix(strings.ToUpper(sql), "SELECT") && !strings.HasPrefix(strings.ToUpper(sql), "WITH") {
 		return
 	}
+	start := time.Now()
 	ours, err := p.read(t, p.ours, sql, nil)
+	took := time.Since(start)
 	if err != nil {
 		t.Errorf("%s\nis planned and refused: %v", sql, err)
 		return
@@ -53,7 +57,7 @@ func (p *player) compare(t *testing.T, title, sql string) {
 		t.Errorf("%s\nis no statement of the database: %v", sql, err)
 		return
 	}
-	v := verdict{title: title}
+	v := verdict{title: title, took: took}
 	for _, key := range ours.order {
 		exact, known := truth.rows[key]
 		if !known {
@@ -187,8 +191,8 @@ var listed = map[string]string{
 func (p *player) tell(t *testing.T) {
 	t.Helper()
 	for _, v := range p.verdicts {
-		t.Logf("%s: %d within, %d outside, %d of unknown error, %d NULL, %d rows too many. %s",
-			v.title, v.within, v.outside, v.unknown, v.null, v.more, v.worst)
+		t.Logf("%s: %d within, %d outside, %d of unknown error, %d NULL, %d rows too many, in %v. %s",
+			v.title, v.within, v.outside, v.unknown, v.null, v.more, v.took.Round(time.Millisecond), v.worst)
 		if v.outside > 0 && listed[v.title] == "" {
 			t.Errorf("%s: %s", v.title, v.worst)
 		}

@@ -95,6 +95,7 @@ CREATE INDEX ON orders (user_id);
 CREATE INDEX ON order_items (order_id);
 CREATE INDEX ON events (user_id);
 CREATE INDEX ON star.store_sales (ss_customer_sk);
+CREATE INDEX ON star.store_returns (sr_customer_sk);
 CREATE INDEX ON cdm.visit_occurrence (person_id);
 CREATE INDEX ON cdm.condition_occurrence (person_id);
 CREATE INDEX ON cdm.condition_occurrence (visit_occurrence_id);
