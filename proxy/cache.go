@@ -118,17 +118,33 @@ func (t *text) remember(key []byte, a *analysed) *analysed {
 	return a
 }
 
+// A lending has the plans that a statement uses: nobody else does until it ends, since what is remembered decides with which budget a plan
+// shows its parts.
+type lending map[planKey]*planner.Plan
+
+// end keeps the plans for other statements. Of a statement that has failed a read may go on, and its plans are not kept.
+func (l lending) end(plans *recent[planKey, *planner.Plan]) {
+	for key, p := range l {
+		plans.add(key, p, p.Bytes())
+	}
+}
+
 // plan decides everything about the statement, once for each constants and settings.
-func (a *analysed) plan(w *work.Meter, values []scalar.Value, s planner.Settings) (*planner.Plan, error) {
+func (a *analysed) plan(w *work.Meter, values []scalar.Value, s planner.Settings, lent lending) (*planner.Plan, error) {
 	key := newPlanKey(a.query, values, s)
-	if p, ok := a.plans.get(key); ok {
+	if p := lent[key]; p != nil {
 		return p, nil
 	}
-	p, err := a.query.Specialize(w, values, s)
-	if err != nil {
-		return nil, err
+	p, ok := a.plans.take(key)
+	if !ok {
+		var err error
+		if p, err = a.query.Specialize(w, values, s); err != nil {
+			return nil, err
+		}
 	}
-	a.plans.add(key, p, p.Bytes())
+	if lent != nil {
+		lent[key] = p
+	}
 	return p, nil
 }
 

@@ -25,12 +25,13 @@ type execution struct {
 	part    *part // that it is of a statement; nil of a statement itself
 	// answers are the mirror's to texts of constants, of all parts of the statement, by the texts; nil before it begins.
 	answers map[string]*wire.Result
+	lent    lending // of all parts of the statement, too
 }
 
 // begun is the execution with its answers.
 func (e *execution) begun() *execution {
 	own := *e
-	own.answers = map[string]*wire.Result{}
+	own.answers, own.lent = map[string]*wire.Result{}, lending{}
 	return &own
 }
 
@@ -51,9 +52,14 @@ func (e *execution) once(sql string, ask func() (*wire.Result, error)) (*wire.Re
 // decided by the statement, the policy and the session; nothing of it depends on
 // a protected row, and a refusal costs nothing. From the charge on, nothing is
 // taken back. The steps, and the rights of each, stand in path.go.
-func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
+func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindRequest) (rw wire.Rewrite, err error) {
 	if e.answers == nil {
 		e = e.begun()
+		defer func() {
+			if err == nil {
+				e.lent.end(e.text.plans)
+			}
+		}()
 	}
 	if e.text.stmt.Let != nil {
 		return evaluate(ctx, e, e.text.stmt.Let, m, b)
@@ -92,7 +98,7 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 	if !plan.Reads() {
 		return e.rewrite(ctx, query, pre, columns(plan, nil), b)
 	}
-	rw, err := e.rewrite(ctx, query, pre, columns(plan, released), b)
+	rw, err = e.rewrite(ctx, query, pre, columns(plan, released), b)
 	if err != nil {
 		return wire.Rewrite{}, err
 	}
@@ -218,7 +224,7 @@ func (e *execution) plan(ctx context.Context, analysed *analysed, pre *prelude) 
 		MinimumPeople: max(allowed.MinimumPeople, pre.settings.MinimumPeople), // a session can raise it alone
 		Top:           pre.settings.Top, LimitRetry: pre.settings.LimitRetry, NoIntervals: pre.settings.NoIntervals || !e.part.ends(),
 		Limits: e.p.cfg.Limits,
-	})
+	}, e.lent)
 	if err != nil {
 		return nil, timely(err)
 	}

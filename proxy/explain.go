@@ -84,6 +84,11 @@ const planNode = "Release"
 func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRequest) (lines []string, shadowed bool, err error) {
 	if x.answers == nil {
 		x = explanation{x.begun()}
+		defer func() {
+			if err == nil {
+				x.lent.end(x.text.plans)
+			}
+		}()
 	}
 	if x.text.stmt.Let != nil {
 		return x.explainLet(ctx, x.text.stmt.Let, m, b)

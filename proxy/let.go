@@ -296,7 +296,7 @@ func (s *evaluation) other(text parser.Text) (*execution, error) {
 		return nil, unusable()
 	}
 	own := *s.part
-	return &execution{p: s.p, session: s.session, analyst: s.analyst, text: texts[0], part: &own, answers: s.answers}, nil
+	return &execution{p: s.p, session: s.session, analyst: s.analyst, text: texts[0], part: &own, answers: s.answers, lent: s.lent}, nil
 }
 
 // unusable refuses a released result that cannot be a constant.

@@ -38,6 +38,20 @@ func (r *recent[K, V]) get(key K) (value V, ok bool) {
 	return e.Value.(*recentEntry[K, V]).value, true
 }
 
+// take returns the value of a key, and keeps it no longer.
+func (r *recent[K, V]) take(key K) (value V, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.have[key]
+	if e == nil {
+		return value, false
+	}
+	kept := r.order.Remove(e).(*recentEntry[K, V])
+	delete(r.have, key)
+	r.held -= kept.bytes
+	return kept.value, true
+}
+
 // add keeps a value that takes so many bytes, unless its key has one or it takes more than
 // all may. The least recently used ones go.
 func (r *recent[K, V]) add(key K, value V, bytes int) {
