@@ -85,7 +85,8 @@ var (
 	Suspended = declare("PB012", "analyst_suspended",
 		"Too many of this analyst's statements failed while they read protected data; the administrator must clear it.")
 	SchemaChanged = declare("PB013", "protected_schema_changed",
-		"A protected table is not as it was when the policy was checked, or the mirror was made for another policy. "+
+		"A table is not as it was when the policy was checked, a public one has more rows for a value than its copy, "+
+			"or the mirror was made for another policy. "+
 			"The administrator must check again.")
 	LedgerUnavailable = declare("PB014", "ledger_unavailable",
 		"The privacy ledger cannot record a charge, so nothing is answered.")

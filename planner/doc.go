@@ -16,7 +16,7 @@
 //
 // The files, from the ground up, so that a file uses those before it; archtest counts the uses that run the other way:
 //
-//   - words and settings: text.go, number.go, literal.go, tree.go, settings.go, mechanism_names.go, target.go;
+//   - words and settings: text.go, number.go, counts.go (of public rows), literal.go, tree.go, settings.go, mechanism_names.go, target.go;
 //   - values as integers: lattice.go, term.go, factors.go (products of columns), told_apart.go (columns by their bytes);
 //   - grouping: key.go, list.go, extents.go (of public tables), by_group.go, unit_bounds.go;
 //   - the budget of a statistic: share.go, split.go;

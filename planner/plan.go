@@ -19,6 +19,8 @@ type Plan struct {
 	// Relations are all relations that the reads name, including public tables. The plan is valid as long as their schema is that of the
 	// catalogue.
 	Relations []catalog.Name
+	// Counts are what is counted anew in the snapshot of the reads, before the charge.
+	Counts []Count
 	// Shape is a digest of the statement without its constants.
 	Shape string
 	// Mechanism is the kind of mechanism that was chosen.
@@ -53,6 +55,8 @@ type BlockPlan struct {
 	alpha  float64
 	sp     *specializer // until the reads are written
 	asks   *asking      // nil if it reads nothing
+	// counted are the numbers of public rows by which the block was planned.
+	counted []Count
 
 	agreements *onceOf[int, *agreement] // the only key is 0; nil if the block has one set
 }

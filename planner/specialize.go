@@ -95,6 +95,11 @@ func (q *Query) specializeBy(m *work.Meter, values []scalar.Value, s Settings, e
 			bp.twin, evalCost = first+1, before
 		}
 		p.Blocks = append(p.Blocks, bp)
+		for _, c := range bp.counted {
+			if !slices.Contains(p.Counts, c) {
+				p.Counts = append(p.Counts, c)
+			}
+		}
 	}
 	if err := p.assign(); err != nil {
 		return nil, err
@@ -125,6 +130,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 	if s.Limits.PublicRows, err = b.source.ListedRows(env, q.cat.PublicRows()); err != nil {
 		return nil, err
 	}
+	s.Limits.Values = env.Values
 	sp := newSpecializer(b, env)
 	bp := &BlockPlan{block: b, alpha: s.Alpha, agreements: &onceOf[int, *agreement]{}}
 	if b.reads() {
@@ -158,6 +164,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 	if err != nil {
 		return nil, err
 	}
+	bp.counted = countsOf(b.source.Meetings(s.Limits))
 	reads := 0
 	for _, g := range bp.Sets {
 		reads += g.reads()

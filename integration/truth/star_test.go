@@ -45,6 +45,27 @@ func TestStar(t *testing.T) {
 			t.Errorf("%s: %s\n%s", f.name, fault, f.sql)
 		}
 	}
+	countedAnew(t, s.truth, ours.Conn)
+}
+
+// countedAnew adds rows to a public table of the protected database. A statement is refused that was planned by the number of rows with one
+// value, if there are more by now.
+func countedAnew(t *testing.T, data, ours *pgx.Conn) {
+	t.Helper()
+	const below = "SELECT count(*) FROM orders o JOIN products p ON p.id = o.product_id JOIN tree t ON t.below = p.category AND t.steps > -"
+	for i, c := range []struct{ change, sql, code string }{
+		{"INSERT INTO tree VALUES (7, 1, 1)", below, ""}, // 2 above 1, where at most 6 are above another
+		{"INSERT INTO tree VALUES (7, 12, 1)", below, "PB013"},
+		{"SELECT", "SELECT count(*) FROM orders o JOIN cal c ON c.d = o.ordered_at::date WHERE o.qty > -", ""},
+		{"SELECT", "SELECT count(*) FROM orders o JOIN tree t ON t.below > o.qty WHERE o.qty > -", "PB013"},
+		{"SELECT", "SELECT count(*) FROM orders o WHERE EXISTS (SELECT FROM tree t WHERE t.below = o.qty) AND o.qty > -", ""},
+		{"DELETE FROM tree WHERE above = 7 AND below IN (1, 12)", below, ""},
+	} {
+		sitetest.Exec(t, data, c.change)
+		if _, err := ours.Exec(t.Context(), c.sql+strconv.Itoa(i)); codeOf(err) != c.code {
+			t.Errorf("%s, %s%d: %v, want %q", c.change, c.sql, i, err, c.code)
+		}
+	}
 }
 
 // starQuestions are the questions, each with the SQLSTATE of its refusal, if it is to be refused.

@@ -1,6 +1,9 @@
 package policy
 
-import "dpproxy/catalog"
+import (
+	"dpproxy/catalog"
+	"dpproxy/planner/scalar"
+)
 
 // Limits bound the work of reading one block, from numbers that are known before: the size
 // of public tables and the caps of the policy.
@@ -12,4 +15,6 @@ type Limits struct {
 	Work int64
 	// PublicRows are the rows of the public tables on the mirror.
 	PublicRows map[catalog.Name]int64
+	// Values are those of constants: they say how often relations of constants have one value.
+	Values scalar.Values
 }

@@ -111,6 +111,34 @@ func (values Values) Listed(list Expr) (n int64, notNull bool) {
 	return int64(len(items)), values.Unsettled(list) || !slices.ContainsFunc(items, func(b []byte) bool { return b == nil })
 }
 
+// Repeats returns how many rows of constant arrays, read as columns, have the same bytes in all columns and no NULL, of those that most
+// have.
+func (values Values) Repeats(lists []Expr) (most int64, known bool) {
+	var rows []string
+	null := map[int]bool{}
+	for i, l := range lists {
+		items, ok := values.listed(l)
+		if !ok || values.Unsettled(l) || i > 0 && len(items) != len(rows) {
+			return 0, false
+		}
+		if i == 0 {
+			rows = make([]string, len(items))
+		}
+		for at, b := range items {
+			rows[at] += strconv.Quote(string(b))
+			null[at] = null[at] || b == nil
+		}
+	}
+	times := make(map[string]int64, len(rows))
+	for at, row := range rows {
+		if !null[at] {
+			times[row]++
+			most = max(most, times[row])
+		}
+	}
+	return most, true
+}
+
 // Different reports whether constant arrays of equal length, read as rows, have no two rows with the same bytes.
 func (values Values) Different(lists []Expr) bool {
 	var rows []string

@@ -36,7 +36,7 @@ func (l *level) Fanout(limits policy.Limits) (int64, error) {
 		case r.followsFrom(t.k):
 			n = 1
 		default:
-			if n = min(t.all, l.linkedRows(r, t.k)); n > limits.PublicFanout {
+			if n = min(t.all, l.linkedRows(r, t.k, limits)); n > limits.PublicFanout {
 				return 0, errFanout(r, n, t.all, limits.PublicFanout)
 			}
 		}
@@ -60,11 +60,11 @@ func errFanout(r *relation, n, all, most int64) error {
 
 // linkedRows bounds the rows of a public relation that equalities with the rows before find. Other conditions find none: each row is
 // compared with all rows of the relation then.
-func (b *bounded) linkedRows(r *relation, k core.Set) int64 {
+func (b *bounded) linkedRows(r *relation, k core.Set, limits policy.Limits) int64 {
 	most := int64(math.MaxInt64)
 	for _, c := range linked(b.resolved, r) {
 		if k.Has(col(c)) {
-			most = b.publicMatches(r, k)
+			most, _ = b.publicMatches(r, k, limits)
 		}
 	}
 	return most
@@ -76,6 +76,8 @@ type turn struct {
 	k core.Set
 	// all are the rows of a public relation, and meeting those that can meet one row of the relations before.
 	all, meeting int64
+	// by is the column of the public table whose value all these rows have.
+	by string
 }
 
 // inTurn visits the relations: protected ones first, or, without any, the largest one, and then always the one of which the fewest rows can
@@ -91,9 +93,9 @@ func (b *bounded) inTurn(columns []*scalar.Column, limits policy.Limits) iter.Se
 		}
 		for len(rest) > 0 {
 			k := b.perUnit(columns, joined...)
-			next, best := 0, b.turn(rest[0], k, sizes)
+			next, best := 0, b.turn(rest[0], k, sizes[rest[0]], limits)
 			for i, r := range rest[1:] {
-				t := b.turn(r, k, sizes)
+				t := b.turn(r, k, sizes[r], limits)
 				if !rest[0].protected() && (len(joined) > 0 && t.meeting < best.meeting || len(joined) == 0 && t.meeting > best.meeting) {
 					next, best = i+1, t
 				}
@@ -106,10 +108,13 @@ func (b *bounded) inTurn(columns []*scalar.Column, limits policy.Limits) iter.Se
 	}
 }
 
-func (b *bounded) turn(r *relation, k core.Set, sizes map[*relation]int64) turn {
-	t := turn{k: k, all: sizes[r], meeting: 1}
-	if !r.protected() && !r.followsFrom(k) {
-		t.meeting = min(t.all, b.publicMatches(r, k))
+func (b *bounded) turn(r *relation, k core.Set, size int64, limits policy.Limits) turn {
+	t := turn{k: k, all: size, meeting: 1}
+	if r.protected() || r.followsFrom(k) {
+		return t
+	}
+	if t.meeting, t.by = b.publicMatches(r, k, limits); t.meeting >= t.all {
+		t.meeting, t.by = t.all, ""
 	}
 	return t
 }
@@ -190,4 +195,43 @@ func saturating(a, b int64) int64 {
 		return math.MaxInt64
 	}
 	return int64(low)
+}
+
+// How many public rows one value can meet is counted on the mirror. It chooses limits and bounds work, and is no proof of how many rows a
+// unit has, since rows of public tables come and go: each read counts anew in its own snapshot, before the charge.
+
+// A Meeting is such a number: as many rows of a public table have the same value of a column, or are there, without a column.
+type Meeting struct {
+	Table  *policy.Table
+	SQL    string // the table, in FROM
+	Column string
+	Most   int64
+}
+
+// Meetings are the numbers that bound the rows which public tables make of those of the level and of the levels below it. Limits have the
+// sizes of the tables.
+func (l *level) Meetings(limits policy.Limits) []Meeting { return l.meetings(limits, true) }
+
+// meetings are likewise those of a level, of whose first public relation the rows count too unless it has the place of a protected one.
+func (l *level) meetings(limits policy.Limits, first bool) (all []Meeting) {
+	base := l.Protected()
+	for r, t := range l.inTurn(nil, limits) {
+		for _, b := range r.branches() {
+			all = append(all, b.source.meetings(limits, r.protected())...)
+		}
+		begins := !base
+		if base = true; r.protected() || begins && first || !begins && r.followsFrom(t.k) || r.table == nil || r.listed {
+			continue
+		}
+		if t.by != "" {
+			all = append(all, Meeting{r.table, tableSQL(r), t.by, t.meeting})
+		}
+		if t.all < math.MaxInt64 && (t.by == "" || l.linkedRows(r, t.k, limits) > t.meeting) {
+			all = append(all, Meeting{r.table, tableSQL(r), "", t.all})
+		}
+	}
+	for _, j := range l.semijoinsOf() {
+		all = append(all, j.inner.meetings(limits, true)...)
+	}
+	return all
 }

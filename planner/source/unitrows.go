@@ -66,19 +66,39 @@ func (b *bounded) rowsToJoin(r *relation, limits policy.Limits) int64 {
 	return r.rowsPerUnit(limits)
 }
 
-// publicMatches bounds the rows of a public table that have the values of their columns in the
-// closure.
-func (b *bounded) publicMatches(r *relation, k core.Set) int64 {
-	most := int64(math.MaxInt64)
-	if r.rows != nil {
-		return most
+// publicMatches bounds the rows of a public table that have the values of their columns in the closure, or, of a table that lives on, of
+// the one that it names.
+func (b *bounded) publicMatches(r *relation, k core.Set, limits policy.Limits) (most int64, by string) {
+	most = math.MaxInt64
+	switch {
+	case r.rows != nil:
+		return most, ""
+	case r.listed:
+		if n, known := r.repeats(k, limits); known {
+			most = max(n, 1)
+		}
+		return most, ""
 	}
 	for i, c := range r.table.Columns {
-		if n, known := b.model.PublicRepeats(r.table.Name, c.Name); known && k.Has(col(r.columns[i])) {
-			most = min(most, max(n, 1))
+		if n, known := b.model.PublicRepeats(r.table.Name, c.Name); known && k.Has(col(r.columns[i])) && max(n, 1) < most {
+			most, by = max(n, 1), c.Name
 		}
 	}
-	return most
+	return most, by
+}
+
+// repeats is how many rows of a relation of constants have the same values of columns in the closure, of which equal ones are identical.
+func (r *relation) repeats(k core.Set, limits policy.Limits) (most int64, known bool) {
+	var lists []scalar.Expr
+	for _, c := range r.columns {
+		if k.Has(col(c)) && c.OneSpelling() {
+			lists = append(lists, c.List)
+		}
+	}
+	if len(lists) == 0 || limits.Values == nil {
+		return 0, false
+	}
+	return limits.Values.Repeats(lists)
 }
 
 // rowsPerUnit bounds the rows of a unit in a protected relation as it is read.

@@ -28,6 +28,8 @@ type Reading struct {
 	plan *planner.Plan
 	// settledAt is the place of the last check among the statements of the first exchange.
 	settledAt int
+	// countedAt is the place of the first count of public rows there.
+	countedAt int
 	// commit is the name of the statement that ends the transaction.
 	commit string
 	// values are the values of constants; memory is how many bytes the rows of one read may take.
@@ -160,6 +162,8 @@ func (r *Reading) tryBind(ctx context.Context, policy time.Duration) error {
 			WithHint("Nothing was charged. The administrator must grant the right: dpproxy check prints what is lacking.")
 	case (len(results) == checkAt || len(results) == r.settledAt) && refused.Code == introspect.NotUnchanged:
 		return r.explainChange(ctx, policy)
+	case len(results) >= r.countedAt && len(results) < r.countedAt+len(r.plan.Counts) && refused.Code == introspect.NotUnchanged:
+		return r.errMore(r.plan.Counts[len(results)-r.countedAt])
 	case len(results) > checkAt && !passing(refused.Code):
 		return fmt.Errorf("reader: the protected database does not plan a statement of shape %s: SQLSTATE %s", r.plan.Shape, refused.Code)
 	}
@@ -193,6 +197,10 @@ func (r *Reading) planning() (*requests, *prepared) {
 	}
 	r.settledAt = q.executions()
 	run(r.c.checks.settled)
+	r.countedAt = q.executions()
+	for _, c := range r.plan.Counts {
+		run(c.SQL)
+	}
 	r.commit = has.name(q, planned{sql: "COMMIT"})
 	return q, has
 }

@@ -119,6 +119,13 @@ func (r *Reading) explainChange(ctx context.Context, policy time.Duration) error
 	return d.SchemaChanged(changed[0], r.plan.Untold)
 }
 
+// errMore says that there are more public rows than those by which the reading was planned.
+func (r *Reading) errMore(c planner.Count) error {
+	return pgerr.New(pgerr.SchemaChanged, "%s has more rows by now than its copy, of which it was counted how many each row can meet",
+		r.plan.Untold.Name(c.Table)).
+		WithHint("Nothing was charged. The administrator must run dpproxy sync, which copies public rows.")
+}
+
 // sources returns the relations of a plan as the policy was checked against them. They include views over protected rows: a view's query is
 // read in the place of the view, and is the right one as long as the view is as it was.
 func (d *Data) sources(plan *planner.Plan) []*catalog.Table {
