@@ -90,8 +90,8 @@ func TestPartsOfSeveralBlocks(t *testing.T) {
 			all * 10 / 11, [][]int{{0, 1}}, nil,
 		},
 		{ // the one that is first has least
-			"", "SELECT n, (SELECT dp.weight(count(*), 9) FROM patients), f FROM " +
-				"(SELECT count(*) AS n, count(*) FILTER (WHERE sex = 'f') AS f FROM patients) t",
+			"", "SELECT n, m, f FROM (SELECT count(*) AS n, count(*) FILTER (WHERE sex = 'f') AS f FROM patients) t, " +
+				"(SELECT dp.weight(count(*), 9) AS m FROM patients) s",
 			all * 10 / 11, [][]int{{0, 1}}, nil,
 		},
 		{ // three blocks, of which the second has no number of its own
