@@ -146,7 +146,17 @@ func TestTables(t *testing.T) {
 			Name: name, UnitColumn: "patient_id", Nobody: policy.NobodyPublic, Columns: columns,
 		})
 	}
-	want.Tables = append(want.Tables, policy.TablePolicy{Name: catalog.Name{Schema: "archive", Name: "stays"}, UnitColumn: "patient_id"})
+	stays := catalog.Name{Schema: "archive", Name: "stays"}
+	want.Tables = append(want.Tables, policy.TablePolicy{Name: stays, UnitColumn: "patient_id", Columns: map[string]policy.ColumnPolicy{
+		"data": {Fields: []policy.FieldPolicy{
+			{Path: "device", Keys: []string{"device"}, ColumnPolicy: policy.ColumnPolicy{Values: []string{"ios", "android"}}},
+			{Path: "seen.last", Keys: []string{"seen", "last"}, Type: "date", ColumnPolicy: policy.ColumnPolicy{Unbounded: true}},
+			{
+				Path: `"a.b".c`, Keys: []string{"a.b", "c"}, Type: "numeric",
+				ColumnPolicy: policy.ColumnPolicy{Bounds: numbers("0", "1"), Step: big.NewRat(1, 100)},
+			},
+		}},
+	}})
 	for i, t := range want.Tables {
 		want.Tables[i].Dates, want.Tables[i].HidesUnlisted = nearestDates(t), !t.Public
 	}
@@ -483,7 +493,7 @@ func TestDocs(t *testing.T) {
 			examples = append(examples, example)
 		}
 	}
-	if len(examples) != 8 {
+	if len(examples) != 9 {
 		t.Fatalf("%d examples", len(examples))
 	}
 	p, err := config.Parse("docs/policy.md", []byte(examples[0]))

@@ -46,8 +46,8 @@ func formsOf(t *testing.T, domain string) []form {
 	return all
 }
 
-// arrayBlock matches statements of docs/sql.md over the arrays of visits, which the demonstration has not.
-var arrayBlock = regexp.MustCompile("(?ms)^```sql arrays\n(.*?)^```$")
+// formsBlock matches statements of docs/sql.md over the arrays of visits and the documents of events, which the demonstration has not.
+var formsBlock = regexp.MustCompile("(?ms)^```sql (?:arrays|documents)\n(.*?)^```$")
 
 // documentedForms are these statements.
 func documentedForms(t *testing.T) (all []form) {
@@ -56,13 +56,13 @@ func documentedForms(t *testing.T) (all []form) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, block := range arrayBlock.FindAllStringSubmatch(string(text), -1) {
+	for _, block := range formsBlock.FindAllStringSubmatch(string(text), -1) {
 		for sql := range strings.SplitSeq(strings.TrimSuffix(block[1], ";\n"), ";\n") {
 			all = append(all, form{"docs: " + sql, sql, answered})
 		}
 	}
-	if len(all) < 4 {
-		t.Errorf("docs/sql.md has %d statements over arrays", len(all))
+	if len(all) < 8 {
+		t.Errorf("docs/sql.md has %d statements over arrays and documents", len(all))
 	}
 	return all
 }

@@ -75,11 +75,16 @@ func stated(p *TablePolicy, t *Table) map[string]ColumnPolicy {
 	return columns
 }
 
-// ByDefault returns the columns of a table that have the bounds of its default for dates.
+// ByDefault returns the columns of a table, and their fields, that have the bounds of its default for dates.
 func ByDefault(t *Table) (all []Column) {
 	for _, c := range t.Columns {
 		if c.ByDefault {
 			all = append(all, c)
+		}
+		for _, f := range c.Fields {
+			if f.ByDefault {
+				all = append(all, f.Column)
+			}
 		}
 	}
 	return all

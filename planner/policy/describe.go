@@ -21,7 +21,7 @@ type TableDescription struct {
 	Columns                          []ColumnDescription
 }
 
-// A ColumnDescription is the policy of a column.
+// A ColumnDescription is the policy of a column, or of a field, whose name is how statements have it.
 type ColumnDescription struct {
 	Name, Type string
 	Bounds     *Bounds
@@ -36,15 +36,20 @@ func (m *Model) Describe() []TableDescription {
 		d := TableDescription{Name: name, Unit: m.way(t), MaxRows: t.MaxRows, MaxPartitions: t.MaxPartitions, AutoRows: t.AutoRows}
 		for _, col := range t.Columns {
 			if !col.Hidden {
-				d.Columns = append(d.Columns, ColumnDescription{
-					Name: col.Name, Type: col.Type.Display, Bounds: col.Bounds, Values: col.Values,
-				})
+				d.Columns = append(d.Columns, describe(col))
+				for _, f := range col.Fields {
+					d.Columns = append(d.Columns, describe(f.Column))
+				}
 			}
 		}
 		out = append(out, d)
 	}
 	slices.SortFunc(out, func(a, b TableDescription) int { return a.Name.Compare(b.Name) })
 	return out
+}
+
+func describe(c Column) ColumnDescription {
+	return ColumnDescription{Name: c.Name, Type: c.Type.Display, Bounds: c.Bounds, Values: c.Values}
 }
 
 // way writes how a row of a table is found to be a unit's.

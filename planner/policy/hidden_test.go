@@ -19,7 +19,9 @@ func TestHiddenColumnsAreNotDescribed(t *testing.T) {
 		r, ok := cat.Schema().Table("", d.Name.Name)
 		var columns []string
 		for _, c := range d.Columns {
-			columns = append(columns, c.Name)
+			if !strings.HasPrefix(c.Name, "notes -") { // a field
+				columns = append(columns, c.Name)
+			}
 		}
 		if !ok || !slices.Equal(columns, r.Columns) {
 			t.Errorf("%v: described are %v, known %v", d.Name, columns, r.Columns)

@@ -12,9 +12,9 @@ import (
 
 // boundsOf says which columns of a table, and which expressions over them, have bounds, and where the policy states them.
 func boundsOf(t *policy.Table) (lines []string) {
-	var own, followed, byDefault []string
-	for i := range t.Columns {
-		switch c := &t.Columns[i]; {
+	var own, followed, byDefault, fields []string
+	for _, c := range withFields(t) {
+		switch {
 		case c.Bounds == nil || c.Hidden:
 		case c.ByDefault:
 			byDefault = append(byDefault, c.Name)
@@ -34,6 +34,18 @@ func boundsOf(t *policy.Table) (lines []string) {
 		lines = append(lines, fmt.Sprintf("bounds by %s, from %s to %s: %s", t.Dates.Of, t.Dates.First, t.Dates.Last,
 			strings.Join(byDefault, ", ")))
 	}
+	for i := range t.Columns {
+		for _, f := range t.Columns[i].Fields {
+			said := f.Name + " " + f.Type.Display
+			if f.Values != nil {
+				said += fmt.Sprintf(" of %d values", len(f.Values))
+			}
+			fields = append(fields, said)
+		}
+	}
+	if fields != nil {
+		lines = append(lines, "fields: "+strings.Join(fields, ", "))
+	}
 	var expressions []string
 	for _, b := range t.Bounded {
 		expressions = append(expressions, fmt.Sprintf("%s (%s) [%s, %s]", b.Name, b.Text, b.Bounds.LowText, b.Bounds.HighText))
@@ -42,6 +54,17 @@ func boundsOf(t *policy.Table) (lines []string) {
 		lines = append(lines, "bounds of expressions: "+strings.Join(expressions, ", "))
 	}
 	return lines
+}
+
+// withFields are the columns of a table and their fields.
+func withFields(t *policy.Table) (all []policy.Column) {
+	for _, c := range t.Columns {
+		all = append(all, c)
+		for _, f := range c.Fields {
+			all = append(all, f.Column)
+		}
+	}
+	return all
 }
 
 // idleDates warns of defaults for dates that bound no column.

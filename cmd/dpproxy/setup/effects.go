@@ -13,6 +13,7 @@ import (
 	"dpproxy/planner"
 	"dpproxy/planner/pgtype"
 	"dpproxy/planner/policy"
+	"dpproxy/planner/scalar"
 )
 
 // effects says how a policy limits answers: how much of one unit counts, and how far values are off. It plans
@@ -110,6 +111,11 @@ func (e effects) rows(t *policy.Table) [][]string {
 	for i := range t.Columns {
 		if c := &t.Columns[i]; summable(t, c) {
 			add("sum(" + ast.QuoteIdent(c.Name) + ")")
+		}
+		for _, f := range t.Columns[i].Fields {
+			if of := pgtype.OfColumn(f.Type, f.Collation, true); of.Number() {
+				add(fmt.Sprintf("sum((%s)::%s)", scalar.FieldName(ast.QuoteIdent(t.Columns[i].Name), f.Keys), of))
+			}
 		}
 	}
 	for _, b := range t.Bounded {

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -147,15 +148,27 @@ func (s *Site) shown(table catalog.Name, columns ...string) []string {
 }
 
 func mirrorColumn(c policy.ColumnPolicy) mirror.Column {
-	m := mirror.Column{Hidden: c.Hidden, Labels: c.Values, AllLabels: c.EnumValues}
-	if c.Bounds != nil {
-		m.Comment = fmt.Sprintf("values are clamped to [%s, %s]", c.Bounds.LowText, c.Bounds.HighText)
-	}
-	if len(c.Values) > 0 {
-		m.Comment = strings.TrimPrefix(m.Comment+"; public values: "+strings.Join(c.Values, ", "), "; ")
-	}
+	m := mirror.Column{Hidden: c.Hidden, Labels: c.Values, AllLabels: c.EnumValues, Comment: commentOf(c)}
 	if c.EnumValues {
 		m.Comment = "public values: the labels of the type"
 	}
+	for _, f := range c.Fields {
+		said := "field " + f.Path + ", " + cmp.Or(f.Type, policy.FieldTypes()[0])
+		if own := commentOf(f.ColumnPolicy); own != "" {
+			said += ", " + own
+		}
+		m.Comment = strings.TrimPrefix(m.Comment+"; "+said, "; ")
+	}
 	return m
+}
+
+// commentOf says which values a column or a field has by the policy.
+func commentOf(c policy.ColumnPolicy) (said string) {
+	if c.Bounds != nil {
+		said = fmt.Sprintf("values are clamped to [%s, %s]", c.Bounds.LowText, c.Bounds.HighText)
+	}
+	if len(c.Values) > 0 {
+		said = strings.TrimPrefix(said+"; public values: "+strings.Join(c.Values, ", "), "; ")
+	}
+	return said
 }

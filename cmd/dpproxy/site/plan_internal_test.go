@@ -51,6 +51,21 @@ func TestCommentsOfNobody(t *testing.T) {
 	}
 }
 
+// TestCommentsOfFields holds that the comment of a column of documents tells its fields, and nothing that the policy does not say.
+func TestCommentsOfFields(t *testing.T) {
+	tables := plannertest.ClinicPolicy()
+	cat := plannertest.CheckedBy(t, tables, plannertest.ClinicSchema())
+	s := &Site{Policy: &config.Policy{Tables: tables}, Secret: Secret{}}
+	const want = "field device, text, public values: android, ios; field logins, integer, values are clamped to [0, 1000]; " +
+		"field seen.last, date, values are clamped to [2020-01-01, 2020-12-31]; field seen.by, text; field score, numeric; " +
+		"field smoker, boolean"
+	for _, p := range s.MirrorPlanOf(cat).Protected {
+		if c := p.Columns["notes"]; p.Name.Name == "patients" && (c.Comment != want || c.Labels != nil || c.AllLabels) {
+			t.Errorf("the column is %+v", c)
+		}
+	}
+}
+
 // TestCommentsOfRowsThatCount holds that they say likewise which rows count without a unit, what is protected of these, and that rows of
 // erased people become such rows.
 func TestCommentsOfRowsThatCount(t *testing.T) {

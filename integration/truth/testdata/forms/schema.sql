@@ -57,6 +57,10 @@ INSERT INTO items SELECT g, draw(g, 'order', 2500) + 1, draw(g, 'product', 40) +
 INSERT INTO events SELECT g, draw(g, 'visitor', 500) + 1, timestamptz '2022-01-01 UTC' + interval '3 hours' * g,
   (ARRAY['view','cart','buy'])[draw(g, 'kind', 3) + 1], '/' || (ARRAY['home','item/' || g % 40,'cart','help'])[draw(g, 'page', 4) + 1]
   FROM generate_series(1, 4000) g;
+ALTER TABLE events ADD data jsonb;
+UPDATE events SET data = jsonb_build_object('device', (ARRAY['ios','android'])[draw(id, 'device', 2) + 1], 'logins', draw(id, 'logins', 30),
+  'beta', draw(id, 'beta', 2) = 1, 'seen', jsonb_build_object('last', date '2022-01-01' + draw(id, 'seen', 700)),
+  'cart', jsonb_build_object('total', draw(id, 'cart', 10000) / 100.0));
 INSERT INTO courses SELECT g, 'course ' || g, (ARRAY['maths','physics','history'])[g % 3 + 1], 3 + g % 4 FROM generate_series(1, 20) g;
 INSERT INTO students SELECT g, 'student ' || g, (ARRAY['f','m','x'])[g % 3 + 1], date '2018-10-01' + (g % 5) * 365,
   (ARRAY['ba','bsc','msc'])[g % 3 + 1] FROM generate_series(1, 500) g;
