@@ -113,3 +113,32 @@ func TestChosenWithoutNoise(t *testing.T) {
 		}
 	}
 }
+
+// TestSettingsOfParts holds that a part is another question with other settings for limits, and with another kind of noise.
+func TestSettingsOfParts(t *testing.T) {
+	conn, cat := connect(t), clinic(t)
+	seen := map[string]string{}
+	for what, change := range map[string]func(*planner.Settings){
+		"nothing":       func(*planner.Settings) {},
+		"rows":          func(s *planner.Settings) { s.MaxRows = 3 },
+		"partitions":    func(s *planner.Settings) { s.MaxPartitions = 1 },
+		"the sum":       func(s *planner.Settings) { s.MaxSum = big.NewRat(77, 1) },
+		"a second look": func(s *planner.Settings) { s.LimitRetry = true },
+		"chosen limits": func(s *planner.Settings) { s.Contribution = "auto" },
+		"the noise":     func(s *planner.Settings) { s.Mechanism = "gaussian" },
+	} {
+		for _, sql := range []string{"SELECT diagnosis, sum(cost) FROM visits GROUP BY 1", "SELECT count(*) FROM patients"} {
+			p := planWith(t, conn, cat, sql, change)
+			for _, part := range planner.PartsOf(p.Blocks[0]) {
+				question := fmt.Sprintf("%q", part.Question())
+				if other, ok := seen[question]; ok {
+					t.Errorf("%s asks the same with other settings for %s as for %s", sql, what, other)
+				}
+				seen[question] = what
+			}
+		}
+	}
+	if len(seen) < 14 {
+		t.Errorf("%d questions", len(seen))
+	}
+}
