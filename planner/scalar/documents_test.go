@@ -100,3 +100,36 @@ func TestFieldSpellings(t *testing.T) {
 		t.Logf("%s: %d of %d texts are read", typ.Name, read, len(texts))
 	}
 }
+
+// TestFieldsShowNoDocuments holds that a text is none of an object or an array, nor of a document that is larger than any that is read, nor
+// of an element of an array.
+func TestFieldsShowNoDocuments(t *testing.T) {
+	db := open(t)
+	of := &scalar.Column{Name: "j", Type: pgtype.Of(pgtype.JSONB), SQL: "j"}
+	for document, want := range map[string]string{
+		`'{"a": "x"}'`: "x", `'{"a": 1.50}'`: "1.50", `'{"a": false}'`: "false", `'{"a": ""}'`: "", `'{"a": "{"}'`: "{",
+		`'{"a": {"b": "secret"}}'`: "NULL", `'{"a": ["secret"]}'`: "NULL", `'{"a": null}'`: "NULL", `'{"b": "secret"}'`: "NULL",
+		`'["a"]'`: "NULL", `'"a"'`: "NULL",
+		`jsonb_build_object('a', 'x', 'b', (SELECT string_agg(md5(n::text), '') FROM generate_series(1, 120) AS n))`: "x",
+		`jsonb_build_object('a', 'x', 'b', (SELECT string_agg(md5(n::text), '') FROM generate_series(1, 140) AS n))`: "NULL",
+	} {
+		for _, keys := range [][]string{{"a"}, {"c", "a"}} {
+			sql := document + "::jsonb"
+			if len(keys) > 1 {
+				sql = "jsonb_build_object('c', " + sql + ")"
+			}
+			var got string
+			f := scalar.NewField(of, keys, pgtype.Of(pgtype.Text))
+			err := db.data.QueryRow(t.Context(), "SELECT coalesce("+f.Read()+", 'NULL') FROM (SELECT "+sql+" AS j) q").Scan(&got)
+			if err != nil || got != want {
+				t.Errorf("%v of %s is %q, not %q: %v", keys, document, got, want, err)
+			}
+		}
+	}
+	first := scalar.NewField(of, []string{"0"}, pgtype.Of(pgtype.Text))
+	var shown bool
+	err := db.data.QueryRow(t.Context(), "SELECT "+first.Read()+" IS NOT NULL FROM (SELECT '[\"secret\"]'::jsonb AS j) q").Scan(&shown)
+	if err != nil || shown {
+		t.Errorf("an element of an array is shown: %v", err)
+	}
+}

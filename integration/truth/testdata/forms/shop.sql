@@ -162,3 +162,25 @@ CREATE VIEW revenue AS SELECT country, sum(total) AS revenue FROM customers JOIN
 
 -- where the time goes (refused)
 EXPLAIN ANALYZE SELECT status, count(*) FROM orders GROUP BY status;
+
+-- orders of customers who have beta features
+SELECT count(*) FROM events e JOIN orders o ON o.customer_id = e.customer_id WHERE (e.data -> 'beta')::boolean;
+
+-- customers whose device changed between two events
+SELECT count(DISTINCT customer_id) FROM (
+  SELECT customer_id, data ->> 'device' AS device, lag(data ->> 'device') OVER (PARTITION BY customer_id ORDER BY at) AS before FROM events
+) e WHERE device <> before;
+
+-- the last device of each customer
+SELECT device, count(*) FROM (SELECT DISTINCT ON (customer_id) customer_id, data ->> 'device' AS device FROM events ORDER BY customer_id, at DESC) e
+GROUP BY device;
+
+-- customers with a cart of either kind
+SELECT count(DISTINCT customer_id) FROM (
+  SELECT customer_id, data FROM events WHERE kind = 'cart' UNION ALL SELECT customer_id, data FROM events WHERE kind = 'buy'
+) e WHERE (data #>> '{cart,total}')::numeric > 50;
+
+-- events by device where somebody logged in more than usually
+SELECT e.data ->> 'device' AS device, count(*) FROM events e
+WHERE EXISTS (SELECT 1 FROM events f WHERE f.customer_id = e.customer_id AND f.data ->> 'device' = e.data ->> 'device' AND (f.data ->> 'logins')::int > 20)
+GROUP BY device;
