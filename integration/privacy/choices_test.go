@@ -38,7 +38,7 @@ func TestLawOfChoices(t *testing.T) {
 		{"percentile", middle, fmt.Sprintf(perYear, 1920, 2010), zcdp, math.Sqrt(8 * 0.3 * epsilon * epsilon / 2), medianLaw, 800},
 		{"percentile in a pure budget", middle, fmt.Sprintf(perYear, 1920, 2010), pure, 0.3 * epsilon, medianLaw, 600},
 		{"MIN", least, fmt.Sprintf(perYear, 1920, 2010), zcdp, math.Sqrt(8 * 0.9 * epsilon * epsilon / 2), leastLaw, 200},
-		{"mode", common, fmt.Sprintf(perYear, 1928, 1932), zcdp, math.Sqrt(8 * 0.9 * epsilon * epsilon / 2), modeLaw, 2000},
+		{"mode", common, fmt.Sprintf(perYear, 1928, 1932), zcdp, math.Sqrt(8 * 0.9 * epsilon * epsilon / 2), modeLaw, 1600},
 		{"mode in a pure budget", common, fmt.Sprintf(perYear, 1928, 1932), pure, 0.9 * epsilon, flipLaw, 2000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -176,9 +176,9 @@ func TestLawOfTop(t *testing.T) {
 		spent             float64 // ε of a statement
 		enough            int     // draws
 	}{
-		{"two years", topTwo, fmt.Sprintf(perYear, 1928, 1932), zcdp, math.Sqrt(8 * rho / 4), modeLaw, true, epsilon, 1200},
+		{"two years", topTwo, fmt.Sprintf(perYear, 1928, 1932), zcdp, math.Sqrt(8 * rho / 4), modeLaw, true, epsilon, 700},
 		{"two years in a pure budget", topTwo, fmt.Sprintf(perYear, 1928, 1932), pure, epsilon / 4, flipLaw, true, epsilon, 2000},
-		{"a diagnosis", topOne, diagnoses, zcdp, math.Sqrt(8*0.9*rho/2) / 5, modeLaw, false, epsilon, 2000},
+		{"a diagnosis", topOne, diagnoses, zcdp, math.Sqrt(8*0.9*rho/2) / 5, modeLaw, false, epsilon, 1400},
 		{"a diagnosis in a pure budget", topOne, diagnoses, pure, 0.9 * more / 2 / 5, flipLaw, false, more, 2000},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -25,7 +25,7 @@ func TestLawOfSuggestedBounds(t *testing.T) {
 	for k := range 31 {
 		place[strconv.Itoa(-(1<<k))], place[strconv.Itoa(1<<k)] = int64(31-k), int64(33+k)
 	}
-	lower := make([]int64, draws(t, 1480))
+	lower := make([]int64, draws(t, 1000))
 	repeat(t, s.Run(t), "SET dp.small_groups = show", "SELECT lower FROM dp.suggest_bounds('patients.birth_year', epsilon => 2)",
 		len(lower), func(k int, row pgx.Row) error {
 			var text string
