@@ -51,8 +51,12 @@ func (s *seeker) constantQuery(x *pg.SubLink, l *level, open, end int) {
 			s.relation(sel, AsArray)
 			return
 		}
-		if constantList(sel) == nil && (s.all || s.isComputed(sel) && !s.unitesSelections(sel)) {
-			s.relation(sel, AsList)
+		as := AsList
+		if x.Testexpr.GetRowExpr() != nil {
+			as = AsRows
+		}
+		if constantList(sel) == nil && (s.all || s.isComputed(sel) && (as == AsRows || !s.unitesSelections(sel))) {
+			s.relation(sel, as)
 		}
 	case pg.SubLinkType_EXPR_SUBLINK:
 		if (s.all || l.reason != "") && end >= 0 { // it reads a WITH query of the statement; else it is a constant as it is

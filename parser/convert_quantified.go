@@ -53,24 +53,35 @@ func (v condition) where(n *pg.Node) ast.Expr {
 	return v.expr(n)
 }
 
-// rowsLike reports whether a query has protected rows of as many columns as the row value before IN.
+// rowsLike reports whether a query has protected or public rows of as many columns as the row value before IN.
 func (v condition) rowsLike(s *pg.SubLink, sel *pg.SelectStmt) bool {
 	star := func(n *pg.Node) bool { return pgtree.IsStar(n.GetResTarget().GetVal()) }
 	level, row := v.a.levels[sel], s.Testexpr.GetRowExpr()
-	return row != nil && level != nil && level.kind == rows && sel.Op <= pg.SetOperation_SETOP_NONE &&
-		len(sel.TargetList) == len(row.Args) && !slices.ContainsFunc(sel.TargetList, star)
+	if row == nil || level == nil || level.kind == released || sel.Op > pg.SetOperation_SETOP_NONE {
+		return false
+	}
+	if values, _ := constantRows(sel); values != nil {
+		return len(values.ValuesLists[0].GetList().GetItems()) == len(row.Args)
+	}
+	return len(sel.FromClause) > 0 && len(sel.TargetList) == len(row.Args) && !slices.ContainsFunc(sel.TargetList, star)
 }
 
 // rowIn converts (a, b) IN (SELECT x, y ...), which must be true, to EXISTS of a row that is equal.
 func (v condition) rowIn(s *pg.SubLink, sel *pg.SelectStmt) ast.Expr {
 	v.queries++
 	alias, at := ast.OwnPrefix+strconv.Itoa(v.queries), v.a.pos(s.Location)
-	from := &ast.Derived{Query: v.rows(sel, s.Location), Alias: alias, At: at}
+	var names []string
 	var equal []ast.Expr
 	for i, n := range s.Testexpr.GetRowExpr().Args {
 		name := alias + "$" + strconv.Itoa(i)
-		from.Columns = append(from.Columns, name)
+		names = append(names, name)
 		equal = append(equal, &ast.Op{Name: "=", Left: &ast.Column{Qualifier: alias, Name: name, At: at}, Right: v.expr(n), At: at})
+	}
+	var from ast.From
+	if values, _ := constantRows(sel); values != nil {
+		from = v.listedValues(values, alias, names, s.Location)
+	} else {
+		from = &ast.Derived{Query: v.rows(sel, s.Location), Alias: alias, Columns: names, At: at}
 	}
 	return &ast.Exists{Query: &ast.Select{From: from, Where: allTrue(equal...), At: at}, At: at}
 }

@@ -223,3 +223,24 @@ SELECT s.name || s.name || s.name || s.name, count(*) FROM orders o JOIN stores 
 
 -- the length of long texts
 SELECT length(g.slogan), count(*) FROM orders o JOIN stores s ON s.id = o.store_id JOIN regions g ON g.id = s.region_id GROUP BY 1;
+
+-- a pair in a public list
+SELECT count(*) FROM orders o WHERE (o.currency, o.ordered_at::date) IN (SELECT currency, day FROM rates WHERE rate > 1 AND currency <> 'USD');
+
+-- a pair in a computed list
+SELECT count(*) FROM orders o WHERE (o.store_id, o.qty) IN (SELECT id, max(region_id) FROM stores GROUP BY id);
+
+-- no pair of a public list, refused: PB004
+SELECT count(*) FROM orders o WHERE (o.store_id, o.qty) NOT IN (SELECT id, region_id FROM stores);
+
+-- a pair that is computed
+SELECT count(*) FROM orders o WHERE (o.store_id, o.qty + 1) IN (SELECT id, region_id FROM stores);
+
+-- constants beside each row
+SELECT v.n, count(*) FROM orders o CROSS JOIN LATERAL (VALUES (1), (2)) v(n) GROUP BY 1;
+
+-- a list with a value twice
+SELECT count(*) FROM orders o JOIN (VALUES (3, 'x'), (3, 'y'), (4, 'z')) v(id, label) ON v.id = o.store_id;
+
+-- an aggregated list with a value twice
+SELECT count(*) FROM orders o JOIN (SELECT region_id, id % 2 AS odd FROM stores GROUP BY 1, 2) v ON v.region_id = o.store_id;
