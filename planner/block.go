@@ -53,7 +53,7 @@ func (b *block) together(set []int) (groups [][]int) {
 		if b.inFactor(i) {
 			continue
 		}
-		group, mine := []int{i}, scalar.Bases(b.keys[i].expr)
+		group, mine := []int{i}, slices.Concat(scalar.Bases(b.keys[i].expr), b.source.PartsOf(b.keys[i].expr.Columns()))
 		var others [][]int
 		var theirs [][]*scalar.Column
 		for g, has := range columns {

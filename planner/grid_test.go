@@ -71,7 +71,7 @@ func gridColumns() []gridColumn {
 }
 
 const gridPublic = `DROP TABLE IF EXISTS cells, kinds;
-CREATE TABLE kinds (id int PRIMARY KEY, kname text NOT NULL, class int, day date NOT NULL, rate numeric NOT NULL);
+CREATE TABLE kinds (id int PRIMARY KEY, kname text NOT NULL, class int, kday date NOT NULL, rate numeric NOT NULL);
 INSERT INTO kinds VALUES (1, 'x', 1, '2023-12-30', 0.5), (2, 'y', NULL, '2024-01-01', 1), (3, 'y', 2, '2024-01-02', 1.50),
   (4, 'q', 2, '2023-12-30', 3), (7, '3', 3, '2024-01-01', 0)`
 
@@ -92,7 +92,7 @@ func gridModel(t *testing.T, conn *pgconn.PgConn, columns []gridColumn) *policy.
 	s.Tables[name("cells")] = cells
 	s.Tables[name("kinds")] = &catalog.Table{Name: name("kinds"), Kind: 'r', Keys: plannertest.Primary(), Columns: []catalog.Column{
 		plannertest.Column("id", plannertest.Int4, true), plannertest.Column("kname", plannertest.Text, true),
-		plannertest.Column("class", plannertest.Int4, false), plannertest.Column("day", plannertest.Date, true),
+		plannertest.Column("class", plannertest.Int4, false), plannertest.Column("kday", plannertest.Date, true),
 		plannertest.Column("rate", plannertest.Numeric, true),
 	}}
 	s.PublicRows[name("kinds")] = 5
@@ -198,7 +198,7 @@ func (g *gridDraw) leaf(kind string) string {
 	}
 	if g.joined {
 		list = append(list, map[string][]string{
-			"int": {"id", "class"}, "text": {"kname"}, "date": {"day"}, "numeric": {"rate"},
+			"int": {"id", "class"}, "text": {"kname"}, "date": {"kday"}, "numeric": {"rate"},
 		}[kind]...)
 	}
 	if len(list) == 0 {
@@ -209,7 +209,7 @@ func (g *gridDraw) leaf(kind string) string {
 
 // gridJoins are FROM and, of a join, its condition.
 var gridJoins = []string{
-	"cells", "cells", "cells", "cells JOIN kinds ON id = k", "cells JOIN kinds ON id = a", "cells JOIN kinds ON day = d",
+	"cells", "cells", "cells", "cells JOIN kinds ON id = k", "cells JOIN kinds ON id = a", "cells JOIN kinds ON kday = d",
 	"cells LEFT JOIN kinds ON id = k", "cells JOIN kinds ON kname = s",
 }
 
@@ -237,12 +237,15 @@ func (g *gridDraw) statement() gridStatement {
 	return st
 }
 
+func words(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })
+}
+
 // mentioned finds the columns of cells in a text.
 func mentioned(columns []gridColumn, text string) (used []gridColumn, rows int) {
-	words := strings.FieldsFunc(text, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })
 	rows = 1
 	for _, c := range columns {
-		if slices.Contains(words, c.name) {
+		if slices.Contains(words(text), c.name) {
 			used, rows = append(used, c), rows*c.count
 		}
 	}
@@ -259,6 +262,43 @@ func (st gridStatement) sql() string {
 		ordinals[i] = strconv.Itoa(i + 1)
 	}
 	return sql + " GROUP BY " + strings.Join(ordinals, ", ")
+}
+
+// parts returns what the columns of an expression belong to: a column of cells, or "public" for those of kinds and what an inner join makes
+// identical to them.
+func (st gridStatement) parts(expr string) (all []string) {
+	for _, word := range words(expr) {
+		_, tie, _ := strings.Cut(st.from, " = ")
+		switch {
+		case slices.Contains([]string{"id", "kname", "class", "kday", "rate"}, word), word == tie && !strings.Contains(st.from, "LEFT"):
+			all = append(all, "public")
+		case slices.ContainsFunc(st.used, func(c gridColumn) bool { return c.name == word }):
+			all = append(all, word)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// linked reports whether keys are over a column of cells and over the public rows that an outer join matches by it, which are listed each
+// with each.
+func (st gridStatement) linked() bool {
+	_, tie, outer := strings.Cut(st.from, " = ")
+	of := st.parts(strings.Join(st.keys, " "))
+	return outer && strings.Contains(st.from, "LEFT") && slices.Contains(of, "public") && slices.Contains(of, tie)
+}
+
+// alone returns the statement with the conditions that are about one column of its keys, or about one public row.
+func (st gridStatement) alone() gridStatement {
+	of := st.parts(strings.Join(st.keys, " "))
+	out := st
+	out.where = nil
+	for _, cond := range st.where {
+		if parts := st.parts(cond); len(parts) == 1 && slices.Contains(of, parts[0]) {
+			out.where = append(out.where, cond)
+		}
+	}
+	return out
 }
 
 // brute selects the keys of all rows that there can be.

@@ -41,13 +41,32 @@ func (en *enumeration) run() error {
 		case len(cols) == 0:
 			continue
 		case every(cols, en.source.ShowsPublic):
-			en.publicFactor(i)
+			if !en.shares(cols) {
+				en.publicFactor(i)
+			}
 		default:
 			en.declaredFactor(i)
 		}
 	}
 	return en.refusePrivateKeys()
 }
+
+// shares reports whether another key is over public relations of these columns and over others: the mirror lists them together later.
+func (en *enumeration) shares(cols []*scalar.Column) bool {
+	if most, known := en.source.MostRows(cols); !known || most > maxShared || en.source.DeclaresKeys() {
+		return false
+	}
+	parts := en.source.PartsOf(cols)
+	return slices.ContainsFunc(en.keys, func(k *key) bool {
+		of := k.expr.Columns()
+		return !every(of, en.source.ShowsPublic) && slices.ContainsFunc(en.source.PartsOf(of), func(c *scalar.Column) bool {
+			return slices.Contains(parts, c)
+		})
+	})
+}
+
+// maxShared bounds the public rows that are listed with values of other columns.
+const maxShared = 5000
 
 // declaredFactor is the declared values of a column, and NULL if the column can be NULL, if nothing else in the statement is about it.
 func (en *enumeration) declaredFactor(key int) {
@@ -115,7 +134,7 @@ func (en *enumeration) publicFactor(first int) {
 	}
 	f.declared = part.Declared
 	d, err := publicKeys(en.keys, f.keys, part, w, en.source.Inlined())
-	if f.later = err != nil; !f.later {
+	if f.later = err != nil || part.Later; !f.later {
 		f.fold = en.constants.Add(scalar.Fold{
 			SQL: d.text(""), Type: pgtype.Of(pgtype.Text), At: en.keys[first].at, Concealed: en.source.Concealing(), Derived: true,
 		})

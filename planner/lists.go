@@ -7,6 +7,8 @@ import (
 
 	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
+	"dpproxy/planner/source"
+	"dpproxy/planner/sqltext"
 	"dpproxy/planner/work"
 )
 
@@ -122,7 +124,10 @@ func (a *asked) listing(env *scalar.Env) Listing {
 	if a.factor != nil {
 		return a.publicListing(env)
 	}
-	lister := &scalar.Lister{Env: env, Fold: parameter, Lists: a.b.source.ListsOf, Array: ArrayText}
+	lister := &scalar.Lister{
+		Env: env, Fold: parameter, Lists: a.b.source.ListsOf, Array: ArrayText,
+		Public: publicRows{a.b.source, &scalar.Writer{Env: env, Fold: parameter}, a.b.constants.Inlined(true)},
+	}
 	var keys []scalar.Expr
 	for _, k := range a.keys {
 		keys = append(keys, a.b.keys[k].expr)
@@ -136,6 +141,32 @@ func (a *asked) listing(env *scalar.Env) Listing {
 		mark = impliedMark
 	}
 	return Listing{SQL: different{l.Keys, l.Types, fromSQL(l.From), l.Where}.text(mark), Concealed: a.b.source.Concealing()}
+}
+
+// publicRows are the rows of the public relations of a source.
+type publicRows struct {
+	*source.Source
+	w         *scalar.Writer
+	constants scalar.Inlined
+}
+
+// Rows implements [scalar.Publics].
+func (p publicRows) Rows(cols []*scalar.Column) (sql string, most int64, ok bool) {
+	if most, ok = p.MostRows(cols); !ok {
+		return "", 0, false
+	}
+	part, ok, err := p.PublicPart(p.w, p.constants, cols)
+	if !ok || err != nil {
+		return "", 0, false
+	}
+	q := &sqltext.Select{Distinct: true, From: &sqltext.Table{SQL: part.From}, Where: []string{part.Where}}
+	for n, c := range cols {
+		if as := part.Renamed[c]; as != nil {
+			c = as
+		}
+		q.Columns = append(q.Columns, sqltext.Column{SQL: c.Read(), As: "c" + strconv.Itoa(n+1)})
+	}
+	return q.SQL(), most, true
 }
 
 func parameter(fold int) string { return "$" + strconv.Itoa(fold+1) }

@@ -103,6 +103,11 @@ func (sp *specializer) strays(set []int, lists []*list) (all []stray) {
 			}))
 		}
 	}
+	for _, c := range sp.sharedDeclared(set) {
+		all = withStrays(all, sp.replaced(replacement{
+			expr: &scalar.Ref{Column: c}, where: sp.b.source.AllConjuncts(), private: lists == nil, none: inNoGroup, perhaps: perhapsInNone,
+		}))
+	}
 	for _, i := range set {
 		e := sp.b.keys[i].expr
 		if every(e.Columns(), sp.b.source.ShowsPublic) {
@@ -113,6 +118,21 @@ func (sp *specializer) strays(set []int, lists []*list) (all []stray) {
 		all = withStrays(all, sp.replaced(key))
 	}
 	return all
+}
+
+// sharedDeclared returns the columns whose declared values are conditions on public rows that keys share with other columns.
+func (sp *specializer) sharedDeclared(set []int) (declared []*scalar.Column) {
+	for _, i := range set {
+		cols := slices.DeleteFunc(sp.b.keys[i].expr.Columns(), func(c *scalar.Column) bool { return !sp.b.source.ShowsPublic(c) })
+		if sp.b.inFactor(i) || len(cols) == 0 {
+			continue
+		}
+		w := &scalar.Writer{Env: sp.env, Fold: parameter}
+		if part, ok, err := sp.b.source.PublicPart(w, sp.b.constants.Inlined(true), cols); ok && err == nil {
+			declared = append(declared, part.Declared...)
+		}
+	}
+	return declared
 }
 
 // ofModes returns the strays of the values among which modes are chosen. Postgres ignores NULL in modes too.

@@ -36,6 +36,16 @@ type Lister struct {
 	Lists func(*Column) []Expr
 	// Array writes texts as an array.
 	Array func([]*string) string
+	// Public tells of columns that show values of public relations; it may be nil.
+	Public Publics
+}
+
+// Publics are public relations whose rows are values of columns together.
+type Publics interface {
+	// PartOf returns what a column shares with all others whose values vary together with its own; nil if it shows no public values.
+	PartOf(c *Column) any
+	// Rows selects the different values of such columns, as c1, c2, ..., and says how many there are at most.
+	Rows(columns []*Column) (sql string, most int64, ok bool)
 }
 
 // List returns the listing of keys in rows that meet all conditions; ok is false if some source has no list, or too long a list.
@@ -67,8 +77,10 @@ type combination struct {
 	found, covered map[*Column]bool
 }
 
-// A source is a column of a table, as a Ref, or an expression.
+// A source is a column of a table, as a Ref, or an expression, or several columns of the same rows of public relations.
 type source struct {
+	part   any // of rows; nil of others
+	rows   []*Column
 	x      Expr
 	called Expr // the column as conditions call it
 	null   bool
@@ -102,6 +114,9 @@ func (l *combination) addAs(e, called Expr) bool {
 		l.note(e, called)
 		return true
 	case *Ref:
+		if l.public(e.Column) {
+			return true
+		}
 		if below := e.Column.computed(); below != nil {
 			return remembered(&l.found, e.Column, func() bool { return l.addAs(below, called) })
 		}
@@ -127,13 +142,41 @@ func (l *combination) inRow(e, called Expr) bool {
 	return few && line.unit != nil && (e.Type().Whole() || e.Type().OID == pgtype.Date || line.unit.Cmp(rat(1)) == 0 && !e.Type().Dated())
 }
 
+// public adds a column that shows values of public relations.
+func (l *combination) public(c *Column) bool {
+	if l.Public == nil || l.depth > 0 {
+		return false
+	}
+	part := l.Public.PartOf(c)
+	if part == nil {
+		return false
+	}
+	i := slices.IndexFunc(l.sources, func(s *source) bool { return s.part == part })
+	if i < 0 {
+		i, l.sources = len(l.sources), append(l.sources, &source{part: part})
+	}
+	if s := l.sources[i]; !slices.Contains(s.rows, c) {
+		s.rows = append(s.rows, c)
+	}
+	return true
+}
+
+// is reports whether an expression is the source, or one of its columns.
+func (s *source) is(e Expr) bool {
+	if s.part == nil {
+		return isSource(s.x, e)
+	}
+	ref, plain := e.(*Ref)
+	return plain && slices.Contains(s.rows, ref.Column)
+}
+
 func (l *combination) note(x, called Expr) {
 	null := l.Env.narrowedToList(called, l.where).Null
 	if ref, plain := called.(*Ref); plain {
 		null = null && !NeverNullColumn(l.where, ref.Column)
 	}
 	for _, s := range l.sources {
-		if isSource(s.x, x) {
+		if s.is(x) {
 			s.null = s.null || null
 			return
 		}
@@ -143,7 +186,7 @@ func (l *combination) note(x, called Expr) {
 
 // source returns the source that an expression is; nil if it is none.
 func (l *combination) source(e Expr) *source {
-	i := slices.IndexFunc(l.sources, func(s *source) bool { return isSource(s.x, e) })
+	i := slices.IndexFunc(l.sources, func(s *source) bool { return s.is(e) })
 	if i < 0 {
 		return nil
 	}
@@ -202,7 +245,9 @@ func (l *combination) size(keys []Expr) bool {
 		if !l.values(s, over) {
 			return false
 		}
-		s.from += " AS " + valuesName(i) + "(x)"
+		if s.from += " AS " + valuesName(i); s.part == nil {
+			s.from += "(x)"
+		}
 		if product *= max(s.count, 1); product > mostListed {
 			return false
 		}
@@ -214,6 +259,11 @@ func valuesName(i int) string { return "v" + strconv.Itoa(i+1) }
 
 // values lists the values of a source.
 func (l *combination) values(s *source, over []Expr) bool {
+	if s.part != nil {
+		sql, most, ok := l.Public.Rows(s.rows)
+		s.from, s.count = "("+sql+")", most
+		return ok && most <= mostListed
+	}
 	if a, ofRows := s.x.(*aggregate); ofRows && a.picks() && l.picked(s, a) {
 		return true
 	}
@@ -464,7 +514,7 @@ func (l *combination) written(keys []Expr) (*Listing, bool) {
 func (l *combination) writer() *Writer {
 	w := &Writer{Env: l.Env, Fold: l.Fold, Renamed: map[*Column]*Column{}}
 	for i, s := range l.sources {
-		if _, plain := s.x.(*Ref); plain {
+		if _, plain := s.x.(*Ref); plain || s.part != nil {
 			continue
 		}
 		f := fragment{sql: valuesName(i) + ".x", typ: l.typeOf(s)}
@@ -490,8 +540,12 @@ func (l *combination) rename(w *Writer, e Expr) bool {
 	}
 	renamed := *ref.Column
 	base := ref.Column.Base()
-	if i := slices.IndexFunc(l.sources, func(s *source) bool { return isSource(s.x, ref) }); i >= 0 {
-		renamed.SQL = collated(valuesName(i)+".x", base.Type)
+	if i := slices.IndexFunc(l.sources, func(s *source) bool { return s.is(ref) }); i >= 0 {
+		name := ".x"
+		if s := l.sources[i]; s.part != nil {
+			name, renamed.Reach = ".c"+strconv.Itoa(slices.Index(s.rows, ref.Column)+1), Whole
+		}
+		renamed.SQL = collated(valuesName(i)+name, base.Type)
 		w.Renamed[ref.Column] = &renamed
 		return true
 	}
@@ -518,16 +572,6 @@ func collated(sql string, t pgtype.Type) string {
 	return "(" + sql + " COLLATE " + ast.QuoteIdent(t.Collation.Schema) + "." + ast.QuoteIdent(t.Collation.Name) + ")"
 }
 
-// Bases returns the columns from which an expression is computed, below derived tables.
-func Bases(e Expr) (all []*Column) {
-	eachBelow(e, func(x Expr) {
-		if ref, plain := x.(*Ref); plain && ref.Column.computed() == nil && !slices.Contains(all, ref.Column.Base()) {
-			all = append(all, ref.Column.Base())
-		}
-	})
-	return all
-}
-
 // Listed reports whether an expression surely has a listing: it is computed from columns whose values are declared.
 func Listed(e Expr) bool {
 	product := 1
@@ -547,35 +591,4 @@ func Listed(e Expr) bool {
 		}
 	}
 	return OfOneRow(e)
-}
-
-// OfOneRow reports whether an expression is computed from the columns of one row, and constants, alone.
-func OfOneRow(e Expr) bool {
-	plain := true
-	eachBelow(e, func(x Expr) {
-		switch x.(type) { //nolint:gochecksumtype // the others are computed from the columns
-		case *Query, *aggregate, *term:
-			plain = false
-		}
-	})
-	return plain
-}
-
-// eachBelow visits an expression, its operands, and the expressions that compute its columns, each column once.
-func eachBelow(e Expr, visit func(Expr)) {
-	seen := map[*Column]bool{}
-	var each func(Expr)
-	each = func(e Expr) {
-		visit(e)
-		if ref, ok := e.(*Ref); ok && !seen[ref.Column] {
-			seen[ref.Column] = true
-			for _, x := range ref.Column.Of {
-				each(x)
-			}
-		}
-		for _, o := range operands(e) {
-			each(o)
-		}
-	}
-	each(e)
 }

@@ -23,6 +23,8 @@ type PublicPart struct {
 	// Declared are the columns of protected relations whose declared values or bounds are among the conditions: rows whose values are
 	// others are not among those that are shown.
 	Declared []*scalar.Column
+	// Later says that a condition is left out which can be written when the values of constants are known.
+	Later bool
 }
 
 // PublicPart returns the part of the source that shows some columns; ok is false if one of them does not show values of a public relation.
@@ -70,7 +72,8 @@ func publicPart(l *level, w *scalar.Writer, constants scalar.Inlined, cols []*sc
 		return part, false, err
 	}
 	where, _ := d.where(d.inside(slices.Concat(conds, below, l.where), l.root))
-	return PublicPart{from, and(d.declared(l.classes()), where), d.renamed, d.restricting}, true, nil
+	where = and(d.declared(l.classes()), where)
+	return PublicPart{From: from, Where: where, Renamed: d.renamed, Declared: d.restricting, Later: d.later}, true, nil
 }
 
 // A domain is a source without its protected relations.
@@ -87,6 +90,7 @@ type domain struct {
 	ties        map[*scalar.Column]*scalar.Column
 	renamed     map[*scalar.Column]*scalar.Column
 	restricting []*scalar.Column
+	later       bool
 }
 
 // connect keeps every public relation that equalities connect with one that is kept, be it by way of columns of protected relations.
@@ -198,6 +202,7 @@ func (d *domain) condition(x scalar.Expr) (sql string, ok bool) {
 	w := *d.w
 	w.Renamed = d.renamed
 	sql, err := w.Expr(x)
+	d.later = d.later || err != nil
 	return sql, err == nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"dpproxy/planner/pgtype"
+	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
 )
 
@@ -31,6 +32,42 @@ func (r *resolved) shown(c *scalar.Column) *scalar.Column {
 		}
 	}
 	return nil
+}
+
+// PartOf returns a relation of the public part that shows a column, the same for all columns of that part; nil if it shows no public
+// values.
+func (s *Source) PartOf(c *scalar.Column) any {
+	if d, ok := domainOf(s.level, []*scalar.Column{c}); ok {
+		for _, r := range relationsOf(s.root) {
+			if d.keeps(r) {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// PartsOf returns a column of each public part that shows some of the columns.
+func (s *Source) PartsOf(cols []*scalar.Column) (all []*scalar.Column) {
+	for _, c := range cols {
+		if r, shown := s.PartOf(c).(*relation); shown {
+			all = append(all, r.columns[0])
+		}
+	}
+	return all
+}
+
+// MostRows returns how many different values columns of a public part have together at most; ok is false if that is not known.
+func (s *Source) MostRows(cols []*scalar.Column) (most int64, ok bool) {
+	d, ok := domainOf(s.level, cols)
+	most = 1
+	for r := range d.wanted {
+		if r.protected() || r.listed {
+			return 0, false
+		}
+		most = saturating(most, saturating(2, publicRows(r, policy.Limits{PublicRows: s.model.PublicRows()})))
+	}
+	return most, ok
 }
 
 // MostValues returns a number that the different values of a column do not exceed, as far as the policy and public tables say: those that
