@@ -64,6 +64,12 @@ func gridColumns() []gridColumn {
 				unnest('{0,1 microsecond,-1 microsecond}'::interval[]) d) v
 				WHERE x BETWEEN '2024-03-30 22:30Z' AND '2024-03-31 02:30Z'`, 147,
 		},
+		{ // they go back
+			"y", "timestamptz", "instant", instant, bounds("2024-10-26 23:30:00Z", "2024-10-27 02:30:00Z"), false,
+			`SELECT x FROM (SELECT m + d AS x FROM generate_series(timestamptz '2024-10-26 23:30Z', '2024-10-27 02:30Z', '5 minutes') m,
+				unnest('{0,1 microsecond,-1 microsecond}'::interval[]) d) v
+				WHERE x BETWEEN '2024-10-26 23:30Z' AND '2024-10-27 02:30Z'`, 112,
+		},
 		{"s", "text", "text", plannertest.Text, declared("x", "y", "3"), false, "SELECT unnest('{x,y,3}'::text[])", 4},
 		{"c", "char(3)", "text", padded, declared("x", "y z"), true, "SELECT unnest('{x,y z}'::char(3)[])", 2},
 		{"o", "bool", "bool", plannertest.Boolean, policy.ColumnPolicy{}, false, "SELECT unnest('{t,f}'::bool[])", 3},

@@ -344,9 +344,13 @@ func truncated(w *Writer, c *call) (fragment, error) {
 	}, err
 }
 
-// truncatedKey writes date_trunc of an instant as a local time.
+// repeated are the fields whose periods clocks go through twice when they are set back: a local time does not tell which one it is.
+var repeated = []string{"microseconds", "milliseconds", "second", "minute", "hour"}
+
+// truncatedKey writes date_trunc of an instant as a local time, if that tells the instant.
 func truncatedKey(w *Writer, c *call) (fragment, error) {
-	if len(c.args) != 2 {
+	name, err := w.Env.text(c.args[0])
+	if err != nil || len(c.args) != 2 || name != nil && slices.Contains(repeated, strings.ToLower(*name)) {
 		return w.write(c, asIs)
 	}
 	field, err := writeField(w, c.args[0], truncations)

@@ -418,8 +418,8 @@ func (w *Writer) unbounded(e Expr) *Ref {
 	return nil
 }
 
-// Key writes an expression by which rows are grouped. date_trunc of an instant is written as a local time, which stands for the instant in
-// the session's time zone.
+// Key writes an expression by which rows are grouped. date_trunc of an instant to days or longer is written as a local time, which stands
+// for the instant in the session's time zone.
 func (w *Writer) Key(e Expr) (string, pgtype.Type, error) {
 	if b, ok := e.(*bounded); ok {
 		e = b.x
