@@ -167,7 +167,7 @@ func TestErrorColumnsPositions(t *testing.T) {
 	ana.set(t, "dp.columns = errors")
 	for _, c := range []struct{ sql, at string }{
 		{"SELECT count(*), 'é' AS é FROM patients WHERE nothing > 1", "nothing"},
-		{"SELECT count(*) FROM patients WHERE (birth_year, id) IN (SELECT 1, 2 FROM hospitals)", "IN ("},
+		{"SELECT count(*) FROM patients WHERE (birth_year, id) IN (SELECT id, cost FROM visits)", "IN ("},
 		{"SELECT bit_and(id) FROM patients", "bit_and"},
 		{"SELECT nothing, count(*) FROM patients GROUP BY 1", "nothing"},
 		{"SELECT count(*) FROM patients GROUP BY 1 + ORDER BY 1", "ORDER"},
