@@ -20,7 +20,7 @@ const charges = `DROP TABLE IF EXISTS charges, codes, terms;
 CREATE TABLE codes (id bigint PRIMARY KEY, name text NOT NULL, class int, place text NOT NULL, rate numeric NOT NULL);
 CREATE TABLE terms (id int PRIMARY KEY, name text NOT NULL, class int NOT NULL);
 CREATE TABLE charges (patient_id int NOT NULL, code int, kind bigint NOT NULL, place varchar(10) NOT NULL, term int NOT NULL,
-  rate numeric(10,2) NOT NULL, badge text UNIQUE);
+  rate numeric(10,2) NOT NULL, badge text UNIQUE, visit int, former int);
 INSERT INTO codes SELECT g, 'n' || g / 2, CASE WHEN g % 5 > 0 THEN g % 5 END, 'p' || g % 4, g FROM generate_series(0, 38) g;
 INSERT INTO codes VALUES (9000000000, 'wide', 9, 'p9', 1);
 INSERT INTO terms SELECT g, 't' || g, g % 7 FROM generate_series(1, 10050) g;
@@ -34,7 +34,7 @@ func ledger(t *testing.T, conn *pgconn.PgConn) *policy.Model {
 	s.Tables[name("charges")] = &catalog.Table{Name: name("charges"), Kind: 'r', Columns: []catalog.Column{
 		column("patient_id", plannertest.Int4, true), column("code", plannertest.Int4, false), column("kind", plannertest.Bigint, true),
 		column("place", plannertest.Varchar10, true), column("term", plannertest.Int4, true), column("rate", plannertest.Numeric10, true),
-		column("badge", plannertest.Text, false),
+		column("badge", plannertest.Text, false), column("visit", plannertest.Int4, false), column("former", plannertest.Int4, false),
 	}, Keys: []catalog.Key{{Name: "badge", Columns: []string{"badge"}}}}
 	s.Tables[name("codes")] = &catalog.Table{Name: name("codes"), Kind: 'r', Keys: plannertest.Primary(), Columns: []catalog.Column{
 		column("id", plannertest.Bigint, true), column("name", plannertest.Text, true), column("class", plannertest.Int4, false),
@@ -48,7 +48,10 @@ func ledger(t *testing.T, conn *pgconn.PgConn) *policy.Model {
 		policy.TablePolicy{Name: name("codes"), Public: true}, policy.TablePolicy{Name: name("terms"), Public: true},
 		policy.TablePolicy{Name: name("charges"), UnitColumn: "patient_id", MaxRows: 20, Columns: map[string]policy.ColumnPolicy{
 			"kind": plannertest.Bounds("3", "12"), "place": plannertest.Values("p1", "p2", "elsewhere"),
-		}})
+		}, Refers: []policy.ReferencePolicy{
+			{From: []string{"visit"}, To: policy.ColumnName{Table: name("visits")}},
+			{From: []string{"former"}, To: policy.ColumnName{Table: name("visits")}},
+		}, SameUnit: []string{"visit"}})
 	for _, c := range slices.Compact([]*pgconn.PgConn{conn, mirrorOf(t, conn)}) {
 		runSQL(t, c, charges)
 		t.Cleanup(func() { _ = c.Exec(context.Background(), "DROP TABLE charges, codes, terms").Close() })
@@ -188,6 +191,10 @@ func TestKeysOfOneRow(t *testing.T) {
 		{"SELECT badge, count(*) FROM charges GROUP BY 1", `"badge" but NULL would be rows of one patient`},
 		{"SELECT badge, kind, count(*) FROM charges GROUP BY 1, 2", `"badge" but NULL would be rows of one patient`},
 		{"SELECT DISTINCT badge FROM charges", `"badge" but NULL would be rows of one patient`},
+		{"SELECT visit, count(*) FROM charges GROUP BY 1", `"visit" but NULL would be rows of one patient`},
+		{"SELECT avg(n) FROM (SELECT visit, count(*) AS n FROM charges GROUP BY 1) v", `"visit" but NULL would be rows of one patient`},
+		{"SELECT former, count(*) FROM charges GROUP BY 1", ""}, // many can refer to one visit of another patient
+		{"SELECT avg(n) FROM (SELECT patient_id, visit, count(*) AS n FROM charges GROUP BY 1, 2) v", ""},
 		{"SELECT badge IS NULL, count(*) FROM charges GROUP BY 1", ""},
 		{"SELECT left(badge, 1), count(*) FROM charges GROUP BY 1", ""},
 	} {

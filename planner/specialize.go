@@ -291,7 +291,8 @@ func (sp *specializer) refuseOwnGroups(keys []int, unit string) error {
 	if c := sp.b.source.TellsOne(list); c != nil && !sp.b.source.OneUnit(list) {
 		return pgerr.New(pgerr.PrivateGroupKey, "a group for each value of %q but NULL would be rows of one %s", c.Shown(), unit).
 			At(sp.b.keys[keys[0]].at).WithDetail("No such group can be shown.").
-			WithHint("Group by what many of them share, or by %s IS NULL.", c.Shown())
+			WithHint("Group by what many of them share, or by %s IS NULL; in a sub-select of which counts are averaged, by the %s as well.",
+				c.Shown(), unit)
 	}
 	if !sp.b.source.OneUnit(list) {
 		return nil

@@ -3,6 +3,7 @@ package source
 import (
 	"slices"
 
+	"dpproxy/catalog"
 	"dpproxy/planner/pgtype"
 	"dpproxy/planner/policy"
 	"dpproxy/planner/scalar"
@@ -96,8 +97,8 @@ func (r *resolved) MostValues(c *scalar.Column) int64 {
 	return 0
 }
 
-// TellsOne returns a column among keys of which each value but NULL is of one row of a protected table: a unique index has it alone, and it
-// can be NULL.
+// TellsOne returns a column among keys of which each value but NULL is of rows of one unit: a unique index has it alone, or the policy says
+// that it refers to rows of the same unit.
 func (r *resolved) TellsOne(keys []scalar.Expr) *scalar.Column {
 	for _, e := range keys {
 		c, plain := scalar.PlainColumn(e)
@@ -105,16 +106,25 @@ func (r *resolved) TellsOne(keys []scalar.Expr) *scalar.Column {
 			continue
 		}
 		home := r.home[c]
-		if home == nil || home.rows != nil || !home.protected() || !home.table.Source.KeysHold() {
-			continue
-		}
-		for _, k := range home.table.Source.Keys {
-			if len(k.Columns) == 1 && k.Columns[0] == c.Name {
-				return c
-			}
+		if home != nil && home.rows == nil && home.protected() && (unique(home.table, c.Name) || refersWithin(home.table, c.Name)) {
+			return c
 		}
 	}
 	return nil
+}
+
+// unique reports whether no two rows of a table have a value of a column.
+func unique(t *policy.Table, column string) bool {
+	return t.Source.KeysHold() && slices.ContainsFunc(t.Source.Keys, func(k catalog.Key) bool {
+		return len(k.Columns) == 1 && k.Columns[0] == column
+	})
+}
+
+// refersWithin reports whether a column alone refers to rows that the policy says to be of the unit of the row.
+func refersWithin(t *policy.Table, column string) bool {
+	return slices.ContainsFunc(t.References, func(r policy.Reference) bool {
+		return r.Said && len(r.From) == 1 && r.From[0] == column
+	})
 }
 
 // showsOwn reports whether the values of a column are those of a public relation, whatever it is joined with at this level.
