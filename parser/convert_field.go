@@ -80,8 +80,8 @@ func extract(v exprConverter, name string, f *pg.FuncCall) ast.Expr {
 // element of an array.
 func fieldAt(v exprConverter, of *pg.Node, keys []string, text, objects bool, location int32) ast.Expr {
 	if !objects && slices.ContainsFunc(keys, elementPlace.MatchString) {
-		v.forbid(location, "a key that reads as a number, here",
-			"Write data -> 'key' ->> '1': elsewhere it can be the place of an element in an array.")
+		v.forbid(location, "a key that could be the place of an element of an array",
+			"Write data -> 'key' ->> '1', which leads into objects alone.")
 		return nil
 	}
 	out := &ast.Field{X: v.expr(of), Keys: keys, Text: text, At: v.a.pos(location)}

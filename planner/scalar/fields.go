@@ -15,15 +15,17 @@ func fieldIn(r *resolution, e *ast.Field) (*Ref, error) {
 		return nil, err
 	}
 	ref, ok := x.(*Ref)
-	switch {
-	case !ok || !HasFields(ref.Column.Type) || r.Field == nil:
+	if !ok || !HasFields(ref.Column.Type) || r.Field == nil {
 		return nil, pgerr.New(pgerr.NotAllowed, "fields of a value of type %s are not allowed on protected data here", x.Type()).At(e.At).
 			WithHint(askForFields)
-	case FieldAt(ref.Column, e.Keys) == nil:
-		return nil, noField(ref.Column, e)
 	}
 	f := FieldAt(ref.Column, e.Keys)
-	r.Field(ref.Column, f)
+	switch err := r.Field(ref.Column, f, e.At); {
+	case err != nil:
+		return nil, err
+	case f == nil:
+		return nil, noField(ref.Column, e)
+	}
 	return &Ref{f, e.At}, nil
 }
 

@@ -199,7 +199,7 @@ func resolver() *scalar.Resolver {
 	return &scalar.Resolver{
 		Constants: &scalar.Constants{},
 		Params:    []uint32{23, 25, 1700, 1184, 1007},
-		Field:     func(*scalar.Column, *scalar.Column) {},
+		Field:     func(*scalar.Column, *scalar.Column, int) error { return nil },
 		Column: func(c *ast.Column) (*scalar.Column, error) {
 			if col := all[c.Name]; col != nil {
 				return col, nil

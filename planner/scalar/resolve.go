@@ -21,8 +21,8 @@ type Resolver struct {
 	Work *work.Meter
 	// Column resolves a reference. Its error refuses the name.
 	Column func(*ast.Column) (*Column, error)
-	// Field, if not nil, notes that a field of a column is used.
-	Field func(of, field *Column)
+	// Field, if not nil, notes that a field of a column is used, nil if the policy declares none of its keys. Its error refuses it.
+	Field func(of, field *Column, at int) error
 	// Computed, if not nil, returns the expression for which a reference stands, or nil if it is a column.
 	Computed func(*ast.Column) (Expr, error)
 	// Condition resolves conditions that contain a query (InQuery, Exists); nil refuses them.

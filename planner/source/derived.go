@@ -46,7 +46,7 @@ func (sc scope) derivedRows(f *ast.Derived, nullable bool) (node, frame, error) 
 	if err = unite(r, f.Query, outputs); err != nil {
 		return nil, frame{}, err
 	}
-	linkFields(r, fields)
+	linkFields(r, len(r.columns)-len(fields), fields)
 	notNull := valued(r.columns, nullable)
 	sc.addRelation(r)
 	it := &item{alias: f.Alias}

@@ -172,18 +172,20 @@ func expandedRows(sc scope, f ast.From, e *expansion, nullable bool) (node, fram
 	for _, x := range it.fields {
 		out = append(out, outputColumn{name: x.name, x: &scalar.Ref{Column: x.column, At: e.of.At}, at: e.of.At})
 	}
-	out = append(out, outputColumn{name: e.of.Name, x: &scalar.Ref{Column: b.elements.column, At: e.of.At}, at: e.of.At})
+	outputs, keyed := withFields(sc.shared, [][]outputColumn{out})
+	element := outputColumn{name: e.of.Name, x: &scalar.Ref{Column: b.elements.column, At: e.of.At}, at: e.of.At}
+	out = append(slices.Clip(outputs[0]), element)
 	if err := unite(r, &ast.Select{At: e.of.At}, [][]outputColumn{out}); err != nil {
 		return nil, frame{}, err
 	}
+	linkFields(r, len(it.fields), keyed)
 	notNull := valued(r.columns, nullable)
 	sc.addRelation(r)
 	var fields []field
-	last := len(r.columns) - 1
-	for _, c := range r.columns[:last] {
+	for _, c := range r.columns[:len(it.fields)] {
 		fields = append(fields, field{name: c.Name, column: c})
 	}
-	e.column = r.columns[last]
+	e.column = r.columns[len(r.columns)-1]
 	return r, frame{[]*item{it.with(fields)}, slices.Clone(fields), notNull}, nil
 }
 
@@ -225,6 +227,9 @@ func expandedBranch(b *shared, at place, f ast.From, e *expansion) (*branch, *it
 		for _, c := range sc.frame.visible {
 			sc.mention(c.column)
 		}
+	}
+	for _, x := range sc.frame.items[0].fields {
+		passFields(sc, []outputColumn{{x: &scalar.Ref{Column: x.column, At: e.of.At}}})
 	}
 	own, err := sc.newRelation("unnest", e.of.At)
 	if err != nil {

@@ -21,16 +21,25 @@ func newFields(of *scalar.Column, fields []policy.Field) []*scalar.Column {
 	return of.Fields
 }
 
-// useField notes that a field of a column is used, of the level or of the one around it.
-func useField(sc scope, of, field *scalar.Column) {
+// useField notes that a field of a column is used, of the level or of the one around it. Documents of public rows are read on the mirror
+// alone.
+func useField(sc scope, of, field *scalar.Column, at int) error {
+	in := sc
 	if sc.resolved.home[of] == nil && sc.outer != nil {
-		sc.outer.mention(field)
-		if !slices.Contains(sc.outerColumns, field) {
-			sc.outerColumns = append(sc.outerColumns, field)
-		}
-		return
+		in = *sc.outer
 	}
-	sc.mention(field)
+	switch home := in.resolved.home[of]; {
+	case home != nil && !home.protected():
+		return notHere(at, "Compute it in a sub-select of public rows: JOIN (SELECT id, info ->> 'key' AS x FROM t) t ON t.id = ....",
+			"a field of a public table cannot be computed beside protected rows")
+	case field == nil:
+		return nil
+	}
+	in.mention(field)
+	if in.draft != sc.draft && !slices.Contains(sc.outerColumns, field) {
+		sc.outerColumns = append(sc.outerColumns, field)
+	}
+	return nil
 }
 
 // passFields mentions the fields of columns that a query in FROM passes on, as far as the block names them.
@@ -90,9 +99,8 @@ func inAll(b *shared, outputs [][]outputColumn, i int, f *scalar.Column) (list [
 	return list
 }
 
-// linkFields makes the last columns of a relation the fields of others.
-func linkFields(r *relation, of []int) {
-	first := len(r.columns) - len(of)
+// linkFields makes columns of a relation, from a first one on, the fields of others.
+func linkFields(r *relation, first int, of []int) {
 	for n, i := range of {
 		c := r.columns[first+n]
 		below, _ := scalar.PlainColumn(c.Of[0])

@@ -247,7 +247,7 @@ func (sc scope) Resolver() *scalar.Resolver {
 	return &scalar.Resolver{
 		Constants: sc.shared.Constants, Concealed: sc.resolved.view != "", Params: sc.shared.Params,
 		Column: sc.reference, Computed: sc.computed, Condition: sc.subselect, Work: sc.shared.Work,
-		Field: func(of, field *scalar.Column) { useField(sc, of, field) },
+		Field: func(of, field *scalar.Column, at int) error { return useField(sc, of, field, at) },
 	}
 }
 

@@ -375,3 +375,6 @@ SELECT count(*) FROM (SELECT v.patient_id FROM visits v GROUP BY 1 HAVING avg(v.
 
 -- hospitals by their visits, counted in the list (refused)
 SELECT h.region, h.name, (SELECT count(*) FROM visits v WHERE v.hospital_id = h.id) FROM hospitals h ORDER BY 3 DESC;
+
+-- tags of visits by who wrote the notes
+SELECT v.notes ->> 'by' AS writer, t, count(*) FROM visits v, unnest(v.tags) t GROUP BY 1, 2;

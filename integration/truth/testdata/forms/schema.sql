@@ -57,6 +57,10 @@ INSERT INTO items SELECT g, draw(g, 'order', 2500) + 1, draw(g, 'product', 40) +
 INSERT INTO events SELECT g, draw(g, 'visitor', 500) + 1, timestamptz '2022-01-01 UTC' + interval '3 hours' * g,
   (ARRAY['view','cart','buy'])[draw(g, 'kind', 3) + 1], '/' || (ARRAY['home','item/' || g % 40,'cart','help'])[draw(g, 'page', 4) + 1]
   FROM generate_series(1, 4000) g;
+ALTER TABLE visits ADD notes jsonb;
+UPDATE visits SET notes = jsonb_build_object('by', (ARRAY['nurse','doctor'])[draw(id, 'by', 2) + 1]);
+ALTER TABLE products ADD info jsonb;
+UPDATE products SET info = jsonb_build_object('colour', (ARRAY['red','blue'])[id % 2 + 1]);
 ALTER TABLE events ADD data jsonb;
 UPDATE events SET data = jsonb_build_object('device', (ARRAY['ios','android'])[draw(id, 'device', 2) + 1], 'logins', draw(id, 'logins', 30),
   'beta', draw(id, 'beta', 2) = 1, 'seen', jsonb_build_object('last', date '2022-01-01' + draw(id, 'seen', 700)),

@@ -166,6 +166,12 @@ EXPLAIN ANALYZE SELECT status, count(*) FROM orders GROUP BY status;
 -- orders of customers who have beta features
 SELECT count(*) FROM events e JOIN orders o ON o.customer_id = e.customer_id WHERE (e.data -> 'beta')::boolean;
 
+-- what was sold of red products (refused without a statement)
+SELECT sum(i.quantity) FROM items i JOIN products p ON p.id = i.product_id WHERE p.info ->> 'colour' = 'red';
+
+-- what was sold by colour
+SELECT p.colour, sum(i.quantity) FROM items i JOIN (SELECT id, info ->> 'colour' AS colour FROM products) p ON p.id = i.product_id GROUP BY p.colour;
+
 -- customers whose device changed between two events
 SELECT count(DISTINCT customer_id) FROM (
   SELECT customer_id, data ->> 'device' AS device, lag(data ->> 'device') OVER (PARTITION BY customer_id ORDER BY at) AS before FROM events
