@@ -117,6 +117,7 @@ func TestJoinedGroups(t *testing.T) {
 		{"o.name", "charges c LEFT JOIN codes o ON o.id = c.code AND c.code < 5", "", 4, ""},
 		{"o.name", "charges c LEFT JOIN codes o ON o.id = c.kind JOIN codes u ON u.id = c.kind AND u.place = o.place", "", 6,
 			"c.kind BETWEEN 3 AND 12"},
+		{"o.name, t.name", "charges c LEFT JOIN codes o ON o.id = c.code LEFT JOIN terms t ON t.id = o.class", "", 40, ""},
 		{"o.class", "charges c JOIN codes o ON o.id = c.code", "c.code < 3", 3, ""},
 		{"x.code, x.name", "(SELECT patient_id, code, name FROM charges JOIN codes ON codes.id = code WHERE code < 9) x", "", 9, ""},
 		{"x.k", "(SELECT patient_id, code AS k FROM charges WHERE code < 9) x JOIN codes o ON o.id = x.k", "x.k > 1", 7, ""},

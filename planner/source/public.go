@@ -33,7 +33,7 @@ func (s *Source) PublicPart(w *scalar.Writer, constants scalar.Inlined, cols []*
 	return publicPart(s.level, w, constants, cols)
 }
 
-// SharesPublicPart reports whether the part that shows some columns has the relations of the part that shows others.
+// SharesPublicPart reports whether the part that shows some columns has relations of the part that shows others.
 func (s *Source) SharesPublicPart(cols, others []*scalar.Column) bool {
 	return sharesPublicPart(s.level, cols, others)
 }
@@ -41,7 +41,15 @@ func (s *Source) SharesPublicPart(cols, others []*scalar.Column) bool {
 func sharesPublicPart(l *level, cols, others []*scalar.Column) bool {
 	d, ok := domainOf(l, cols)
 	o, also := domainOf(l, others)
-	return ok && also && maps.EqualFunc(d.wanted, o.wanted, func(_, _ []*scalar.Column) bool { return true })
+	if !ok || !also {
+		return false
+	}
+	for r := range d.wanted {
+		if o.keeps(r) {
+			return true
+		}
+	}
+	return false
 }
 
 func domainOf(l *level, cols []*scalar.Column) (d *domain, ok bool) {
@@ -93,12 +101,18 @@ type domain struct {
 	later       bool
 }
 
-// connect keeps every public relation that equalities connect with one that is kept, be it by way of columns of protected relations.
+// connect keeps every public relation that equalities connect with one that is kept, be it by way of columns of protected relations; and
+// every one by whose columns an outer join finds the rows of one that is kept.
 func (d *domain) connect() {
 	kept := func(c *scalar.Column) bool { r := d.level.home[c]; return r != nil && d.keeps(r) }
-	classes := d.level.classes()
+	classes, found := d.level.classes(), d.level.lookedUp(d.level.root)
 	for again := true; again; {
 		again = false
+		for _, p := range found {
+			if r := d.level.home[p.b]; kept(p.a) && r != nil && !r.protected() && !d.keeps(r) {
+				d.wanted[r], again = []*scalar.Column{}, true
+			}
+		}
 		for _, class := range classes {
 			if !slices.ContainsFunc(class, kept) {
 				continue

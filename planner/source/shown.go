@@ -223,3 +223,25 @@ func innerPairs(n node) []pair {
 	}
 	return append(below, equalities(j.on)...)
 }
+
+// lookedUp returns the equalities by which outer joins find the rows of their right sides, with the column of that side first.
+func (r *resolved) lookedUp(n node) (pairs []pair) {
+	j, ok := n.(*joined)
+	if !ok {
+		return nil
+	}
+	pairs = slices.Concat(r.lookedUp(j.left), r.lookedUp(j.right))
+	if !j.outer {
+		return pairs
+	}
+	within := func(c *scalar.Column) bool { return slices.Contains(relationsOf(j.right), r.home[c]) }
+	for _, p := range equalities(j.on) {
+		switch a, b := within(p.a), within(p.b); {
+		case a && !b:
+			pairs = append(pairs, p)
+		case b && !a:
+			pairs = append(pairs, pair{p.b, p.a})
+		}
+	}
+	return pairs
+}
