@@ -115,8 +115,10 @@ func TestJoinedGroups(t *testing.T) {
 		{"o.rate", "charges c JOIN codes o ON o.rate = c.rate", "", 39, ""}, // 6 and 6.00 are equal and not identical
 		{"c.code", "charges c LEFT JOIN codes o ON o.id = c.code", "", 0, ""},
 		{"o.name", "charges c LEFT JOIN codes o ON o.id = c.code AND c.code < 5", "", 4, ""},
-		{"o.name", "charges c LEFT JOIN codes o ON o.id = c.kind JOIN codes u ON u.id = c.kind AND u.place = o.place", "", 6,
-			"c.kind BETWEEN 3 AND 12"},
+		{
+			"o.name", "charges c LEFT JOIN codes o ON o.id = c.kind JOIN codes u ON u.id = c.kind AND u.place = o.place", "", 6,
+			"c.kind BETWEEN 3 AND 12",
+		},
 		{"o.name, t.name", "charges c LEFT JOIN codes o ON o.id = c.code LEFT JOIN terms t ON t.id = o.class", "", 40, ""},
 		{"o.class", "charges c JOIN codes o ON o.id = c.code", "c.code < 3", 3, ""},
 		{"x.code, x.name", "(SELECT patient_id, code, name FROM charges JOIN codes ON codes.id = code WHERE code < 9) x", "", 9, ""},

@@ -34,8 +34,11 @@ func TestParts(t *testing.T) {
 		{"SELECT count(*) FROM patients", []string{"n"}, 0, nil, 0.05},
 		{"SELECT count(*) FROM patients", []string{"n"}, all * 4, []string{"n"}, 0.2},
 		{
-			"SELECT count(*), sum(birth_year), count(*) FILTER (WHERE birth_year > 1970) FROM patients", []string{"n", "s", "f"}, all / 3,
-			[]string{"f"}, 0.1,
+			"SELECT count(*), sum(birth_year), count(*) FILTER (WHERE birth_year > 1970) FROM patients",
+			[]string{"n", "s", "f"},
+			all / 3,
+			[]string{"f"},
+			0.1,
 		},
 		// Half is more than a third.
 		{"SELECT count(*) FILTER (WHERE 1971 <= birth_year), count(*) FROM patients", []string{"", "n"}, all / 2, nil, 0.1},
@@ -78,26 +81,36 @@ func TestPartsOfSeveralBlocks(t *testing.T) {
 	}{
 		{
 			"", "SELECT (SELECT count(*) FROM patients), n, s FROM (SELECT count(*) AS n, sum(birth_year) AS s FROM patients) t",
-			all * 2 / 3, [][]int{{0, 1}}, []string{"SELECT count(*) FROM patients", "SELECT sum(birth_year) FROM patients"},
+			all * 2 / 3,
+			[][]int{{0, 1}},
+			[]string{"SELECT count(*) FROM patients", "SELECT sum(birth_year) FROM patients"},
 		},
 		{
 			"", "SELECT n, s, (SELECT count(*) FROM patients) FROM (SELECT count(*) AS n, sum(birth_year) AS s FROM patients) t",
-			all * 2 / 3, [][]int{{0, 2}}, nil,
+			all * 2 / 3,
+			[][]int{{0, 2}},
+			nil,
 		},
 		{ // what was drawn before is enough for one of them
 			"SELECT count(*), sum(birth_year) FROM patients", "SELECT n, (SELECT dp.weight(count(*), 9) FROM patients), f FROM " +
 				"(SELECT count(*) AS n, count(*) FILTER (WHERE sex = 'f') AS f FROM patients) t",
-			all * 10 / 11, [][]int{{0, 1}}, nil,
+			all * 10 / 11,
+			[][]int{{0, 1}},
+			nil,
 		},
 		{ // the one that is first has least
 			"", "SELECT n, m, f FROM (SELECT count(*) AS n, count(*) FILTER (WHERE sex = 'f') AS f FROM patients) t, " +
 				"(SELECT dp.weight(count(*), 9) AS m FROM patients) s",
-			all * 10 / 11, [][]int{{0, 1}}, nil,
+			all * 10 / 11,
+			[][]int{{0, 1}},
+			nil,
 		},
 		{ // three blocks, of which the second has no number of its own
 			"", "SELECT a, b, (SELECT count(*) FROM visits), s, (SELECT sum(cost) FROM visits) FROM " +
 				"(SELECT sum(cost) AS a, count(*) AS b FROM visits) x, (SELECT sum(cost) AS s, count(*) AS c, avg(cost) FROM visits) y",
-			all / 2, [][]int{{0, 3, 4}, {1, 2}}, nil,
+			all / 2,
+			[][]int{{0, 3, 4}, {1, 2}},
+			nil,
 		},
 	} {
 		ana.set(t, "dp.mechanism = gaussian", "dp.epsilon = 0.1")

@@ -71,12 +71,15 @@ func ClinicSchema() *catalog.Schema {
 			Column("region", Varchar10, true), Column("smoker", Boolean, false), Column("mood", mood, false),
 			Column("weight", Float8, false), Column("notes", Jsonb, false),
 		}},
-		{Name: Name("visits"), Kind: 'r', Keys: Primary(), Columns: []catalog.Column{
-			Column("id", Int4, true), Column("patient_id", Int4, true), Column("hospital_id", Int4, true), Column("day", Date, true),
-			Column("at", instant, false), Column("diagnosis", Text, true), Column("cost", Numeric10, true), Column("tip", Numeric, false),
-			Column("score", float4, false), Column("steps", Bigint, false), Column("place", place, false),
-		}, Foreign: []catalog.ForeignKey{References("patient_id", "patients")},
-			Loose: []catalog.ForeignKey{References("hospital_id", "hospitals")}},
+		{
+			Name: Name("visits"), Kind: 'r', Keys: Primary(), Columns: []catalog.Column{
+				Column("id", Int4, true), Column("patient_id", Int4, true), Column("hospital_id", Int4, true), Column("day", Date, true),
+				Column("at", instant, false), Column("diagnosis", Text, true), Column("cost", Numeric10, true),
+				Column("tip", Numeric, false),
+				Column("score", float4, false), Column("steps", Bigint, false), Column("place", place, false),
+			}, Foreign: []catalog.ForeignKey{References("patient_id", "patients")},
+			Loose: []catalog.ForeignKey{References("hospital_id", "hospitals")},
+		},
 		{Name: Name("labs"), Kind: 'r', Keys: Primary(), Columns: []catalog.Column{
 			Column("id", Int4, true), Column("visit_id", Int4, true), Column("test", Text, true), Column("value", Float8, false),
 		}, Foreign: []catalog.ForeignKey{References("visit_id", "visits")}},

@@ -75,13 +75,19 @@ var fields = []field{
 
 // documents are the fields of the column j, by their keys.
 var documents = []field{
-	{name: "s", oid: 25}, {name: "b", oid: 16}, {name: "i2", oid: 21, low: "-100", high: "100"},
-	{name: "i4", oid: 23, low: "0", high: "1000"}, {name: "i8", oid: 20},
-	{name: "n", oid: 1700, low: "-1000000", high: "1000000"}, {name: "nu", oid: 1700},
-	{name: "f", oid: 701, low: "-1000000", high: "1e100"}, {name: "d", oid: 1082, low: "2020-01-01", high: "2024-12-31"},
+	{name: "s", oid: 25},
+	{name: "b", oid: 16},
+	{name: "i2", oid: 21, low: "-100", high: "100"},
+	{name: "i4", oid: 23, low: "0", high: "1000"},
+	{name: "i8", oid: 20},
+	{name: "n", oid: 1700, low: "-1000000", high: "1000000"},
+	{name: "nu", oid: 1700},
+	{name: "f", oid: 701, low: "-1000000", high: "1e100"},
+	{name: "d", oid: 1082, low: "2020-01-01", high: "2024-12-31"},
 	{name: "ts", oid: 1114, low: "2020-01-01", high: "2024-12-31 23:59:59.5"},
 	{name: "tz", oid: 1184, low: "2020-01-01 00:00:00Z", high: "2024-12-31 12:00:00+02:00"},
-	{name: "a.b", oid: 23, low: "0", high: "1000"}, {name: `a."b.c"`, oid: 25},
+	{name: "a.b", oid: 23, low: "0", high: "1000"},
+	{name: `a."b.c"`, oid: 25},
 }
 
 // columns returns the columns of t as a resolver sees them.
