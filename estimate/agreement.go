@@ -35,12 +35,12 @@ const (
 	solved
 )
 
-// NewAgreement returns the agreement of n cells with margins: rows[m][c] is which of the counts[m] rows of margin m has cell c.
+// NewAgreement returns the agreement of n ≥ 1 cells with margins: rows[m][c] is which of the counts[m] rows of margin m has cell c.
 func NewAgreement(n int, rows [][]int, counts []int) (*Agreement, error) {
-	a, work := &Agreement{measured: []partition{each(n)}, counts: append([]int{n}, counts...)}, n*n
-	if len(rows) != len(counts) {
-		return nil, fmt.Errorf("%w: %d margins with %d counts of rows", ErrParameter, len(rows), len(counts))
+	if n < 1 || len(rows) != len(counts) {
+		return nil, fmt.Errorf("%w: %d margins of %d cells, with %d counts of rows", ErrParameter, len(rows), n, len(counts))
 	}
+	a, work := &Agreement{measured: []partition{each(n)}, counts: append([]int{n}, counts...)}, n*n
 	for m, of := range rows {
 		if len(of) != n {
 			return nil, fmt.Errorf("%w: a margin over %d cells of %d", ErrParameter, len(of), n)

@@ -248,6 +248,9 @@ func (t table) sum(cells []*big.Int, measurement int) float64 {
 }
 
 func TestAgreementRefuses(t *testing.T) {
+	if _, err := estimate.NewAgreement(0, [][]int{{}}, []int{1}); err == nil {
+		t.Error("accepted a table without cells")
+	}
 	if _, err := estimate.NewAgreement(3, [][]int{{0, 0}}, []int{1}); err == nil {
 		t.Error("accepted a margin of other cells")
 	}

@@ -53,7 +53,7 @@ func (b *BlockPlan) agreement() *agreement {
 	}
 	return b.agreements.get(0, func() *agreement {
 		finest := b.finest()
-		if finest < 0 {
+		if finest < 0 || b.Sets[finest].size == 0 {
 			return nil
 		}
 		a := &agreement{finest: finest, rows: b.rowsOf(finest)}

@@ -95,3 +95,25 @@ func TestTotalsOfCutUnits(t *testing.T) {
 		}
 	}
 }
+
+// TestTotalsWithoutGroups draws a total of which no group is listed: it stays as it was drawn.
+func TestTotalsWithoutGroups(t *testing.T) {
+	const sql = "SELECT sex, count(*) FROM patients WHERE sex = 'q' GROUP BY ROLLUP (sex)"
+	block := planWith(t, connect(t), clinic(t), sql, showSmallGroups).Blocks[0]
+	var released []*planner.Released
+	for i, set := range block.Sets {
+		r := &planner.Released{Clips: plantest.NewExacts(block)[i].Uncut()}
+		for range set.Size() {
+			r.Rows = append(r.Rows, []*big.Int{big.NewInt(7)})
+		}
+		released = append(released, r)
+	}
+	if got := strings.Join(block.Columns(released), " "); got != `{NULL} {"7"}` {
+		t.Errorf("%s", got)
+	}
+	for _, bar := range block.Errors(nil) {
+		if !bar.Known() {
+			t.Errorf("%v", bar)
+		}
+	}
+}
