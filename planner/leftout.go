@@ -59,6 +59,9 @@ func leftOut(c source.Cut, unit string) string {
 	if c.Grouped {
 		return fmt.Sprintf("counts and sums over groups of rows of one %s in %s are those of at most %d rows", unit, c.Of, c.Rows)
 	}
+	if c.Documents {
+		return fmt.Sprintf("documents in %s of more than %d bytes as stored have no fields", c.Of, c.Rows)
+	}
 	if c.Elements {
 		return fmt.Sprintf("of an array in %s the first %d elements are taken", c.Of, c.Rows)
 	}
@@ -185,6 +188,8 @@ func cutShort(c source.Cut, unit string) string {
 		return fmt.Sprintf("rows of %s without %s (%s)", c.Of, unit, c.Nobody)
 	case c.Grouped:
 		return fmt.Sprintf("rows in %s beyond %d of one %s in a group", c.Of, c.Rows, unit)
+	case c.Documents:
+		return fmt.Sprintf("fields of documents in %s of more than %d bytes", c.Of, c.Rows)
 	case c.Elements:
 		return fmt.Sprintf("elements of an array in %s beyond %d", c.Of, c.Rows)
 	}

@@ -34,6 +34,8 @@ func (s stray) which() string {
 		return fmt.Sprintf("rows whose %s is outside [%s, %s]", b.Name, b.Bounds.LowText, b.Bounds.HighText)
 	case c.Untold:
 		return "rows whose " + c.Shown() + " is none that the policy declares"
+	case c.Values == nil && c.Bounds == nil:
+		return "rows whose " + c.Shown() + " refers to a newer row of a public table than were copied"
 	case c.Values != nil && !s.use.Brought:
 		return fmt.Sprintf("rows whose %s is none of the %d values that the policy declares", c.Shown(), len(c.Values))
 	}
@@ -108,6 +110,9 @@ func (sp *specializer) strays(set []int, lists []*list) (all []stray) {
 			expr: &scalar.Ref{Column: c}, where: sp.b.source.AllConjuncts(), private: lists == nil, none: inNoGroup, perhaps: perhapsInNone,
 		}))
 	}
+	for _, c := range sp.lookedUp(set, lists) {
+		all = withStrays(all, []stray{{scalar.Use{Column: c}, perhapsInNone}})
+	}
 	for _, i := range set {
 		e := sp.b.keys[i].expr
 		if every(e.Columns(), sp.b.source.ShowsPublic) {
@@ -116,6 +121,21 @@ func (sp *specializer) strays(set []int, lists []*list) (all []stray) {
 		key := replacement{expr: e, where: sp.b.source.AllConjuncts(), private: lists == nil, none: inNoGroup, perhaps: perhapsInNone}
 		key.values, key.null = valuesOf(lists, i)
 		all = withStrays(all, sp.replaced(key))
+	}
+	return all
+}
+
+// lookedUp returns the columns of public keys whose values are those of public tables to which they refer: rows can refer to newer ones.
+func (sp *specializer) lookedUp(set []int, lists []*list) (all []*scalar.Column) {
+	if lists == nil {
+		return nil
+	}
+	for _, i := range set {
+		for _, c := range scalar.Bases(sp.b.keys[i].expr) {
+			if c.Among != nil && c.Values == nil && c.Bounds == nil && !sp.b.source.ShowsPublic(c) {
+				all = append(all, c)
+			}
+		}
 	}
 	return all
 }

@@ -15,7 +15,7 @@ import (
 // where the document is, where a key is missing or leads into no object, where there is null, an object or an array, and where Postgres
 // could not read what is there as the type. So it has the value that Postgres has wherever Postgres has one of the type, but that
 //
-//   - a document of more than [storedDocument] bytes as stored has no fields. Postgres reads all of a document to find a key in it, and
+//   - a document of more than [StoredDocument] bytes as stored has no fields. Postgres reads all of a document to find a key in it, and
 //     takes time in proportion to its length; nothing tells the length before it is read;
 //   - values are as Postgres writes them: whole numbers have no point, exponent or blank, a number has at most [longestNumber] characters,
 //     and an exponent of two digits; dates are like 2024-12-31, and times like 23:59:59.5, with a zone at the end if the type has one.
@@ -23,8 +23,9 @@ import (
 // The cast cannot raise, since it is of what a pattern has matched, and the pattern matches nothing else than what the type can read.
 
 const (
-	// storedDocument bounds the bytes of a document as stored. Uncompressed there are up to about 90 times as many, or 255 times by lz4.
-	storedDocument = 1 << 12
+	// StoredDocument bounds the bytes of a document as stored: a larger one has no fields. Uncompressed there are up to about 90 times as
+	// many, or 255 times by lz4.
+	StoredDocument = 1 << 12
 	// longestNumber bounds the characters of a number that need not be whole. With an exponent of two digits it is a double.
 	longestNumber = 200
 	// longestMatched is more than the characters that any other pattern matches.
@@ -142,7 +143,7 @@ func fieldSQL(document string, keys []string, t pgtype.Type) string {
 			") OPERATOR(pg_catalog.=) ANY (ARRAY['string', 'number', 'boolean']) THEN pg_catalog.left(" + text + ", " +
 			strconv.Itoa(cutLength) + ") END"
 	}
-	return "(CASE WHEN pg_catalog.pg_column_size(" + document + ") OPERATOR(pg_catalog.<=) " + strconv.Itoa(storedDocument) +
+	return "(CASE WHEN pg_catalog.pg_column_size(" + document + ") OPERATOR(pg_catalog.<=) " + strconv.Itoa(StoredDocument) +
 		" THEN " + value + " END)"
 }
 

@@ -20,7 +20,7 @@ const (
 	// Elements is the whole of an array of at most [MostElements] elements and at most storedArray bytes as stored. Any other array counts
 	// as NULL.
 	Elements
-	// InDocument is a value in a document of at most [storedDocument] bytes as stored, of a longer one NULL, and of a text its first part.
+	// InDocument is a value in a document of at most [StoredDocument] bytes as stored, of a longer one NULL, and of a text its first part.
 	// The SQL of the column reads no more.
 	InDocument
 	// Piece is the first part of a text that is an element of an array, or of a column of a public table whose texts are all short.

@@ -78,15 +78,10 @@ func scalarBounds(b *policy.Bounds) *scalar.Bounds {
 	return &scalar.Bounds{Low: b.Low, High: b.High, LowText: b.LowText, HighText: b.HighText}
 }
 
-// TellExtent has the mirror tell the bounds of a column of a public table, if analysts can read the column there, or of one that refers to
-// such a column.
+// TellExtent has the mirror tell the bounds of a column of a public table, if analysts can read the column there.
 func (s *Source) TellExtent(c *scalar.Column, at int) (told bool) {
 	if !scalar.HasExtent(c.Type) || c.Extent != nil {
 		return c.Extent != nil
-	}
-	if k := c.Among; k != nil {
-		s.constants.AddExtent(c, scalar.KeyAs(k, c.Type), k.From, at)
-		return true
 	}
 	s.eachRelation(func(_ *level, r *relation) {
 		i := slices.Index(r.columns, c)

@@ -19,6 +19,8 @@ type Cut struct {
 	Grouped bool
 	// Elements says that of the arrays of a column the first Rows elements are taken.
 	Elements bool
+	// Documents says that documents of more than Rows bytes as stored have no fields.
+	Documents bool
 	// Nobody says when rows are left out since they belong to no unit; "" of limits on those of one.
 	Nobody string
 }
@@ -32,6 +34,9 @@ func (l *level) Cuts() []Cut {
 		}
 		if n := l.rowsPerUnit[r]; n > 0 {
 			cuts = append(cuts, Cut{Of: l.tablesOf(r), Rows: n})
+		}
+		if l.readsFields(r) {
+			cuts = append(cuts, Cut{Of: l.tablesOf(r), Rows: scalar.StoredDocument, Documents: true})
 		}
 		for _, b := range r.branches() {
 			if l.countsRows(r, b) {
@@ -61,6 +66,11 @@ func (l *level) Cuts() []Cut {
 		return slices.DeleteFunc(slices.Clone(each), func(c Cut) bool { return (c.Nobody != "") != nobody })
 	}
 	return slices.Concat(of(true), of(false))
+}
+
+// readsFields reports whether fields of the documents of a table are mentioned.
+func (l *level) readsFields(r *relation) bool {
+	return r.rows == nil && slices.ContainsFunc(l.mentions.columns, func(c *scalar.Column) bool { return c.Path != nil && l.home[c] == r })
 }
 
 // nobody reports rows of a table that are left out since their way ends before a unit, if the conditions of the level would
