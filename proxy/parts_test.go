@@ -218,3 +218,20 @@ func TestPartsOfOwnBudgets(t *testing.T) {
 		}
 	}
 }
+
+// TestOwedOnce has an analyst with a budget of their own recall what another one has drawn: a number that stands in two blocks is owed once.
+func TestOwedOnce(t *testing.T) {
+	w := ownBudgets(t)
+	const sql = "SELECT n, s, m, f FROM (SELECT count(*) AS n, sum(birth_year) AS s FROM patients) t, " +
+		"(SELECT count(*) AS m, count(*) FILTER (WHERE sex = 'f') AS f FROM patients) u"
+	var paid []int64
+	for _, name := range []string{"bob", "ana"} {
+		c := w.client(t, name)
+		c.set(t, "dp.epsilon = 0.1", "dp.mechanism = gaussian")
+		must(t, c.Conn, sql)
+		paid = append(paid, w.spent(t, accountant.AnalystScope, name))
+	}
+	if paid[0] == 0 || paid[0] != paid[1] {
+		t.Errorf("who draws the numbers pays %d, and who recalls them %d", paid[0], paid[1])
+	}
+}

@@ -66,6 +66,7 @@ type Recalled struct {
 	Notes []string
 
 	analyst Analyst
+	owing   map[answers.Key]bool // the parts of blocks that are owed
 	blocks  []*block             // nil where nothing is remembered
 	left    []*planner.BlockPlan // of each block; nil is all of it
 }
@@ -96,7 +97,8 @@ func (r *Recalled) Before(i int) []*release.Set {
 func (m *Memory) Recall(ctx context.Context, plan *planner.Plan, analyst Analyst, refine bool) *Recalled {
 	n := len(plan.Blocks)
 	r := &Recalled{
-		Released: make([][]*planner.Released, n), analyst: analyst, blocks: make([]*block, n), left: make([]*planner.BlockPlan, n),
+		Released: make([][]*planner.Released, n), analyst: analyst, owing: map[answers.Key]bool{}, blocks: make([]*block, n),
+		left: make([]*planner.BlockPlan, n),
 	}
 	if m.store == nil {
 		return r

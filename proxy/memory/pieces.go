@@ -110,10 +110,11 @@ func (r *Recalled) leave(i int, b *planner.BlockPlan) {
 	}
 	r.left[i] = left
 	for _, p := range pieces {
-		if p.found == nil {
+		if p.found == nil || !r.analyst.owes(p.found) {
 			continue
 		}
-		if p.unpaid = r.analyst.owes(p.found); p.unpaid {
+		if key := p.question.key(p.question.generation); !r.owing[key] { // a release that several blocks show is owed once
+			r.owing[key], p.unpaid = true, true
 			r.Owed = append(r.Owed, p.of.Event()...)
 		}
 	}
