@@ -100,6 +100,21 @@ var sameNumbers = cmp.Comparer(func(a, b *big.Rat) bool {
 	return (a == nil) == (b == nil) && (a == nil || a.Cmp(b) == 0)
 })
 
+// stays is a table with fields.
+func stays() policy.TablePolicy {
+	name := catalog.Name{Schema: "archive", Name: "stays"}
+	return policy.TablePolicy{Name: name, UnitColumn: "patient_id", Columns: map[string]policy.ColumnPolicy{
+		"data": {Fields: []policy.FieldPolicy{
+			{Path: "device", Keys: []string{"device"}, ColumnPolicy: policy.ColumnPolicy{Values: []string{"ios", "android"}}},
+			{Path: "seen.last", Keys: []string{"seen", "last"}, Type: "date", ColumnPolicy: policy.ColumnPolicy{Unbounded: true}},
+			{
+				Path: `"a.b".c`, Keys: []string{"a.b", "c"}, Type: "numeric",
+				ColumnPolicy: policy.ColumnPolicy{Bounds: numbers("0", "1"), Step: big.NewRat(1, 100)},
+			},
+		}},
+	}}
+}
+
 func TestTables(t *testing.T) {
 	labs := catalog.Name{Schema: "lab", Name: "labs"}
 	trusted := []string{"acme_types", "Acme 1.2"}
@@ -146,17 +161,7 @@ func TestTables(t *testing.T) {
 			Name: name, UnitColumn: "patient_id", Nobody: policy.NobodyPublic, Columns: columns,
 		})
 	}
-	stays := catalog.Name{Schema: "archive", Name: "stays"}
-	want.Tables = append(want.Tables, policy.TablePolicy{Name: stays, UnitColumn: "patient_id", Columns: map[string]policy.ColumnPolicy{
-		"data": {Fields: []policy.FieldPolicy{
-			{Path: "device", Keys: []string{"device"}, ColumnPolicy: policy.ColumnPolicy{Values: []string{"ios", "android"}}},
-			{Path: "seen.last", Keys: []string{"seen", "last"}, Type: "date", ColumnPolicy: policy.ColumnPolicy{Unbounded: true}},
-			{
-				Path: `"a.b".c`, Keys: []string{"a.b", "c"}, Type: "numeric",
-				ColumnPolicy: policy.ColumnPolicy{Bounds: numbers("0", "1"), Step: big.NewRat(1, 100)},
-			},
-		}},
-	}})
+	want.Tables = append(want.Tables, stays())
 	for i, t := range want.Tables {
 		want.Tables[i].Dates, want.Tables[i].HidesUnlisted = nearestDates(t), !t.Public
 	}

@@ -44,8 +44,8 @@ func readPath(v value, path string) []string {
 
 // readFieldValues reads a list of values.
 func readFieldValues(v value, f *policy.FieldPolicy) {
-	enum := false
-	if f.Values, enum = readValues(v); enum {
+	values, enum := readValues(v)
+	if f.Values = values; enum {
 		v.fail("values of a field are a list: it is of no enum")
 	}
 }

@@ -63,6 +63,12 @@ func (p *printer) expr(x ast.Expr) {
 		p.put("))")
 	case *ast.Between:
 		p.seq("(", x.X, not(x.Not), " BETWEEN ", word(x.Symmetric, "SYMMETRIC "), x.Low, " AND ", x.High, ")")
+	case *ast.Field:
+		p.seq("(", x.X)
+		for i, k := range x.Keys {
+			p.put(" OPERATOR(pg_catalog.->", word(x.Text && i == len(x.Keys)-1, ">"), ") ", ast.Quote(k))
+		}
+		p.put(")")
 	case *ast.IsNull:
 		p.seq("(", x.X, " IS", not(x.Not), " NULL)")
 	case *ast.Searched:
