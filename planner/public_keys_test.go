@@ -80,23 +80,7 @@ func TestPublicKeys(t *testing.T) {
 		{"other", "sales", "", 0},
 		{"store, other", "sales", "", 0},
 	} {
-		sql := "SELECT " + c.keys + ", count(*) FROM " + c.from
-		if c.where != "" {
-			sql += " WHERE " + c.where
-		}
-		listed := listedGroups(t, cat, conn, sql+" GROUP BY "+c.keys)
-		if len(listed) != c.groups {
-			t.Errorf("%s: %d groups, want %d: %.200s", sql, len(listed), c.groups, listed)
-		}
-		if c.groups == 0 {
-			continue
-		}
-		own := "SELECT DISTINCT " + c.keys + " FROM " + c.from + " WHERE " + strings.Join(present(c.where), " AND ")
-		for _, row := range runSQL(t, conn, strings.TrimSuffix(own, " WHERE ")) {
-			if group := "[" + strings.Join(row, " ") + "]"; !slices.Contains(listed, group) {
-				t.Errorf("%s: the group %s is not listed in %.200s", sql, group, listed)
-			}
-		}
+		checkListed(t, cat, conn, c.keys, c.from, c.where, "", c.groups)
 	}
 }
 

@@ -219,7 +219,8 @@ func TestPartsOfOwnBudgets(t *testing.T) {
 	}
 }
 
-// TestOwedOnce has an analyst with a budget of their own recall what another one has drawn: a number that stands in two blocks is owed once.
+// TestOwedOnce has an analyst with a budget of their own recall what another one has drawn: a number that stands in two blocks is owed
+// once.
 func TestOwedOnce(t *testing.T) {
 	w := ownBudgets(t)
 	const sql = "SELECT n, s, m, f FROM (SELECT count(*) AS n, sum(birth_year) AS s FROM patients) t, " +
