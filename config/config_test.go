@@ -146,7 +146,7 @@ func TestTables(t *testing.T) {
 		},
 		{Name: labs, Via: "visit_id", To: policy.ColumnName{Table: public("visits"), Column: "id"}},
 		{Name: catalog.Name{Schema: "lab", Name: "parts"}, Via: "lab_id", To: policy.ColumnName{Table: labs, Column: "id"}, AutoRows: 40},
-		{Name: public("hospitals"), Public: true},
+		{Name: public("hospitals"), Public: true, Columns: map[string]policy.ColumnPolicy{"address": {Hidden: true}, "name": {}}},
 		{
 			Name: public("wards"), Reference: true, NotProtected: []string{"head"},
 			Columns: map[string]policy.ColumnPolicy{"phone": {Hidden: true}, "city": {}},
@@ -421,7 +421,7 @@ func TestAnnotate(t *testing.T) {
    47 |     unit: {via: visit_id, to: visits.id}
                                       ^`},
 		{"tables/public.hospitals/public/no/such/key", `testdata/clinic.good.yaml:51:30: tables.public.hospitals.public.no.such.key: wrong
-   51 |   public.hospitals: {public: true}
+   51 |   public.hospitals: {public: true, columns: {address: hidden, name: {}}}
                                      ^`},
 		{"tables/lab.nowhere", `testdata/clinic.good.yaml:12:1: tables.lab.nowhere: wrong
    12 | tables:

@@ -212,8 +212,8 @@ var privacyUnitKeys = []key[Policy]{
 var tableKeys = []key[table]{
 	{
 		"public", "", part(readShown), "`false`",
-		"The rows are copied to the mirror and are nobody's secret. Under the local model: the list of the columns that are copied " +
-			"with the key.",
+		"The rows are copied to the mirror and are nobody's secret, but for columns that `columns` says are `hidden`. " +
+			"Under the local model: the list of the columns that are copied with the key.",
 	},
 	{
 		"unit", "", part(func(v value, t *table) { readUnitPath(v, &t.TablePolicy) }), "needed of a protected table",
@@ -387,7 +387,8 @@ var analystKeys = []key[Analyst]{
 	{
 		"tables", "", part(func(v value, a *Analyst) { a.Tables = readTableNames(v) }), "none",
 		"Protected tables and views of the policy, each once. Partitions come with their table. " +
-			"Public tables are everybody's; naming them here changes nothing.",
+			"Public tables are everybody's: an analyst whose list lacks them reads them all the same, and naming them here " +
+			"changes nothing. What not everybody may see is hidden, or in no public table.",
 	},
 	{
 		"budget", "", part(func(v value, a *Analyst) { a.Budget = new(readBudget(v)) }), "none",

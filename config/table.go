@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -164,7 +166,7 @@ func readTable(v value) (t table) {
 	}
 	ofView := slices.Contains(stated, "definition")
 	protected := slices.DeleteFunc(stated, func(name string) bool {
-		return slices.Contains([]string{"public", "view", "definition"}, name)
+		return slices.Contains([]string{"public", "view", "definition"}, name) || t.Public && name == "columns"
 	})
 	_, isMapping := v.node.(ast.MapNode)
 	switch {
@@ -176,6 +178,8 @@ func readTable(v value) (t table) {
 		v.fail("definition is for a view, and view: true is missing")
 	case t.Public && len(protected) > 0:
 		v.fail("a public table has no %s", protected[0])
+	case t.Public:
+		t.ofPublic(v)
 	case t.Reference:
 		t.ofReference(v, stated)
 	case isMapping && !t.Public && !t.view && !slices.Contains(protected, "unit"):
@@ -186,6 +190,16 @@ func readTable(v value) (t table) {
 			slices.Concat(v.path, stated[i:i+1])...)
 	}
 	return t
+}
+
+// ofPublic refuses what the policy says of columns of a public table, but that they are hidden.
+func (t *table) ofPublic(v value) {
+	for _, name := range slices.Sorted(maps.Keys(t.Columns)) {
+		if !reflect.DeepEqual(t.Columns[name], policy.ColumnPolicy{Hidden: t.Columns[name].Hidden}) {
+			v.d.complain("a column of a public table is hidden or {}: its values are those of the rows",
+				slices.Concat(v.path, []string{"columns", name})...)
+		}
+	}
 }
 
 // ofReference refuses keys that a reference table cannot have.

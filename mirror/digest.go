@@ -35,7 +35,7 @@ func digest(p Plan) string {
 		all[v.Name.String()] = relation{Kind: "view", Hidden: v.Hidden, Definition: v.whole()}
 	}
 	for _, n := range p.Public {
-		all[n.String()] = relation{Kind: "public"}
+		all[n.String()] = relation{Kind: "public", Hidden: p.hidden(n)}
 	}
 	for _, l := range p.Local {
 		all[l.Name.String()] = relation{Kind: "local", Columns: l.Columns}

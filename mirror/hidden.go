@@ -29,7 +29,7 @@ func (p Plan) hidden(n catalog.Name, forms ...*catalog.Table) []string {
 			return v.Hidden
 		}
 	}
-	return nil
+	return p.Withheld[n]
 }
 
 func (t Protected) hidden(forms []*catalog.Table) []string {
@@ -57,7 +57,7 @@ func (t Protected) hidden(forms []*catalog.Table) []string {
 // generated column whose expression names a hidden one is a plain column.
 func (p Plan) visible(s *catalog.Schema) *catalog.Schema {
 	hidden := func(n catalog.Name) []string { return p.hidden(n, s.Tables[n]) }
-	if !slices.ContainsFunc(p.barred(), func(n catalog.Name) bool { return len(hidden(n)) > 0 }) {
+	if !slices.ContainsFunc(p.names(), func(n catalog.Name) bool { return len(hidden(n)) > 0 }) {
 		return s
 	}
 	rest := *s
@@ -160,7 +160,7 @@ func (p Plan) OtherForms(ctx context.Context, mirror *pgx.Conn, s *catalog.Schem
 
 // unseen proves on the mirror that no relation of the plan has a hidden column.
 func unseen(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema) error {
-	for _, n := range p.barred() {
+	for _, n := range p.names() {
 		var found *string
 		err := tx.QueryRow(ctx, "SELECT min(attname::text) FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = ANY ($2)",
 			quote.Name(n), p.hidden(n, s.Tables[n])).Scan(&found)

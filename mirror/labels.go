@@ -53,6 +53,9 @@ func eachEnum(p Plan, s *catalog.Schema, now Origins, visit visitEnum) error {
 			continue
 		}
 		for _, c := range s.Tables[n].Columns {
+			if slices.Contains(p.hidden(n), c.Name) {
+				continue
+			}
 			if err := eachPublic(c, s.Types, now, visit); err != nil {
 				return err
 			}

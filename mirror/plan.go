@@ -20,6 +20,8 @@ type Plan struct {
 	Views []View
 	// Public relations are copied with their rows, and all analysts read them.
 	Public []catalog.Name
+	// Withheld are the columns of public relations that are not copied, and do not exist on the mirror.
+	Withheld map[catalog.Name][]string
 	// Local are the tables of the local model, whose answers are on the mirror ([ShowLocal]).
 	Local []Local
 	// Analysts get a login role each.

@@ -43,14 +43,24 @@ func copyRows(ctx context.Context, from, to pgx.Tx, s *catalog.Schema, public []
 // same on both servers: see introspect.PlainText.
 const rowsSQL = `SELECT pg_catalog.count(*), coalesce(pg_catalog.sum(('x' || pg_catalog.left(h, 15))::bit(60)::bigint), 0)::text
 	|| '/' || coalesce(pg_catalog.sum(('x' || pg_catalog.right(h, 15))::bit(60)::bigint), 0)::text
-	FROM (SELECT pg_catalog.md5(t::text) AS h FROM %s%s AS t) AS rows`
+	FROM (SELECT pg_catalog.md5(t::text) AS h FROM (SELECT %s FROM %s%s) AS t) AS rows`
+
+// columnsOf names the columns of a table that are copied.
+func columnsOf(t *catalog.Table) []string {
+	names := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		names[i] = c.Name
+	}
+	return names
+}
 
 // sameRows reports whether a public table has the same rows on both sides.
 func sameRows(ctx context.Context, from, to pgx.Tx, t *catalog.Table) (bool, error) {
 	var counts [2]int64
 	var digests [2]string
+	sql := fmt.Sprintf(rowsSQL, quote.Idents(columnsOf(t)), t.Only(), quote.Name(t.Name))
 	for i, tx := range []pgx.Tx{from, to} {
-		if err := tx.QueryRow(ctx, fmt.Sprintf(rowsSQL, t.Only(), quote.Name(t.Name))).Scan(&counts[i], &digests[i]); err != nil {
+		if err := tx.QueryRow(ctx, sql).Scan(&counts[i], &digests[i]); err != nil {
 			return false, err
 		}
 	}
@@ -64,10 +74,7 @@ func copyTable(ctx context.Context, from, to pgx.Tx, t *catalog.Table) (int64, e
 	if _, err := to.Exec(ctx, "DELETE FROM "+name); err != nil {
 		return 0, err
 	}
-	columns := make([]string, len(t.Columns))
-	for i, c := range t.Columns {
-		columns[i] = c.Name
-	}
+	columns := columnsOf(t)
 	rows := fmt.Sprintf("SELECT %s FROM %s%s", quote.Idents(columns), t.Only(), name)
 	out := fmt.Sprintf("COPY (%s) TO STDOUT (FORMAT %s)", rows, format(t))
 	in := fmt.Sprintf("COPY %s (%s) FROM STDIN (FORMAT %s)", name, quote.Idents(columns), format(t))

@@ -80,7 +80,14 @@ func refuseShown(ctx context.Context, mirror conn, p Plan, was *catalog.Schema, 
 	}
 	named, permitted := permittedLabels(p, was, Origins{}), permittedLabels(p, was, now)
 	var faults []string
+	columns, err := shownColumns(ctx, mirror, p)
+	if err != nil {
+		return err
+	}
 	cause := "the real database has changed since the mirror was made, which"
+	if columns != nil {
+		cause, faults = "the mirror was made for another policy, and", columns
+	}
 	for _, x := range all {
 		fault := cmp.Or(x.unlisted(p, named), x.within(p, was, now))
 		if fault != "" {
@@ -96,6 +103,31 @@ func refuseShown(ctx context.Context, mirror conn, p Plan, was *catalog.Schema, 
 		return nil
 	}
 	return &UnsafeError{cause + " shows " + strings.Join(faults, "; ") + ": run dpproxy sync"}
+}
+
+// shownColumns describes the columns of public relations that the mirror has and the plan hides: their values can be read there.
+func shownColumns(ctx context.Context, mirror conn, p Plan) (faults []string, err error) {
+	for _, n := range p.Public {
+		if len(p.hidden(n)) == 0 {
+			continue
+		}
+		rows, err := mirror.Query(ctx, `SELECT a.attname::text FROM pg_catalog.pg_class c
+			JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
+			WHERE n.nspname = $1 AND c.relname = $2 AND a.attname = ANY ($3) AND NOT a.attisdropped ORDER BY a.attnum`,
+			n.Schema, n.Name, p.hidden(n))
+		if err != nil {
+			return nil, err
+		}
+		var column string
+		_, err = pgx.ForEachRow(rows, []any{&column}, func() error {
+			faults = append(faults, fmt.Sprintf("column %q of %v, which the policy hides", column, n))
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return faults, nil
 }
 
 // unlisted describes a showing that the plan does not permit by its name; empty if it does.

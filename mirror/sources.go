@@ -66,6 +66,9 @@ func derived(ctx context.Context, tx pgx.Tx, p Plan, s *catalog.Schema) ([]*Sour
 			return nil, err
 		}
 	}
+	if err := f.withheld(ctx, p, s, public); err != nil {
+		return nil, err
+	}
 	return f.faults, f.unknown(ctx, public)
 }
 
@@ -154,6 +157,54 @@ func (f *faultFinder) unknown(ctx context.Context, public []uint32) error {
 	})
 	return err
 }
+
+// withheld notes the public relations that are computed from columns of others that the plan hides.
+func (f *faultFinder) withheld(ctx context.Context, p Plan, s *catalog.Schema, public []uint32) error {
+	var of []uint32
+	var columns []string
+	for _, n := range p.Public {
+		for _, oid := range f.known(s, []catalog.Name{n}) {
+			for _, c := range p.hidden(n) {
+				of, columns = append(of, oid), append(columns, c)
+			}
+		}
+	}
+	if of == nil {
+		return nil
+	}
+	rows, err := f.tx.Query(ctx, withheldSQL, public, of, columns)
+	if err != nil {
+		return err
+	}
+	var start, from uint32
+	var column string
+	_, err = pgx.ForEachRow(rows, []any{&start, &from, &column}, func() error {
+		f.add(f.names[start], "public table %v is computed from column %q of %v, which the policy hides; "+
+			"take it out of the policy, or show the column", column, f.names[from])
+		return nil
+	})
+	return err
+}
+
+// withheldSQL lists (start, of, column) if the query of a relation of $1, or a function whose body Postgres has parsed and that such a
+// query calls, names a column of $2 and $3, or the whole row of its table. No dependency names the columns of a whole row: the text of a
+// query shows that there is one, and a function that reads the table counts as if it had one. All relations between are of $1 as well.
+const withheldSQL = `
+WITH RECURSIVE hidden(of, number, name) AS (
+	SELECT a.attrelid, a.attnum, a.attname::pg_catalog.text
+	FROM ROWS FROM (pg_catalog.unnest($2::pg_catalog.oid[]), pg_catalog.unnest($3::pg_catalog.text[])) AS h(of, name)
+	JOIN pg_catalog.pg_attribute a ON a.attrelid = h.of AND a.attname = h.name
+), source(start, class, oid, whole) AS (
+	SELECT w.ev_class, 'pg_catalog.pg_rewrite'::pg_catalog.regclass::pg_catalog.oid, w.oid,
+		pg_catalog.strpos(w.ev_action::pg_catalog.text, ':varattno 0 ') > 0
+	FROM pg_catalog.pg_rewrite w WHERE w.ev_type = '1' AND w.ev_class = ANY ($1::pg_catalog.oid[])
+	UNION
+	SELECT s.start, d.refclassid, d.refobjid, true FROM source s JOIN pg_catalog.pg_depend d ON d.classid = s.class AND d.objid = s.oid
+	WHERE d.refclassid <> 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid >= 16384)
+SELECT DISTINCT s.start, h.of, h.name FROM source s JOIN pg_catalog.pg_depend d ON d.classid = s.class AND d.objid = s.oid
+JOIN hidden h ON d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid = h.of
+	AND (d.refobjsubid = h.number OR d.refobjsubid = 0 AND s.whole)
+ORDER BY 1, 2, 3`
 
 // readingFunctions are the functions of Postgres itself that read relations, files, counts of rows or sizes by a text or an OID.
 // Other functions of the languages internal and C read nothing.

@@ -44,6 +44,7 @@ var footings = []footing{
 	{name: "local", tables: "  w: {model: local, key: k, local_budget: 4, columns: {v: {bounds: [0, 500000]}}}\n"},
 	{name: "a public view", tables: "  w: {public: true}\n  d: {public: true}\n", rows: "w d"},
 	{name: "a view", tables: protectedW + "  d: {view: true}\n"},
+	{name: "public with a hidden column", tables: "  w: {public: true, columns: {v: hidden}}\n"},
 	{name: "a view that is shown", tables: protectedW + "  d: {view: true, definition: shown}\n", definition: true},
 }
 

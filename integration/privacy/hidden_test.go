@@ -14,7 +14,7 @@ import (
 )
 
 // The clinic of these tests hides the columns whose names begin with zq_: the name of
-// a patient, and whose a visit is, with all that is about them.
+// a patient, whose a visit is, and the address of a hospital, which is public, with all that is about them.
 const (
 	hiddenSchema = sitetest.ClinicSchema + `
 CREATE TYPE zq_kind AS ENUM ('a', 'b');
@@ -23,15 +23,19 @@ ALTER TABLE patients ADD zq_kind zq_kind, ADD UNIQUE (zq_called);
 ALTER TABLE visits RENAME patient_id TO zq_patient;
 ALTER TABLE visits RENAME CONSTRAINT visits_patient_id_fkey TO visits_zq_fkey;
 CREATE INDEX zq_index ON visits (zq_patient);
+ALTER TABLE hospitals ADD zq_address text UNIQUE;
+UPDATE hospitals SET zq_address = 'zq ' || id;
+CREATE VIEW sites AS SELECT v.id, h.name, h.zq_address AS address FROM visits v JOIN hospitals h ON h.id = v.hospital_id;
 CREATE VIEW people AS SELECT id, zq_called AS called, region FROM patients WHERE birth_year > 1900;`
-	hiddenName, inventedName = "zq_patient", "zq_invents"
+	hiddenName, hiddenAddress, inventedName = "zq_patient", "zq_address", "zq_invents"
 )
 
 var hiddenPolicy = strings.NewReplacer(
 	"{name: hidden, sex", "{zq_called: hidden, zq_kind: hidden, sex",
 	"unit: patient_id", "unit: zq_patient", "{diagnosis:", "{zq_patient: hidden, diagnosis:",
-	"  hospitals: {public: true}", "  hospitals: {public: true}\n  people: {view: true, definition: shown}",
-	"tables: [patients,", "tables: [patients, people,",
+	"  hospitals: {public: true}", "  hospitals: {public: true, columns: {zq_address: hidden}}\n"+
+		"  people: {view: true, definition: shown}\n  sites: {view: true, definition: shown}",
+	"tables: [patients,", "tables: [patients, people, sites,",
 ).Replace(sitetest.ClinicPolicy)
 
 // TestHiddenColumns holds that a person at psql cannot tell a hidden column from one that they
@@ -43,15 +47,26 @@ func TestHiddenColumns(t *testing.T) {
 	r := s.Run(t)
 	defer r.Stop()
 	for script, want := range map[string][]string{
-		`\d patients`:                        {"id ", "sex ", "patients_pkey"},
-		`\d+ visits`:                         {"hospital_id", "visits_hospital_id_fkey"},
-		`\d+ people`:                         {"id ", "region "},
-		`\d labs`:                            {"visit_id"},
-		`\dT`:                                nil,
-		`\di`:                                {"visits_pkey"},
-		`\dp`:                                {"patients"},
-		`\dt+`:                               {"privacy unit patient;", "privacy unit patient by id", "by visit_id -> visits.id"},
-		`\ds`:                                nil,
+		`\d patients`: {"id ", "sex ", "patients_pkey"},
+		`\d+ visits`:  {"hospital_id", "visits_hospital_id_fkey"},
+		`\d+ people`:  {"id ", "region "},
+		`\d labs`:     {"visit_id"},
+		`\dT`:         nil,
+		`\di`:         {"visits_pkey"},
+		`\dp`:         {"patients"},
+		`\dt+`:        {"privacy unit patient;", "privacy unit patient by id", "by visit_id -> visits.id"},
+		`\ds`:         nil,
+
+		`\d+ hospitals`: {"id ", "name "},
+		`\d+ sites`:     {"id ", "name "},
+		"TABLE hospitals; SELECT h, to_jsonb(h), h.* FROM hospitals h; COPY hospitals TO STDOUT":                         {"hospital 5"},
+		"CREATE TEMP TABLE mine AS SELECT * FROM hospitals; TABLE mine":                                                  {"hospital 5"},
+		"SELECT * FROM dp.columns WHERE \"table\" = 'public.hospitals'":                                                  nil,
+		"SELECT name, count(*) FROM visits v JOIN (SELECT DISTINCT * FROM hospitals) h ON h.id = hospital_id GROUP BY 1": {"hospital 5"},
+		"SELECT count(*) FROM (SELECT v.id, h.* FROM visits v JOIN hospitals h ON h.id = hospital_id) AS x (a, b, c)":    {"(1 row)"},
+		"SELECT name, count(*) FROM sites GROUP BY name":                                                                 {"hospital 5"},
+		"SELECT count(*) FROM (SELECT id AS hospital_id, name FROM hospitals) h NATURAL JOIN visits v":                   {"(1 row)"},
+
 		`TABLE dp.tables; TABLE dp.columns;`: {"visits", "visit_id -> visits -> …", "birth_year"},
 		"SELECT * FROM information_schema.columns WHERE table_schema = 'public'; " +
 			"TABLE pg_attribute; TABLE pg_type; TABLE pg_class; TABLE pg_constraint;": {"birth_year"},
@@ -95,10 +110,21 @@ func TestHiddenColumns(t *testing.T) {
 		"SELECT pg_get_serial_sequence('visits', '%')", "SELECT 'visits.%'::regclass",
 		"SELECT dp.stderr(sum(%)) FROM visits", "SELECT 'x'::visits.%%TYPE", "SELECT NULL::%",
 		"SELECT * FROM visits WHERE %",
+		"SELECT % FROM hospitals", "SELECT h.% FROM hospitals h", "SELECT (h).% FROM hospitals h", "TABLE hospitals ORDER BY %",
+		"SELECT count(*) FROM visits v JOIN hospitals h ON h.id = v.hospital_id WHERE h.% = 'x'",
+		"SELECT count(*) FROM visits v JOIN hospitals h USING (%)",
+		"SELECT count(*) FROM visits WHERE hospital_id IN (SELECT % FROM hospitals)",
+		"SELECT h.%, count(*) FROM visits v JOIN hospitals h ON h.id = v.hospital_id GROUP BY 1",
+		"SELECT count(*) FROM visits v, (SELECT DISTINCT % FROM hospitals) h", "COPY hospitals (%) TO STDOUT",
+		"SELECT count(*) FROM visits v, (SELECT max(h.%) AS m FROM hospitals h) x WHERE x.m = 'x'", "SELECT count(%) FROM sites",
 	} {
-		hidden := refusalOf(t, r, strings.ReplaceAll(script, "%", hiddenName))
+		name := hiddenName
+		if strings.Contains(script, "hospitals") || strings.Contains(script, "sites") {
+			name = hiddenAddress
+		}
+		hidden := refusalOf(t, r, strings.ReplaceAll(script, "%", name))
 		invented := refusalOf(t, r, strings.ReplaceAll(script, "%", inventedName))
-		if got := strings.ReplaceAll(hidden, hiddenName, inventedName); got != invented {
+		if got := strings.ReplaceAll(hidden, name, inventedName); got != invented {
 			t.Errorf("of a hidden column is said\n%s\nof an invented one\n%s", hidden, invented)
 		}
 	}

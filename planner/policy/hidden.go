@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"maps"
 	"slices"
 
 	"dpproxy/catalog"
@@ -20,6 +21,16 @@ func (p *TablePolicy) Says(column string) ColumnPolicy {
 		return said
 	}
 	return ColumnPolicy{Hidden: p.HidesUnlisted}
+}
+
+// Hidden returns the columns that the policy of a table names as hidden, sorted.
+func (p *TablePolicy) Hidden() (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(p.Columns)) {
+		if p.Columns[name].Hidden {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Unlisted returns the columns of a table that its policy does not list, and does not hide either, in the order of the table.

@@ -17,7 +17,7 @@ func (s *Site) MirrorPlan() mirror.Plan { return s.planOf(s.Policy.Tables) }
 
 // planOf is the plan of a mirror, with the policy of the tables, in which columns may state their bounds.
 func (s *Site) planOf(tables policy.Policy) mirror.Plan {
-	plan := mirror.Plan{Site: s.Secret.mirrorSite(), TakeOver: s.TakesOver}
+	plan := mirror.Plan{Site: s.Secret.mirrorSite(), TakeOver: s.TakesOver, Withheld: map[catalog.Name][]string{}}
 	for _, t := range s.Policy.Local {
 		plan.Local = append(plan.Local, mirror.Local{Name: t.Name, Columns: append([]string{t.Key}, t.Public...)})
 	}
@@ -25,6 +25,7 @@ func (s *Site) planOf(tables policy.Policy) mirror.Plan {
 	for _, t := range tables.Tables {
 		if t.Public {
 			plan.Public = append(plan.Public, t.Name)
+			plan.Withheld[t.Name] = t.Hidden()
 			public[t.Name] = true
 			continue
 		}
