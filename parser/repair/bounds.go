@@ -13,7 +13,7 @@ import (
 )
 
 // suggestedEpsilon bounds the price of suggested bounds. The statement shows it, so that its reader sees that bounds cost.
-const suggestedEpsilon = "0.1"
+const suggestedEpsilon, spending = "0.1", ", epsilon => "
 
 // An unbounded is a refused expression without bounds.
 type unbounded struct {
@@ -29,9 +29,19 @@ func (r *refused) unbounded() (u unbounded, ok bool) {
 		return u, false
 	}
 	for _, level := range r.at.levelsAt(r.SelectStmt) {
-		if refs := columnsOf(r.at.nodeAt(level)); len(refs) > 0 {
-			u = unbounded{level, refs[0], r.ownColumn(level, refs[0], 0)}
-			return u, u.own == nil || u.own.typ == "" || u.own.unknown
+		refs := columnsOf(r.at.nodeAt(level))
+		known := false
+		for _, ref := range refs {
+			switch own := r.ownColumn(level, ref, 0); {
+			case own == nil:
+			case own.typ == "" || own.unknown:
+				return unbounded{level, ref, own}, true
+			default:
+				known = true
+			}
+		}
+		if len(refs) > 0 {
+			return unbounded{level, refs[0], nil}, !known
 		}
 	}
 	return u, false
@@ -95,15 +105,18 @@ func suggestBounds(r *refused) {
 			}
 		}
 	}
-	var first []string
+	before, made := "", map[string]string{}
 	var edits []edit
 	for _, own := range all {
-		if suggestion := r.suggestion(own); !slices.Contains(first, suggestion) {
-			first = append(first, suggestion)
+		if suggestion := r.suggestion(own); !strings.Contains(before, suggestion) {
+			before += suggestion
 		}
+		made[own.end("lower")], made[own.end("upper")] = own.example(0), own.example(1)
 		edits = append(edits, r.clamps(own)...)
 	}
-	r.add(strings.Join(first, "") + r.edited(r.all(), edits...))
+	if edits != nil {
+		r.addAfter(before, made, r.edited(r.all(), edits...))
+	}
 }
 
 // needsBounds reports whether an expression is an aggregate whose values must have bounds. The values of a sum or an average need none.
@@ -125,18 +138,34 @@ func (r *refused) suggestion(c *ownColumn) string {
 		name = ident(c.table.Schemaname) + "." + name
 	}
 	return "CREATE TEMP TABLE IF NOT EXISTS " + c.keep() + " AS SELECT lower::" + c.typ + ", upper::" + c.typ +
-		" FROM dp.suggest_bounds(" + ast.Quote(name) + ", epsilon => " + suggestedEpsilon + "); "
+		" FROM dp.suggest_bounds(" + ast.Quote(name) + spending + suggestedEpsilon + "); "
+}
+
+// end reads a suggested bound.
+func (c *ownColumn) end(name string) string { return "(SELECT " + name + " FROM " + c.keep() + ")" }
+
+// example is a constant of the type of the bounds, no longer than what reads one of them.
+func (c *ownColumn) example(i int) string {
+	switch c.typ {
+	case "date":
+		return "date'20" + strconv.Itoa(i+1) + "0-01-01'"
+	case "timestamp without time zone":
+		return "timestamp'20" + strconv.Itoa(i+1) + "0-01-01'"
+	case "timestamp with time zone":
+		return "timestamptz'20" + strconv.Itoa(i+1) + "0-01-01'"
+	}
+	return "('" + strconv.Itoa(100*i) + "'::" + c.typ + ")"
 }
 
 // clamps are the edits that bound a column wherever its SELECT computes with it.
 func (r *refused) clamps(c *ownColumn) (edits []edit) {
-	lower, upper := "SELECT lower FROM "+c.keep(), "SELECT upper FROM "+c.keep()
+	lower, upper := c.end("lower"), c.end("upper")
 	if c.typ == "" {
 		of, column := ident(c.table.Relname), ident(c.column)
 		if c.table.Schemaname != "" {
 			of = ident(c.table.Schemaname) + "." + of
 		}
-		lower, upper = "SELECT min("+column+") FROM "+of, "SELECT max("+column+") FROM "+of
+		lower, upper = "(SELECT min("+column+") FROM "+of+")", "(SELECT max("+column+") FROM "+of+")"
 	}
 	for _, n := range r.computing(c.level) {
 		plain := n
@@ -147,7 +176,7 @@ func (r *refused) clamps(c *ownColumn) (edits []edit) {
 		}
 		for _, ref := range find(isColumn, n) {
 			if ref != plain && slices.Equal(columnPath(ref), c.path) {
-				edits = append(edits, r.instead(ref, ast.Clamp(r.text(ref), "("+lower+")", "("+upper+")")))
+				edits = append(edits, r.instead(ref, ast.Clamp(r.text(ref), lower, upper)))
 			}
 		}
 	}

@@ -21,8 +21,8 @@ func Without(name string, do func()) {
 
 // Ruled are the statements of [Instead], each with the name of its rule.
 func Ruled(sql string, at int, schema Schema) (all []string) {
-	for _, c := range instead(sql, at, schema) {
-		all = append(all, c.rule+": "+c.sql)
+	for _, c := range Instead(sql, at, schema) {
+		all = append(all, c.rule+": "+c.String())
 	}
 	return all
 }

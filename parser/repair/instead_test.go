@@ -148,9 +148,9 @@ func TestInsteadOfAny(t *testing.T) {
 	made := 0
 	for _, sql := range all {
 		for _, instead := range repair.Instead(sql, strings.IndexByte(sql, '('), parsertest.Shop) {
-			script, err := parser.Parse(instead, parsertest.Shop)
+			script, err := parser.Parse(instead.String(), parsertest.Shop)
 			if err != nil || len(script.Statements) != 1 {
-				t.Errorf("%s\nmakes %s: %v", sql, instead, err)
+				t.Errorf("%s\nmakes %v: %v", sql, instead, err)
 			}
 			made++
 		}

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -77,20 +78,9 @@ var utilityRules = []rule{
 	{"DistinctBranches", distinctBranches},
 }
 
-// Instead returns texts that ask for much of what a refused statement asks for, the nearest first. Each text is one statement, or several
-// with semicolons between them. They are made of the client's own text, and of the names of tables and columns. The caller must find out
-// whether they are answered. at is the place of the refused thing in the text, -1 if it is not known.
-func Instead(sql string, at int, schema Schema) (all []string) {
-	for _, f := range instead(sql, at, schema) {
-		all = append(all, f.sql)
-	}
-	return all
-}
-
-// A candidate is a statement and the rule that has written it.
-type candidate struct{ rule, sql string }
-
-func instead(sql string, at int, schema Schema) []candidate {
+// Instead returns what asks for much of what a refused statement asks for, the nearest first. The caller must find out whether it is
+// answered. at is the place of the refused thing in the text, -1 if it is not known.
+func Instead(sql string, at int, schema Schema) []Candidate {
 	t, ok := read(sql)
 	if !ok {
 		return nil
@@ -116,7 +106,7 @@ type refused struct {
 	tables
 	at    spot
 	rule  string // that is at work
-	found []candidate
+	found []Candidate
 }
 
 func newRefused(t *statement, at spot, schema Schema) *refused {
@@ -139,10 +129,19 @@ func (r *refused) apply(list ...rule) {
 }
 
 // add adds a statement, unless it is there already or a part of it was not found.
-func (r *refused) add(sql string) {
-	known := func(c candidate) bool { return c.sql == sql }
+func (r *refused) add(sql string) { r.addAfter("", nil, sql) }
+
+// addAfter adds a statement after others that it needs, with constants for what these make.
+func (r *refused) addAfter(before string, made map[string]string, sql string) {
+	c := Candidate{Before: r.from.Before + before, SQL: sql, rule: r.rule, made: maps.Clone(r.from.made)}
+	if c.made == nil {
+		c.made = made
+	} else {
+		maps.Copy(c.made, made)
+	}
+	known := func(o Candidate) bool { return o.Before == c.Before && o.SQL == c.SQL }
 	if !r.lost && len(r.found) < mostFound && !slices.ContainsFunc(r.found, known) {
-		r.found = append(r.found, candidate{r.rule, sql})
+		r.found = append(r.found, c)
 	}
 }
 
@@ -216,7 +215,7 @@ func (r *refused) again(sql string, write func(*refused)) {
 	}
 	other := newRefused(t, -1, r.Schema)
 	if other.query != nil {
-		other.rule, other.found = r.rule, r.found
+		other.rule, other.found, other.from = r.rule, r.found, r.from
 		write(other)
 		r.found = other.found
 	}

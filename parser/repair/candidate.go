@@ -1,0 +1,50 @@
+package repair
+
+import "strings"
+
+// A Candidate is a statement in the place of a refused one. It is made of the client's own text, and of the names of tables and columns.
+type Candidate struct {
+	// Before are statements that must run first, each with a semicolon, and SQL is the statement.
+	Before, SQL string
+
+	rule string
+	// made has, for each place of the statement that reads what Before makes, a constant in its place.
+	made map[string]string
+}
+
+// String returns all that is to be run.
+func (c Candidate) String() string { return c.Before + c.SQL }
+
+// Bounded bounds what a candidate computes with still, if it is refused for the lack of bounds at a place of its statement.
+func (c Candidate) Bounded(at int, schema Schema) []Candidate {
+	t, ok := read(c.SQL)
+	if !ok {
+		return nil
+	}
+	r := newRefused(t, spot(at), schema)
+	if r.query == nil {
+		return nil
+	}
+	r.from = c
+	r.apply(rule{c.rule, suggestBounds})
+	return r.found
+}
+
+// bounds reports whether a column is bounded already.
+func (c Candidate) bounds(of *ownColumn) bool { return of.typ != "" && c.made[of.end("lower")] != "" }
+
+// Rehearsal returns the statement with constants for all that the statements before it make, at the same places. It is planned as the
+// statement will be: whether something has bounds does not depend on what these are.
+func (c Candidate) Rehearsal() string {
+	sql := c.SQL
+	for made, example := range c.made {
+		sql = strings.ReplaceAll(sql, made, example+strings.Repeat(" ", max(len(made)-len(example), 0)))
+	}
+	return sql
+}
+
+// Spending returns the candidate with what each suggestion of bounds may spend.
+func (c Candidate) Spending(epsilon string) Candidate {
+	c.Before = strings.ReplaceAll(c.Before, spending+suggestedEpsilon+")", spending+epsilon+")")
+	return c
+}
