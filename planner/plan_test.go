@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpproxy/accountant"
+	"dpproxy/catalog"
 	"dpproxy/dp"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/parser"
@@ -74,7 +75,7 @@ func connect(t testing.TB) *pgconn.PgConn { return connectTo(t, server, "postgre
 //	plan [error=50] [relative_error=0.05] [target_fraction=0.9] [brdp] [epsilon=1] [mechanism=auto]
 //	  [pure] [params=(23)] [args=(5)] [delta=1e-10] [max_rows=5] [max_partitions=1] [max_sum=100]
 //	  [contribution=auto] [top=on] [indexed] [views] [hide=(id,patient_id)] [unbounded=(cost)] [step=(tip,0.01)]
-//	  [view=(hospitals,v)] [derived] [referring] [mute] [minimum_people=10] [empty_groups=hide] [nobody]
+//	  [view=(hospitals,v)] [derived] [ordered] [referring] [mute] [minimum_people=10] [empty_groups=hide] [nobody]
 //
 // params are the types of the parameters, and args their values; indexed gives visits
 // indexes that begin with the unit; views adds those whose queries are not shown; hide names columns that
@@ -143,6 +144,11 @@ func drawPlan(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, d *datadrive
 	}
 	if d.HasArg("derived") {
 		cat = boundedClinic(t)
+	}
+	if d.HasArg("ordered") {
+		s := clinicSchema()
+		s.Tables[name("visits")].Checks = []catalog.Check{{Expr: "(cost >= tip)", Columns: []string{"cost", "tip"}}}
+		cat = checkedBy(t, clinicPolicy(), s)
 	}
 	if d.HasArg("unbounded") || d.HasArg("step") {
 		cat = unboundedClinic(t, list(d, "unbounded"), list(d, "step"))

@@ -111,16 +111,24 @@ func (t term) beyond() (names []string) {
 	return names
 }
 
-// declared names the bounds that the policy declares for expressions in the argument.
-func (t term) declared() string {
-	var said []string
+// declared names the bounds that the policy declares for expressions in the argument, and those that constraints imply.
+func (t term) declared() (said string) {
+	var declared, implied []string
 	for _, b := range scalar.BoundedIn(t.arg) {
-		said = append(said, fmt.Sprintf("%s (%s in [%s, %s])", b.Name, b.Text, b.Bounds.LowText, b.Bounds.HighText))
+		within := fmt.Sprintf(" in [%s, %s]", b.Bounds.LowText, b.Bounds.HighText)
+		if b.Text == "" {
+			implied = append(implied, b.Name+within)
+		} else {
+			declared = append(declared, fmt.Sprintf("%s (%s%s)", b.Name, b.Text, within))
+		}
 	}
-	if said == nil {
-		return ""
+	if declared != nil {
+		said = ", by the policy's " + strings.Join(declared, ", ")
 	}
-	return ", by the policy's " + strings.Join(said, ", ")
+	if implied != nil {
+		said += ", by a CHECK: " + strings.Join(implied, ", ")
+	}
+	return said
 }
 
 func (t term) limitText(n int64) string {

@@ -34,6 +34,11 @@ func Check(p Policy, s *catalog.Schema) (*Model, []Problem) {
 			}
 		}
 	}
+	for i := range p.Tables {
+		if t := c.model.tables[p.Tables[i].Name]; t != nil && !t.Public {
+			ordered(t)
+		}
+	}
 	c.views()
 	for i := range p.Tables {
 		if t := c.model.tables[p.Tables[i].Name]; t != nil && ofPeople(t) {

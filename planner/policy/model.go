@@ -48,6 +48,8 @@ type Table struct {
 	Counting *Counting
 	// Bounded are the expressions over columns that have bounds of their own.
 	Bounded []*scalar.Bounded
+	// Implied are those of which constraints say more than the bounds of their columns do.
+	Implied []*scalar.Bounded
 	// References lead to rows of the same unit, as is assumed, beside the way.
 	References    []Reference
 	MaxRows       int64

@@ -50,6 +50,8 @@ func Combined(e Expr) bool {
 		return e.kind != least && e.kind != greatest && slices.ContainsFunc(e.results, Combined)
 	case *aggregate:
 		return e.name == "sum" || e.x != nil && Combined(e.x)
+	case *bounded: // constraints say less than a policy does
+		return e.by.Text == "" && Combined(e.x)
 	}
 	return false
 }

@@ -9,7 +9,7 @@ import (
 // a column, its values are moved into the bounds before anything is computed from them and before they are summed. Comparisons, counts and
 // groups use the values unchanged. The bounds imply nothing about how the expression itself is computed.
 type Bounded struct {
-	// Name is the policy's name of the expression, and Text its text in the policy.
+	// Name is the policy's name of the expression, and Text its text in the policy, empty if constraints imply the bounds.
 	Name, Text string
 	Bounds     *Bounds
 

@@ -62,6 +62,9 @@ func (n *enumeration) values(e Expr, in Interval, where []Expr) ([]string, bool)
 		if x.picks() {
 			return n.values(x.x, n.env.interval(x.x), nil)
 		}
+		if x.accumulates() {
+			return listed(e, in, n.integral(e), min(n.most, mostCounted))
+		}
 	case *call:
 		if x.fn.name == "date_trunc" {
 			return n.truncated(x, where)

@@ -170,6 +170,9 @@ func (s *source) is(e Expr) bool {
 	return plain && slices.Contains(s.rows, ref.Column)
 }
 
+// plainly reports whether an expression is the source, or the name of it.
+func (s *source) plainly(e Expr) bool { return s.is(e) || Equal(s.called, e) }
+
 func (l *combination) note(x, called Expr) {
 	null := l.Env.narrowedToList(called, l.where).Null
 	if ref, plain := called.(*Ref); plain {
@@ -371,6 +374,11 @@ func (l *combination) row(s *source, over []Expr) bool {
 	line, ok := lineOfSource(l.Env, s.called, l.where)
 	if !ok {
 		return false
+	}
+	if a, ofRows := s.x.(*aggregate); ofRows && a.accumulates() && slices.ContainsFunc(over, s.plainly) {
+		if _, few := line.count(mostCounted); !few {
+			return false
+		}
 	}
 	l.implied = true
 	if line.empty() {

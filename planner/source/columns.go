@@ -32,10 +32,10 @@ func publicKey(k *policy.PublicKey) *scalar.PublicKey {
 
 // boundedRow is the row of a table as expressions know it, nil if the policy bounds nothing that is computed of it.
 func boundedRow(t *policy.Table) *scalar.Row {
-	if t.Bounded == nil {
+	if t.Bounded == nil && t.Implied == nil {
 		return nil
 	}
-	return &scalar.Row{Bounded: t.Bounded}
+	return &scalar.Row{Bounded: slices.Concat(t.Bounded, t.Implied)}
 }
 
 // sql writes the value of the column of that name where the table is read.

@@ -77,7 +77,7 @@ CREATE TABLE cdm.observation_period (observation_period_id int PRIMARY KEY, pers
   observation_period_start_date date NOT NULL, observation_period_end_date date NOT NULL);
 INSERT INTO cdm.observation_period SELECT g, g, date '2012-01-01' + g * 13 % 1000, date '2016-01-01' + g * 13 % 2500 FROM generate_series(1, :people) g;
 CREATE TABLE cdm.visit_occurrence (visit_occurrence_id int PRIMARY KEY, person_id int NOT NULL REFERENCES cdm.person, visit_concept_id int NOT NULL REFERENCES cdm.concept,
-  visit_start_date date NOT NULL, visit_end_date date NOT NULL);
+  visit_start_date date NOT NULL, visit_end_date date NOT NULL, CHECK (visit_end_date >= visit_start_date));
 INSERT INTO cdm.visit_occurrence SELECT g, g % :people + 1, (ARRAY[9201, 9202, 9203])[g % 3 + 1], day, day + CASE WHEN g % 3 = 0 THEN g % 14 ELSE 0 END
 FROM (SELECT g, date '2012-01-01' + g * 31 % 3600 AS day FROM generate_series(1, 5 * :people) g) v;
 CREATE TABLE cdm.condition_occurrence (condition_occurrence_id int PRIMARY KEY, person_id int NOT NULL REFERENCES cdm.person,
