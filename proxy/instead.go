@@ -56,9 +56,9 @@ const tryFor = 2 * time.Second
 // errUseless is the fate of a statement that is planned and would show nothing, or fail.
 var errUseless = errors.New("the answer would be of no use")
 
-// plans plans a statement in the session of a refused one. It fails unless its groups can be shown, it sums up all of its groups, and it does
-// not fail on them. Its constants are evaluated there: they are the client's. If they fail, so they would have before, and nothing more is
-// asked. It returns what the statement may spend, in 10⁻¹² of ε, 0 if that differs between its parts.
+// plans plans a statement in the session of a refused one. It fails unless its groups can be shown, it sums up all of its groups, and it
+// does not fail on them. Its constants are evaluated there: they are the client's. If they fail, so they would have before, and nothing
+// more is asked. It returns the most that the statement may spend, in 10⁻¹² of ε, 0 if that differs between its parts.
 func plans(ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest, sql string) (spends int64, err error) {
 	texts, err := e.p.texts.get(parser.Text{SQL: sql})
 	if err != nil || len(texts) != 1 {
@@ -103,7 +103,7 @@ type trial struct {
 	cat     *policy.Model
 	granted map[catalog.Name]bool // the tables of the analyst
 	params  []uint32              // the types of parameters
-	// plans plans a statement, and returns what it may spend; nil: nothing is planned.
+	// plans plans a statement, and returns the most that it may spend; nil: nothing is planned.
 	plans func(sql string) (spends int64, err error)
 }
 
@@ -152,9 +152,9 @@ func (t trial) resolve(c repair.Candidate) bool {
 	})
 }
 
-// bounded plans a candidate, with more bounds until it has all that it needs: the refusal of each plan says what is lacking. The bounds of a
-// column may spend half of what the statement may, a quarter of its price in a budget of zCDP, and no more than 1: they are asked for once,
-// and only which values are cut hangs on them.
+// bounded plans a candidate, with more bounds until it has all that it needs: the refusal of each plan names a column. The bounds of a
+// column may spend half as much as the statement, a quarter of its price in a budget of zCDP, and no more than 1: they are asked for once,
+// and decide only which values are cut.
 func (t trial) bounded(c repair.Candidate) (repair.Candidate, bool) {
 	for range mostBounded {
 		sql := c.Rehearsal()
@@ -175,7 +175,7 @@ func (t trial) bounded(c repair.Candidate) (repair.Candidate, bool) {
 		if !ok || !isBoundless(err) {
 			return c, false
 		}
-		more := c.Bounded(refused.Position-1, t.cat.Schema())
+		more := repair.Bounded(c, refused.Position-1, t.cat.Schema())
 		if len(more) == 0 {
 			return c, false
 		}

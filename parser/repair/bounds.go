@@ -105,17 +105,18 @@ func suggestBounds(r *refused) {
 			}
 		}
 	}
-	before, made := "", map[string]string{}
+	before, more := "", bought{map[string]string{}, map[string]bool{}}
 	var edits []edit
 	for _, own := range all {
 		if suggestion := r.suggestion(own); !strings.Contains(before, suggestion) {
 			before += suggestion
 		}
-		made[own.end("lower")], made[own.end("upper")] = own.example(0), own.example(1)
+		more.made[own.end("lower")], more.made[own.end("upper")] = own.example(0), own.example(1)
+		more.bounded[own.key()] = own.typ != ""
 		edits = append(edits, r.clamps(own)...)
 	}
 	if edits != nil {
-		r.addAfter(before, made, r.edited(r.all(), edits...))
+		r.addAfter(before, more, r.edited(r.all(), edits...))
 	}
 }
 
@@ -127,19 +128,6 @@ func needsBounds(n *pg.Node) bool {
 
 // keep returns the name of the table that has the suggested bounds.
 func (c *ownColumn) keep() string { return ident(c.table.Relname + "_" + c.column + "_bounds") }
-
-// suggestion returns the statement that makes this table, with a semicolon.
-func (r *refused) suggestion(c *ownColumn) string {
-	if c.typ == "" {
-		return ""
-	}
-	name := ident(c.table.Relname) + "." + ident(c.column)
-	if c.table.Schemaname != "" {
-		name = ident(c.table.Schemaname) + "." + name
-	}
-	return "CREATE TEMP TABLE IF NOT EXISTS " + c.keep() + " AS SELECT lower::" + c.typ + ", upper::" + c.typ +
-		" FROM dp.suggest_bounds(" + ast.Quote(name) + spending + suggestedEpsilon + "); "
-}
 
 // end reads a suggested bound.
 func (c *ownColumn) end(name string) string { return "(SELECT " + name + " FROM " + c.keep() + ")" }
@@ -155,6 +143,19 @@ func (c *ownColumn) example(i int) string {
 		return "timestamptz'20" + strconv.Itoa(i+1) + "0-01-01'"
 	}
 	return "('" + strconv.Itoa(100*i) + "'::" + c.typ + ")"
+}
+
+// suggestion returns the statement that makes this table, with a semicolon.
+func (r *refused) suggestion(c *ownColumn) string {
+	if c.typ == "" {
+		return ""
+	}
+	name := ident(c.table.Relname) + "." + ident(c.column)
+	if c.table.Schemaname != "" {
+		name = ident(c.table.Schemaname) + "." + name
+	}
+	return "CREATE TEMP TABLE IF NOT EXISTS " + c.keep() + " AS SELECT lower::" + c.typ + ", upper::" + c.typ +
+		" FROM dp.suggest_bounds(" + ast.Quote(name) + spending + suggestedEpsilon + "); "
 }
 
 // clamps are the edits that bound a column wherever its SELECT computes with it.

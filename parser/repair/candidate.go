@@ -8,30 +8,17 @@ type Candidate struct {
 	Before, SQL string
 
 	rule string
-	// made has, for each place of the statement that reads what Before makes, a constant in its place.
-	made map[string]string
+	bought
+}
+
+// A bought is the bounds that the statements before make.
+type bought struct {
+	made    map[string]string // constants for the texts that read them
+	bounded map[string]bool   // the columns that have them, by key
 }
 
 // String returns all that is to be run.
 func (c Candidate) String() string { return c.Before + c.SQL }
-
-// Bounded bounds what a candidate computes with still, if it is refused for the lack of bounds at a place of its statement.
-func (c Candidate) Bounded(at int, schema Schema) []Candidate {
-	t, ok := read(c.SQL)
-	if !ok {
-		return nil
-	}
-	r := newRefused(t, spot(at), schema)
-	if r.query == nil {
-		return nil
-	}
-	r.from = c
-	r.apply(rule{c.rule, suggestBounds})
-	return r.found
-}
-
-// bounds reports whether a column is bounded already.
-func (c Candidate) bounds(of *ownColumn) bool { return of.typ != "" && c.made[of.end("lower")] != "" }
 
 // Rehearsal returns the statement with constants for all that the statements before it make, at the same places. It is planned as the
 // statement will be: whether something has bounds does not depend on what these are.

@@ -8,7 +8,7 @@
 //
 //   - the tree: what it is made of (tree.go), where the refused thing is (spot.go), whose columns these are (schema.go, owncolumn.go);
 //   - the text: where an expression is (statement.go), the clauses of a SELECT (clauses.go), texts of parts (write.go), texts with edits
-//     (edits.go), a SELECT that is edited (draft.go);
+//     (edits.go), a SELECT that is edited (draft.go), what is found (candidate.go);
 //   - rules: other statements (utility.go), no error columns (errors.go), aggregates (mode.go), bounds (bounds.go), groups (groups.go),
 //     distributions (distribution.go), keys of several columns (wholekey.go), EXISTS (exists.go), public rows and lists beside protected
 //     rows (beside.go), LATERAL (lateral.go), set operations (setops.go), parts of the question (alone.go, fewer.go);

@@ -21,8 +21,8 @@ type ownColumn struct {
 	path  []string       // its name there
 }
 
-// ownColumn finds the column of a table that a reference of a SELECT passes on, or is computed from; nil if no such column has bounds, or if
-// it has them already.
+// ownColumn finds the column of a table that a reference of a SELECT passes on, or is computed from; nil if no such column has bounds, or
+// if statements before this one make them.
 func (s tables) ownColumn(sel *pg.SelectStmt, ref *pg.Node, depth int) *ownColumn {
 	const deepest = 10
 	at := lookup{sel, strings.Join(columnPath(ref), "\x00")}
@@ -43,7 +43,7 @@ func (s tables) searchColumn(sel *pg.SelectStmt, ref *pg.Node, depth int) *ownCo
 		t, _ := s.of(v)
 		typ, unknown := s.Suggested(v.Schemaname, v.Relname, name)
 		own.typ, own.unknown = unmodified.ReplaceAllString(typ, ""), unknown
-		if own.typ == "" && (t.Protected || t.View || !slices.Contains(t.Columns, name)) || s.from.bounds(own) {
+		if own.typ == "" && (t.Protected || t.View || !slices.Contains(t.Columns, name)) || s.bounded[own.key()] {
 			return nil
 		}
 		return own
@@ -76,4 +76,9 @@ func (s tables) searchColumn(sel *pg.SelectStmt, ref *pg.Node, depth int) *ownCo
 func (c *ownColumn) in(sel *pg.SelectStmt, ref *pg.Node) *ownColumn {
 	c.level, c.path = sel, columnPath(ref)
 	return c
+}
+
+// key tells columns of tables apart.
+func (c *ownColumn) key() string {
+	return strings.Join([]string{c.table.Schemaname, c.table.Relname, c.column}, "\x00")
 }

@@ -104,9 +104,31 @@ type refused struct {
 	*statement
 	*query // the SELECT, nil if it is something else
 	tables
-	at    spot
-	rule  string // that is at work
-	found []Candidate
+	at spot
+	// before are the statements that make bounds, and made has constants for the texts that read them.
+	before string
+	made   map[string]string
+	rule   string // that is at work
+	found  []Candidate
+}
+
+// Bounded writes a candidate with more bounds, if it is refused for the lack of them at a place of its statement.
+func Bounded(c Candidate, at int, schema Schema) []Candidate {
+	t, ok := read(c.SQL)
+	if !ok {
+		return nil
+	}
+	r := newRefused(t, spot(at), schema)
+	if r.query == nil {
+		return nil
+	}
+	r.before, r.made, r.bounded = c.Before, c.made, c.bounded
+	for _, known := range rules {
+		if known.name == "SuggestBounds" {
+			r.apply(known)
+		}
+	}
+	return r.found
 }
 
 func newRefused(t *statement, at spot, schema Schema) *refused {
@@ -129,15 +151,15 @@ func (r *refused) apply(list ...rule) {
 }
 
 // add adds a statement, unless it is there already or a part of it was not found.
-func (r *refused) add(sql string) { r.addAfter("", nil, sql) }
+func (r *refused) add(sql string) { r.addAfter("", bought{}, sql) }
 
 // addAfter adds a statement after others that it needs, with constants for what these make.
-func (r *refused) addAfter(before string, made map[string]string, sql string) {
-	c := Candidate{Before: r.from.Before + before, SQL: sql, rule: r.rule, made: maps.Clone(r.from.made)}
-	if c.made == nil {
-		c.made = made
-	} else {
-		maps.Copy(c.made, made)
+func (r *refused) addAfter(before string, more bought, sql string) {
+	c := Candidate{Before: r.before + before, SQL: sql, rule: r.rule, bought: bought{maps.Clone(r.made), maps.Clone(r.bounded)}}
+	if more.made != nil {
+		maps.Copy(more.made, c.made)
+		maps.Copy(more.bounded, c.bounded)
+		c.bought = more
 	}
 	known := func(o Candidate) bool { return o.Before == c.Before && o.SQL == c.SQL }
 	if !r.lost && len(r.found) < mostFound && !slices.ContainsFunc(r.found, known) {
@@ -215,7 +237,7 @@ func (r *refused) again(sql string, write func(*refused)) {
 	}
 	other := newRefused(t, -1, r.Schema)
 	if other.query != nil {
-		other.rule, other.found, other.from = r.rule, r.found, r.from
+		other.rule, other.found, other.before, other.made, other.bounded = r.rule, r.found, r.before, r.made, r.bounded
 		write(other)
 		r.found = other.found
 	}

@@ -55,8 +55,8 @@ func (t Table) valued() string {
 type tables struct {
 	Schema
 	ctes *pg.WithClause
-	// from is the candidate whose statement it is, unless it is the client's.
-	from Candidate
+	// bounded are the columns that have bounds from statements before this one.
+	bounded map[string]bool
 	// boundless has the lookups that found no column with bounds. A computed column may use many columns, and each of these as many again.
 	boundless map[lookup]bool
 }

@@ -6,22 +6,22 @@ import (
 	"dpproxy/planner/pgtype"
 )
 
-// mostCounted is how many groups by a count or a sum of a unit's rows are listed. Nothing declares how many rows a unit has, so that a longer
-// list is mostly groups that no unit is in.
+// mostCounted is how many groups by a count or a sum of a unit's rows are listed. Nothing declares how many rows a unit has, so that a
+// longer list is mostly groups that no unit is in.
 const mostCounted = 100
 
 // accumulates reports whether the rows of a unit add up to the value.
-func (e *aggregate) accumulates() bool {
+func accumulates(e *aggregate) bool {
 	return e.over == nil && (e.name == "count" || e.name == "sum")
 }
 
-// counted bounds a count. A count of different values is clamped to how many the policy, types and public keys have.
-func (e *aggregate) counted(env *Env) *big.Rat {
+// mostCount bounds a count. A count of different values is clamped to how many the policy, types and public keys have.
+func mostCount(env *Env, e *aggregate) *big.Rat {
 	rows := rat(e.rows)
 	if !e.distinct {
 		return rows
 	}
-	n, ok := env.different(e.x)
+	n, ok := different(env, e.x)
 	if !ok {
 		return rows
 	}
@@ -29,7 +29,7 @@ func (e *aggregate) counted(env *Env) *big.Rat {
 }
 
 // different returns how many different values an expression has at most, without NULL. A row may have another value than declared ones.
-func (env *Env) different(e Expr) (n int64, ok bool) {
+func different(env *Env, e Expr) (n int64, ok bool) {
 	if e.Type().OID == pgtype.Bool {
 		return 2, true
 	}
@@ -42,14 +42,14 @@ func (env *Env) different(e Expr) (n int64, ok bool) {
 			return c.Among.Rows, true
 		}
 	}
-	t, digits, known := e.Type(), 0, true
+	t, in := e.Type(), env.interval(e)
+	if in.empty || !in.Bounded() || !t.Whole() && t.OID != pgtype.Date && t.Scale() < 0 {
+		return 0, false
+	}
+	steps := new(big.Rat).Sub(in.High, in.Low)
 	if t.Decimal() {
-		digits, known = env.Scale(e)
+		steps.Mul(steps, power10(t.Scale()))
 	}
-	if in := env.interval(e); known && !in.empty && (t.Whole() || t.Decimal() || t.OID == pgtype.Date) {
-		if line, ok := lineOf(t, in, digits); ok {
-			return line.count(MostElements)
-		}
-	}
-	return 0, false
+	span := floor(steps).Num()
+	return span.Int64() + 1, span.IsInt64() && span.Int64() < MostElements
 }

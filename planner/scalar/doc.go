@@ -26,7 +26,8 @@
 //
 //   - values and expressions: interval.go, value.go, expr.go, window.go, function.go, facts.go (of an expression), fold.go (constants),
 //     unknown.go (constants that are not known yet), refuse.go;
-//   - bounds: env.go (values of constants), narrow.go (by conditions), reach.go (how much of a value is read), moments.go, lists.go;
+//   - bounds: env.go (values of constants), narrow.go (by conditions), reach.go (how much of a value is read), moments.go, lists.go,
+//     different.go (how many values there are);
 //   - SQL that cannot raise: write.go, lengths.go, spelling.go, print.go (SQL for the mirror), casts.go, documents.go (fields),
 //     build.go;
 //   - rules of functions and operators, each with its bounds and its SQL: numbers.go, arithmetic.go, powers.go, temporal.go, age.go,

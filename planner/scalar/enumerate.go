@@ -62,7 +62,7 @@ func (n *enumeration) values(e Expr, in Interval, where []Expr) ([]string, bool)
 		if x.picks() {
 			return n.values(x.x, n.env.interval(x.x), nil)
 		}
-		if x.accumulates() {
+		if accumulates(x) {
 			return listed(e, in, n.integral(e), min(n.most, mostCounted))
 		}
 	case *call:

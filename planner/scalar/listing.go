@@ -170,9 +170,6 @@ func (s *source) is(e Expr) bool {
 	return plain && slices.Contains(s.rows, ref.Column)
 }
 
-// plainly reports whether an expression is the source, or the name of it.
-func (s *source) plainly(e Expr) bool { return s.is(e) || Equal(s.called, e) }
-
 func (l *combination) note(x, called Expr) {
 	null := l.Env.narrowedToList(called, l.where).Null
 	if ref, plain := called.(*Ref); plain {
@@ -375,7 +372,8 @@ func (l *combination) row(s *source, over []Expr) bool {
 	if !ok {
 		return false
 	}
-	if a, ofRows := s.x.(*aggregate); ofRows && a.accumulates() && slices.ContainsFunc(over, s.plainly) {
+	plain := func(e Expr) bool { return s.is(e) || Equal(s.called, e) }
+	if a, ok := s.x.(*aggregate); ok && accumulates(a) && slices.ContainsFunc(over, plain) {
 		if _, few := line.count(mostCounted); !few {
 			return false
 		}

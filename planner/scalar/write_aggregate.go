@@ -26,7 +26,7 @@ func aggregateBounds(env *Env, e *aggregate) Interval {
 		return Interval{Low: rat(1), High: rat(int64(e.over.offset)), Least: rat(1)}
 	}
 	if e.name == "count" {
-		in := Interval{Low: new(big.Rat), High: e.counted(env), Least: rat(1)}
+		in := Interval{Low: new(big.Rat), High: mostCount(env, e), Least: rat(1)}
 		if e.present(env) {
 			in.Low = rat(1)
 		}
@@ -142,7 +142,7 @@ func (w *Writer) count(e *aggregate, over clauses) (fragment, error) {
 		x = "DISTINCT " + x
 	}
 	return fragment{
-		sql: "LEAST(" + over("pg_catalog.count("+x+")") + ", " + intLiteral(e.counted(w.Env)) + ")",
+		sql: "LEAST(" + over("pg_catalog.count("+x+")") + ", " + intLiteral(mostCount(w.Env, e)) + ")",
 		typ: pgtype.Of(pgtype.Int8),
 	}, nil
 }

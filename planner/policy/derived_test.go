@@ -34,7 +34,8 @@ func TestOrdered(t *testing.T) {
 			other.Name = more
 			v.Columns = append(v.Columns, other)
 		}
-		dates, instants := plannertest.Bounds("2020-01-01", "2024-12-31"), plannertest.Bounds("2020-01-01 00:00:00Z", "2024-12-31 23:00:00Z")
+		dates := plannertest.Bounds("2020-01-01", "2024-12-31")
+		instants := plannertest.Bounds("2020-01-01 00:00:00Z", "2024-12-31 23:00:00Z")
 		columns := p.Tables[1].Columns
 		columns["day"], columns["followed"], columns["at"], columns["seen"] = dates, dates, instants, instants
 		columns["cost"], columns["tip"] = plannertest.Bounds("0", "1000"), plannertest.Bounds("-1.5", "99")
