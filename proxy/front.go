@@ -90,9 +90,15 @@ func (f *Front) Widen(s *wire.Session, sql string, ask func(sql string) (string,
 	return f.Now().Widen(s, sql, ask)
 }
 
+// Prepared implements wire.Preparer.
+func (f *Front) Prepared(text, name string) (query string, ok bool) {
+	return f.Now().Prepared(text, name)
+}
+
 var (
-	_ wire.Handler = (*Front)(nil)
-	_ wire.Widener = (*Front)(nil)
+	_ wire.Handler  = (*Front)(nil)
+	_ wire.Widener  = (*Front)(nil)
+	_ wire.Preparer = (*Front)(nil)
 )
 
 // A turn is a statement as one Proxy has screened it.

@@ -150,5 +150,13 @@ func (p *Proxy) route(s *wire.Session, t *text, w *wire.Statement) {
 		if mentionsState(t.stmt.Text) {
 			w.Run = stateView{e}.show
 		}
+		if _, ok := parser.Prepared(t.stmt.Text); ok {
+			s.NotePrepare()
+		}
 	}
+}
+
+// Prepared implements [wire.Preparer].
+func (*Proxy) Prepared(text, name string) (query string, ok bool) {
+	return parser.PreparedText(text, name)
 }

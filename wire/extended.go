@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -91,7 +92,7 @@ func (r *requests) bind(raw []byte) error {
 		return r.refuse(encodeError(pgerr.New(pgerr.ProgramLimitExceeded,
 			"a session may hold %d portals", r.limits.Portals), "", 0))
 	}
-	if r.watching && r.pipeline.names.intercepted(name) {
+	if r.watching && r.pipeline.names.intercepted(name) || name != "" && r.session.prepares && r.preparer != nil {
 		return r.bindIntercepted(bytes.Clone(raw), portal, name)
 	}
 	return r.relayBind(raw, portal)
@@ -121,12 +122,20 @@ func (r *requests) bindIntercepted(raw []byte, portal, name string) error {
 		}
 	}
 	st := r.pipeline.names.statement(name)
+	bySQL := ready && st == nil && r.session.prepares && r.preparer != nil
+	if bySQL {
+		if st, err = r.preparedBySQL(a, name); err != nil {
+			return r.failBind(err, nil)
+		}
+	}
 	var b pgproto3.Bind
 	if !ready || st == nil || b.Decode(raw[headerBytes:]) != nil || !r.bindable(st, &b) {
 		return r.relayBind(raw, portal)
 	}
 	r.widened = st.widened
-	a.unchecked = st // the tables that it refers to may be gone: the mirror is asked again
+	if !bySQL {
+		a.unchecked = st // the tables that it refers to may be gone: the mirror is asked again
+	}
 	rewrite, err := r.runBound(a, st, &b)
 	switch {
 	case errors.Is(err, errRelay):
@@ -137,6 +146,34 @@ func (r *requests) bindIntercepted(raw []byte, portal, name string) error {
 		return r.pipeline.send(raw, &bindReply{portal: portal, notices: encodeNotices(rewrite.Notices)})
 	}
 	return r.bindRewritten(st, &b, rewrite)
+}
+
+// preparedBySQL returns a statement that PREPARE has made, as if a Parse had; nil if there is none, or if it runs as it is. It is looked up
+// at each Bind: SQL may make another one of the name.
+func (r *requests) preparedBySQL(a *Asker, name string) (*prepared, error) {
+	const textOID = 25
+	const find = `SELECT statement, pg_catalog.array_to_string(CAST(parameter_types AS pg_catalog.oid[]), ',')
+		FROM pg_catalog.pg_prepared_statements WHERE name OPERATOR(pg_catalog.=) $1 AND from_sql`
+	found, err := a.Query(r.session.ctx, find, []uint32{textOID}, [][]byte{[]byte(name)}, nil, nil)
+	if err != nil || len(found.Rows) == 0 {
+		return nil, err
+	}
+	text, ok := r.preparer.Prepared(string(found.Rows[0][0]), name)
+	if !ok {
+		return nil, nil //nolint:nilnil // the mirror refuses it if it is protected
+	}
+	statements, err := r.handler.Screen(r.session, text)
+	if err != nil || len(statements) != 1 || statements[0].Run == nil {
+		return nil, err
+	}
+	var oids []uint32
+	for item := range strings.SplitSeq(string(found.Rows[0][1]), ",") {
+		if oid, err := strconv.ParseUint(item, 10, 32); err == nil {
+			oids = append(oids, uint32(oid))
+		}
+	}
+	described, err := a.ask(r.session.ctx, a.questions.describing(text, oids, errorEdit{private: true}))
+	return &prepared{statement: statements[0], text: text, description: described}, err
 }
 
 // bindable reports whether Postgres would take the Bind as far as it can be

@@ -23,6 +23,12 @@ type Widener interface {
 	Widen(s *Session, sql string, ask func(sql string) (string, error)) (*Widened, error)
 }
 
+// A Preparer is a Handler that runs statements which SQL has prepared ([Session.NotePrepare]) when they are bound.
+type Preparer interface {
+	// Prepared returns the query that a text prepares under a name; ok is false if it does not, or does so more than once.
+	Prepared(text, name string) (query string, ok bool)
+}
+
 // An Adviser is a Handler that knows more than the mirror of names that the mirror does not know.
 type Adviser interface {
 	// Advise returns the hint of an error of the mirror about a client's own text, empty to leave it as it is.

@@ -48,6 +48,7 @@ func newRelay(
 		session: s, client: client, pipeline: r.pipeline, questions: r.questions, canceler: r.canceler,
 		handler: c.Handler, limits: c.Limits,
 	}}
+	r.requests.preparer, _ = c.Handler.(Preparer)
 	r.replies = &replies{
 		session: s, mirror: r.mirror.in, client: client, pipeline: r.pipeline,
 		idle: r.idle, senders: known, limits: c.Limits,

@@ -12,6 +12,7 @@ type requests struct {
 	runner
 	idle     *idleWatch
 	watching bool // a statement was intercepted: names matter
+	preparer Preparer
 }
 
 // relay passes messages on until the client ends.

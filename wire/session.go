@@ -25,6 +25,8 @@ type Session struct {
 	end context.CancelCauseFunc
 
 	discards atomic.Int64 // by DISCARD ALL
+	// prepares says that SQL may have prepared statements that are the handler's.
+	prepares bool
 
 	mu     sync.Mutex
 	params map[string]string // as the mirror reports them
@@ -36,6 +38,9 @@ func newSession(login Login, log *slog.Logger, params map[string]string) *Sessio
 	s.ctx, s.end = context.WithCancelCause(context.Background())
 	return s
 }
+
+// NotePrepare is called by [Handler.Screen] if a text prepares, with SQL, a statement that is the handler's to run.
+func (s *Session) NotePrepare() { s.prepares = true }
 
 // User returns the name the client logged in with.
 func (s *Session) User() string { return s.login.User }

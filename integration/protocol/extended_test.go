@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -48,6 +49,7 @@ func TestExtended(t *testing.T) {
 		{"transactions", testTransactions},
 		{"several statements", testSeveral},
 		{"database/sql", testDatabaseSQL},
+		{"prepared by SQL", testPreparedBySQL},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, s, r) })
 	}
@@ -575,4 +577,61 @@ func testDatabaseSQL(t *testing.T, s *sitetest.Site, r *sitetest.Running) {
 		t.Error("a cancelled context gave an answer")
 	}
 	meter.Ticks("a refusal and a statement that was not sent", 0)
+}
+
+// testPreparedBySQL binds statements that PREPARE has made, and runs by EXECUTE one that a Parse has made. A name means the statement
+// that has it now.
+func testPreparedBySQL(t *testing.T, _ *sitetest.Site, r *sitetest.Running) {
+	conn := sitetest.Dial(t, r.URL("ana")).PgConn()
+	run := func(sql string) *pgconn.Result {
+		results, err := conn.Exec(t.Context(), sql).ReadAll()
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		return results[len(results)-1]
+	}
+	bind := func(name string, args ...string) *pgconn.Result {
+		values := make([][]byte, len(args))
+		for i, arg := range args {
+			values[i] = []byte(arg)
+		}
+		return conn.ExecPrepared(t.Context(), name, values, nil, nil).Read()
+	}
+	run("PREPARE older(int, text) AS SELECT count(*) FROM patients WHERE birth_year < $1 AND region <> $2; PREPARE plain AS SELECT 7")
+	same := func(what, got, want string, err error) {
+		t.Helper()
+		if err != nil || got != want {
+			t.Errorf("%s: %q, not %q: %v", what, got, want, err)
+		}
+	}
+	alike := func(what string, x, y *pgconn.Result) { // but for noise
+		t.Helper()
+		if x.Err != nil || y.Err != nil {
+			t.Fatalf("%s: %v, %v", what, x.Err, y.Err)
+		}
+		var a, b float64
+		if _, err := fmt.Sscan(string(x.Rows[0][0])+" "+string(y.Rows[0][0]), &a, &b); err != nil || math.Abs(a-b) > a/4 {
+			t.Errorf("%s: %v and %v: %v", what, a, b, err)
+		}
+	}
+	for range 2 {
+		alike("PREPARE, then Bind", run("EXECUTE older(1990, 'nowhere')"), bind("older", "1990", "nowhere"))
+	}
+	other := bind("plain")
+	same("a plain statement", string(other.Rows[0][0]), "7", other.Err)
+	run("DEALLOCATE older; PREPARE older(int) AS SELECT count(*) FROM visits WHERE id < $1 AND 1 = 0")
+	other = bind("older", "5")
+	same("another of the name", string(other.Rows[0][0]), "0", other.Err)
+	run("DEALLOCATE older")
+	if err := bind("older", "5").Err; sitetest.SQLState(err) != "26000" {
+		t.Error(err)
+	}
+	run("PREPARE rows AS SELECT * FROM patients")
+	if err := bind("rows").Err; sitetest.SQLState(err) != "PB002" {
+		t.Error(err)
+	}
+	if _, err := conn.Prepare(t.Context(), "parsed", "SELECT count(*) FROM patients WHERE birth_year < $1", nil); err != nil {
+		t.Fatal(err)
+	}
+	alike("Parse, then EXECUTE", bind("parsed", "1990"), run("EXECUTE parsed(1990)"))
 }
