@@ -7,6 +7,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/parser/ast"
+	"dpproxy/planner/scalar"
 	"dpproxy/planner/source"
 )
 
@@ -14,26 +15,44 @@ import (
 // and ends in an error of [dpproxy/mirror/introspect.NotUnchanged] if there are more of them by now.
 type Count struct {
 	Table catalog.Name
-	SQL   string
+	Statement
 }
 
 // countsOf are the statements of such numbers, of each table and column the least.
-func countsOf(meetings []source.Meeting) (all []Count) {
+func (sp *specializer) countsOf(meetings []source.Meeting) (all []Count, err error) {
 	slices.SortFunc(meetings, func(x, y source.Meeting) int {
 		return cmp.Or(cmp.Compare(x.SQL, y.SQL), cmp.Compare(x.Column, y.Column), cmp.Compare(x.Most, y.Most))
 	})
-	meetings = slices.CompactFunc(meetings, func(x, y source.Meeting) bool { return x.SQL == y.SQL && x.Column == y.Column })
+	meetings = slices.CompactFunc(meetings, func(x, y source.Meeting) bool {
+		return x.Bridge == y.Bridge && x.SQL == y.SQL && x.Column == y.Column
+	})
 	for _, m := range meetings {
-		all = append(all, Count{m.Table.Name, countSQL(m)})
+		c, err := sp.count(m)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
 	}
-	return all
+	return all, nil
 }
 
-func countSQL(m source.Meeting) string {
-	most := "SELECT pg_catalog.count(*) FROM " + m.SQL
-	if m.Column != "" {
+func (sp *specializer) count(m source.Meeting) (c Count, err error) {
+	r, most := &reader{sp: sp}, "SELECT pg_catalog.count(*) FROM "+m.SQL
+	switch {
+	case m.Bridge != nil:
+		w := &scalar.Writer{Env: sp.env, Fold: r.fold, Query: sp.b.source.WriteQuery}
+		if most, err = m.Bridge.SQL(w); err != nil {
+			return c, err
+		}
+	case m.Column != "":
 		most = "SELECT COALESCE(pg_catalog.max(r.n), 0) FROM (SELECT pg_catalog.count(*) AS n FROM " + m.SQL +
 			" GROUP BY " + ast.QuoteIdent(m.Column) + ") AS r"
 	}
-	return fmt.Sprintf("SELECT CAST(CASE WHEN (%s) OPERATOR(pg_catalog.<=) %d THEN '0' ELSE 'more' END AS pg_catalog.int4)", most, m.Most)
+	const text = "SELECT CAST(CASE WHEN (%s) OPERATOR(pg_catalog.<=) %d THEN '0' ELSE 'more' END AS pg_catalog.int4)"
+	c.Table = m.Table.Name
+	c.SQL, c.Params = r.finish(fmt.Sprintf(text, most, m.Most))
+	return c, nil
 }
+
+// same reports whether two counts are one.
+func (c Count) same(o Count) bool { return c.SQL == o.SQL && slices.Equal(c.Params, o.Params) }

@@ -24,6 +24,8 @@ type asked struct {
 	factor *factor
 	// at is its place among the lists of the statement.
 	at int
+	// bridge is what is counted, if there are no keys.
+	bridge *source.Bridge
 }
 
 // ask notes what the mirror is asked for: for each grouping set, the keys over the same columns. Of several sets it is asked for each key
@@ -32,7 +34,7 @@ func (q *Query) ask(b *block) {
 	for _, f := range b.factors {
 		if f.later {
 			f.at = len(q.lists)
-			q.lists = append(q.lists, &asked{b, f.keys, f, f.at})
+			q.lists = append(q.lists, &asked{b: b, keys: f.keys, factor: f, at: f.at})
 		}
 	}
 	sets := b.sets
@@ -44,11 +46,15 @@ func (q *Query) ask(b *block) {
 	for _, set := range sets {
 		for _, keys := range b.together(set) {
 			if b.lists[ordinals(keys)] == nil {
-				a := &asked{b, keys, nil, len(q.lists)}
+				a := &asked{b: b, keys: keys, at: len(q.lists)}
 				b.lists[ordinals(keys)], q.lists = a, append(q.lists, a)
 			}
 		}
 	}
+	b.source.AskBridges(func(br *source.Bridge) int {
+		q.lists = append(q.lists, &asked{b: b, at: len(q.lists), bridge: br})
+		return len(q.lists) - 1
+	})
 }
 
 // A Listing is a question to the mirror about the values of keys, whose answer is a text. $1 is the value of the first constant. SQL is
@@ -121,7 +127,10 @@ func (q *Query) ConcealsLists() bool {
 
 // listing returns the question about some keys.
 func (a *asked) listing(env *scalar.Env) Listing {
-	if a.factor != nil {
+	switch {
+	case a.bridge != nil:
+		return a.counting(env)
+	case a.factor != nil:
 		return a.publicListing(env)
 	}
 	lister := &scalar.Lister{
@@ -187,6 +196,15 @@ func (a *asked) publicListing(env *scalar.Env) Listing {
 		return Listing{}
 	}
 	return Listing{SQL: d.text(declaredMark), Concealed: a.b.source.Concealing()}
+}
+
+// counting is listing for a bridge. Without an answer, tables by themselves say how many rows meet one.
+func (a *asked) counting(env *scalar.Env) Listing {
+	sql, err := a.bridge.SQL(&scalar.Writer{Env: env, Fold: parameter, Query: a.b.source.WriteQuery})
+	if err != nil {
+		return Listing{}
+	}
+	return Listing{SQL: "CAST((" + sql + ") AS pg_catalog.text)", Concealed: a.b.source.Concealing()}
 }
 
 // An answer begins with a mark: whether bounds imply the values.

@@ -96,7 +96,7 @@ func (q *Query) specializeBy(m *work.Meter, values []scalar.Value, s Settings, e
 		}
 		p.Blocks = append(p.Blocks, bp)
 		for _, c := range bp.counted {
-			if !slices.Contains(p.Counts, c) {
+			if !slices.ContainsFunc(p.Counts, c.same) {
 				p.Counts = append(p.Counts, c)
 			}
 		}
@@ -130,7 +130,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 	if s.Limits.PublicRows, err = b.source.ListedRows(env, q.cat.PublicRows()); err != nil {
 		return nil, err
 	}
-	s.Limits.Values = env.Values
+	s.Limits.Values, s.Limits.Answers = env.Values, env.Values[min(b.folds(), len(env.Values)):]
 	sp := newSpecializer(b, env)
 	bp := &BlockPlan{block: b, alpha: s.Alpha, agreements: &onceOf[int, *agreement]{}}
 	if b.reads() {
@@ -164,7 +164,9 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 	if err != nil {
 		return nil, err
 	}
-	bp.counted = countsOf(b.source.Meetings(s.Limits))
+	if bp.counted, err = sp.countsOf(b.source.Meetings(s.Limits)); err != nil {
+		return nil, err
+	}
 	reads := 0
 	for _, g := range bp.Sets {
 		reads += g.reads()

@@ -45,7 +45,28 @@ func TestStar(t *testing.T) {
 			t.Errorf("%s: %s\n%s", f.name, fault, f.sql)
 		}
 	}
+	countedTogether(t, ours.Conn)
 	countedAnew(t, s.truth, ours.Conn)
+}
+
+// countedTogether has EXPLAIN say how much of a customer counts: three rows of orders, times the rows of public tables that one can meet.
+func countedTogether(t *testing.T, ours *pgx.Conn) {
+	t.Helper()
+	for join, want := range map[string]int{
+		"JOIN tags t ON t.product = o.product_id WHERE t.main":                                        3,
+		"JOIN tags t ON t.product = o.product_id WHERE t.tag IN (1, 4)":                               6,
+		"JOIN tags t ON t.product = o.product_id AND t.tag = o.qty":                                   3,
+		"JOIN (SELECT product FROM tags WHERE tag < 4) t ON t.product = o.product_id":                 9,
+		"LEFT JOIN tags t ON t.product = o.product_id AND t.tag = 3":                                  3,
+		"JOIN products p ON p.id = o.product_id JOIN tree x ON x.below = p.category":                  18,
+		"JOIN products p ON p.id = o.product_id JOIN tree x ON x.below = p.category AND x.above > 10": 3,
+		"JOIN stores s ON s.id = o.store_id JOIN cal c ON c.d = o.ordered_at::date":                   3,
+	} {
+		rows, err := cells(t, ours, "EXPLAIN SELECT count(*) FROM orders o "+join)
+		if text := fmt.Sprint(rows); err != nil || !strings.Contains(text, fmt.Sprintf("at most %d rows", want)) {
+			t.Errorf("%s: %v, want %d in %s", join, err, want, text)
+		}
+	}
 }
 
 // countedAnew adds rows to a public table of the protected database. A statement is refused that was planned by the number of rows with one
@@ -53,7 +74,12 @@ func TestStar(t *testing.T) {
 func countedAnew(t *testing.T, data, ours *pgx.Conn) {
 	t.Helper()
 	const below = "SELECT count(*) FROM orders o JOIN products p ON p.id = o.product_id JOIN tree t ON t.below = p.category AND t.steps > -"
+	const main = "SELECT count(*) FROM orders o JOIN products p ON p.id = o.product_id JOIN tags t ON t.product = p.id " +
+		"WHERE t.main AND t.tag < 50 AND o.qty > -"
 	for i, c := range []struct{ change, sql, code string }{
+		{"INSERT INTO tags VALUES (1, 40, false), (1, 50, true)", main, ""},
+		{"INSERT INTO tags VALUES (1, 40, true)", main, "PB013"},
+		{"DELETE FROM tags WHERE tag = 40 AND main", main, ""},
 		{"INSERT INTO tree VALUES (7, 1, 1)", below, ""}, // 2 above 1, where at most 6 are above another
 		{"INSERT INTO tree VALUES (7, 12, 1)", below, "PB013"},
 		{"SELECT", "SELECT count(*) FROM orders o JOIN cal c ON c.d = o.ordered_at::date WHERE o.qty > -", ""},

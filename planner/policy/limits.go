@@ -17,4 +17,6 @@ type Limits struct {
 	PublicRows map[catalog.Name]int64
 	// Values are those of constants: they say how often relations of constants have one value.
 	Values scalar.Values
+	// Answers are what the mirror said beyond the constants, once these were known.
+	Answers []scalar.Value
 }

@@ -51,15 +51,21 @@ func (r *relation) finds(x scalar.Expr, c *scalar.Column) bool {
 func linked(r *resolved, of *relation) (columns []*scalar.Column) {
 	for _, c := range slices.Concat(r.where, joinConditions(r.root)) {
 		for _, x := range scalar.Conjuncts(c.x) {
-			if a, b, ok := scalar.Equality(x); ok && r.home[a] != r.home[b] {
-				columns = append(columns, a, b)
-			}
-			for _, l := range computedLinks(r, x) {
-				columns = append(columns, l.Column)
-			}
+			columns = append(columns, linkedBy(r, x)...)
 		}
 	}
 	return slices.DeleteFunc(columns, func(c *scalar.Column) bool { return r.home[c] != of })
+}
+
+// linkedBy returns the columns that an equality ties to other relations.
+func linkedBy(r *resolved, x scalar.Expr) (columns []*scalar.Column) {
+	if a, b, ok := scalar.Equality(x); ok && r.home[a] != r.home[b] {
+		columns = append(columns, a, b)
+	}
+	for _, l := range computedLinks(r, x) {
+		columns = append(columns, l.Column)
+	}
+	return columns
 }
 
 // homeOf returns the relation of this level that all columns of an expression belong to; nil if there is none.

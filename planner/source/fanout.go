@@ -21,7 +21,7 @@ func (l *level) Fanout(limits policy.Limits) (int64, error) {
 			return 0, err
 		}
 	}
-	total := int64(1)
+	rows := l.newProduct(limits)
 	base := l.Protected() // otherwise the first public relation takes its place
 	for r, t := range l.inTurn(nil, limits) {
 		n, err := l.rowsOf(r, t, limits)
@@ -36,17 +36,22 @@ func (l *level) Fanout(limits policy.Limits) (int64, error) {
 		case r.followsFrom(t.k):
 			n = 1
 		default:
-			if n = min(t.all, l.linkedRows(r, t.k, limits)); n > limits.PublicFanout {
+			n = min(t.all, l.linkedRows(r, t.k, limits))
+			if br, most := l.bridgeOf(r, limits); br != nil {
+				n = min(n, most)
+			}
+			if n > limits.PublicFanout {
 				return 0, errFanout(r, n, t.all, limits.PublicFanout)
 			}
 		}
-		if total = saturating(total, n); total > limits.Work {
+		rows.times(r, n)
+		if total := rows.total(); total > limits.Work {
 			return 0, pgerr.New(pgerr.ProgramLimitExceeded,
 				"the join with %q could make %d rows of each, at most %d are allowed", r.name, total, limits.Work).At(r.at).
 				WithHint("Join fewer relations, or aggregate them in sub-selects first.")
 		}
 	}
-	return total, nil
+	return rows.total(), nil
 }
 
 func errFanout(r *relation, n, all, most int64) error {
@@ -206,6 +211,8 @@ type Meeting struct {
 	SQL    string // the table, in FROM
 	Column string
 	Most   int64
+	// Bridge is what was counted in place of a table; nil if it was one.
+	Bridge *Bridge
 }
 
 // Meetings are the numbers that bound the rows which public tables make of those of the level and of the levels below it. Limits have the
@@ -214,8 +221,14 @@ func (l *level) Meetings(limits policy.Limits) []Meeting { return l.meetings(lim
 
 // meetings are likewise those of a level, of whose first public relation the rows count too unless it has the place of a protected one.
 func (l *level) meetings(limits policy.Limits, first bool) (all []Meeting) {
-	base := l.Protected()
+	base, bridges := l.Protected(), map[*Bridge]bool{}
 	for r, t := range l.inTurn(nil, limits) {
+		if b, n := l.bridgeOf(r, limits); b != nil {
+			if t := someTable(b.relations); t != nil && !bridges[b] {
+				all, bridges[b] = append(all, Meeting{Table: t, Most: n, Bridge: b}), true
+			}
+			continue
+		}
 		for _, b := range r.branches() {
 			all = append(all, b.source.meetings(limits, r.protected())...)
 		}
@@ -224,10 +237,10 @@ func (l *level) meetings(limits policy.Limits, first bool) (all []Meeting) {
 			continue
 		}
 		if t.by != "" {
-			all = append(all, Meeting{r.table, tableSQL(r), t.by, t.meeting})
+			all = append(all, Meeting{Table: r.table, SQL: tableSQL(r), Column: t.by, Most: t.meeting})
 		}
 		if t.all < math.MaxInt64 && (t.by == "" || l.linkedRows(r, t.k, limits) > t.meeting) {
-			all = append(all, Meeting{r.table, tableSQL(r), "", t.all})
+			all = append(all, Meeting{Table: r.table, SQL: tableSQL(r), Most: t.all})
 		}
 	}
 	for _, j := range l.semijoinsOf() {

@@ -80,6 +80,8 @@ type bounded struct {
 	// read is the term with these cuts, and most the rows of a unit, if package core knows a bound; else 0.
 	read core.Rel
 	most int64
+	// bridges are public relations of which it is counted together how many rows one row meets.
+	bridges []*Bridge
 }
 
 // A level is bounded rows with the expressions over them.

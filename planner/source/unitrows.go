@@ -46,15 +46,16 @@ func (b *bounded) Multiplicity(keys []scalar.Expr, limits policy.Limits) (n int6
 // product multiplies what relations add whose rows do not follow from the unit, the keys and the
 // relations before them; adds says that of a protected one.
 func (b *bounded) product(keys []scalar.Expr, limits policy.Limits, adds func(*relation) int64) (n int64, known bool) {
-	n = 1
+	rows := b.newProduct(limits)
 	for r, t := range b.inTurn(identifiable(keys), limits) {
 		switch {
 		case !r.protected():
-			n = saturating(n, t.meeting)
+			rows.times(r, t.meeting)
 		case !ofReference(r) && !r.followsFrom(t.k):
-			n = saturating(n, adds(r))
+			rows.times(r, adds(r))
 		}
 	}
+	n = rows.total()
 	return n, n < math.MaxInt64
 }
 

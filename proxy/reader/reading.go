@@ -199,7 +199,9 @@ func (r *Reading) planning() (*requests, *prepared) {
 	run(r.c.checks.settled)
 	r.countedAt = q.executions()
 	for _, c := range r.plan.Counts {
-		run(c.SQL)
+		params, formats := r.params(c.Statement)
+		q.bind("", has.name(q, planned{sql: c.SQL}), params, formats, nil)
+		q.execute("")
 	}
 	r.commit = has.name(q, planned{sql: "COMMIT"})
 	return q, has

@@ -244,3 +244,28 @@ SELECT count(*) FROM orders o JOIN (VALUES (3, 'x'), (3, 'y'), (4, 'z')) v(id, l
 
 -- an aggregated list with a value twice
 SELECT count(*) FROM orders o JOIN (SELECT region_id, id % 2 AS odd FROM stores GROUP BY 1, 2) v ON v.region_id = o.store_id;
+
+-- few rows of a large table
+SELECT t.main, count(*) FROM orders o JOIN tags t ON t.product = o.product_id WHERE t.main OR t.tag = 4 GROUP BY 1;
+
+-- a chain through a large table
+SELECT x.above, count(*) FROM orders o JOIN products p ON p.id = o.product_id JOIN tags t ON t.product = p.id JOIN tree x ON x.below = t.tag
+WHERE t.tag IN (2, 3) AND x.above < 3 GROUP BY 1;
+
+-- a selection of a large table
+SELECT count(*) FROM orders o JOIN (SELECT product, tag FROM tags WHERE tag BETWEEN 2 AND 3) t ON t.product = o.product_id;
+
+-- two columns of a large table
+SELECT t.main, count(*) FROM orders o JOIN tags t ON t.product = o.product_id AND t.tag = o.qty GROUP BY 1;
+
+-- a large table that may have no row
+SELECT count(t.tag) FROM orders o LEFT JOIN tags t ON t.product = o.product_id AND t.main;
+
+-- a large table by an expression
+SELECT count(*) FROM orders o JOIN tags t ON t.product = o.product_id + 1 AND t.main;
+
+-- few rows of a public table, by no equality
+SELECT count(*) FROM orders o JOIN cal c ON c.d > o.ordered_at AND c.d < date '2023-01-05' AND c.d > date '2023-01-01';
+
+-- many rows of a large table, refused: 54000
+SELECT count(*) FROM orders o JOIN tags t ON t.tag = o.qty;

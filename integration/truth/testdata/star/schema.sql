@@ -16,6 +16,9 @@ INSERT INTO rates SELECT c, d, 1 + length(c) / 10.0 FROM cal, unnest(ARRAY['EUR'
 -- above and below in the tree, without a key
 CREATE TABLE tree (above int NOT NULL, below int NOT NULL, steps int NOT NULL);
 INSERT INTO tree SELECT a, b, 1 FROM generate_series(1, 20) a, generate_series(1, 20) b WHERE b % a = 0;
+-- more rows than are counted by themselves, without a key
+CREATE TABLE tags (product int NOT NULL, tag int NOT NULL, main boolean NOT NULL);
+INSERT INTO tags SELECT p, t, t = 1 FROM generate_series(1, 2000) p, generate_series(1, 60) t;
 CREATE VIEW old_stores AS SELECT id, name FROM stores WHERE id <= 10;
 CREATE TABLE customers (id int PRIMARY KEY, born date NOT NULL);
 INSERT INTO customers SELECT n, date '1950-01-01' + (n * 37) % 20000 FROM generate_series(1, 1000) n;
