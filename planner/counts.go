@@ -16,6 +16,8 @@ import (
 type Count struct {
 	Table catalog.Name
 	Statement
+	// Beyond says that values are counted that are beyond those of the copy, by which a column was bounded.
+	Beyond bool
 }
 
 // countsOf are the statements of such numbers, of each table and column the least.
@@ -48,10 +50,32 @@ func (sp *specializer) count(m source.Meeting) (c Count, err error) {
 		most = "SELECT COALESCE(pg_catalog.max(r.n), 0) FROM (SELECT pg_catalog.count(*) AS n FROM " + m.SQL +
 			" GROUP BY " + ast.QuoteIdent(m.Column) + ") AS r"
 	}
-	const text = "SELECT CAST(CASE WHEN (%s) OPERATOR(pg_catalog.<=) %d THEN '0' ELSE 'more' END AS pg_catalog.int4)"
 	c.Table = m.Table.Name
-	c.SQL, c.Params = r.finish(fmt.Sprintf(text, most, m.Most))
+	c.SQL, c.Params = r.finish(checked(fmt.Sprintf("(%s) OPERATOR(pg_catalog.<=) %d", most, m.Most)))
 	return c, nil
+}
+
+// checked writes a statement that ends in an error unless a condition is true.
+func checked(cond string) string {
+	return "SELECT CAST(CASE WHEN " + cond + " THEN '0' ELSE 'more' END AS pg_catalog.int4)"
+}
+
+// extents are the statements that look for values beyond those by which columns of public tables were bounded: they would be moved
+// into these bounds, where conditions and keys would take them for others.
+func (sp *specializer) extents() (all []Count, err error) {
+	for _, e := range sp.b.source.Extents() {
+		r := &reader{sp: sp}
+		bounds, err := (&scalar.Writer{Env: sp.env, Fold: r.fold}).Expr(e.Column.Extent)
+		if err != nil {
+			return nil, err
+		}
+		c, value := Count{Table: e.Table.Name, Beyond: true}, e.Column.SQL
+		within := fmt.Sprintf("pg_catalog.min(%[1]s) OPERATOR(pg_catalog.>=) (%[2]s)[1] AND pg_catalog.max(%[1]s) OPERATOR(pg_catalog.<=) (%[2]s)[2]",
+			value, bounds)
+		c.SQL, c.Params = r.finish(checked("(SELECT pg_catalog.count(" + value + ") OPERATOR(pg_catalog.=) 0 OR " + within + " FROM " + e.From + ")"))
+		all = append(all, c)
+	}
+	return all, nil
 }
 
 // same reports whether two counts are one.

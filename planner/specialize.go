@@ -167,6 +167,13 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 	if bp.counted, err = sp.countsOf(b.source.Meetings(s.Limits)); err != nil {
 		return nil, err
 	}
+	if env.Extents {
+		extents, err := sp.extents()
+		if err != nil {
+			return nil, err
+		}
+		bp.counted = append(bp.counted, extents...)
+	}
 	reads := 0
 	for _, g := range bp.Sets {
 		reads += g.reads()

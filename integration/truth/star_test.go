@@ -76,10 +76,15 @@ func countedAnew(t *testing.T, data, ours *pgx.Conn) {
 	const below = "SELECT count(*) FROM orders o JOIN products p ON p.id = o.product_id JOIN tree t ON t.below = p.category AND t.steps > -"
 	const main = "SELECT count(*) FROM orders o JOIN products p ON p.id = o.product_id JOIN tags t ON t.product = p.id " +
 		"WHERE t.main AND t.tag < 50 AND o.qty > -"
+	const bounded = "SELECT count(*) FROM orders o JOIN rates r ON r.currency = o.currency AND r.day = o.ordered_at::date " +
+		"WHERE o.total * r.rate > -"
 	for i, c := range []struct{ change, sql, code string }{
 		{"INSERT INTO tags VALUES (1, 40, false), (1, 50, true)", main, ""},
 		{"INSERT INTO tags VALUES (1, 40, true)", main, "PB013"},
 		{"DELETE FROM tags WHERE tag = 40 AND main", main, ""},
+		{"INSERT INTO rates VALUES ('XAU', '2023-01-01', 2000)", bounded, "PB013"},
+		{"UPDATE rates SET rate = 1.3 WHERE currency = 'XAU'", bounded, ""},
+		{"DELETE FROM rates WHERE currency = 'XAU'", bounded, ""},
 		{"INSERT INTO tree VALUES (7, 1, 1)", below, ""}, // 2 above 1, where at most 6 are above another
 		{"INSERT INTO tree VALUES (7, 12, 1)", below, "PB013"},
 		{"SELECT", "SELECT count(*) FROM orders o JOIN cal c ON c.d = o.ordered_at::date WHERE o.qty > -", ""},

@@ -78,6 +78,25 @@ func scalarBounds(b *policy.Bounds) *scalar.Bounds {
 	return &scalar.Bounds{Low: b.Low, High: b.High, LowText: b.LowText, HighText: b.HighText}
 }
 
+// An Extent is a column of a public table whose least and greatest values, on the mirror, bound it.
+type Extent struct {
+	Table  *policy.Table
+	From   string // the table, in FROM
+	Column *scalar.Column
+}
+
+// Extents returns the columns of the source that [Source.TellExtent] has the mirror tell the bounds of.
+func (s *Source) Extents() (all []Extent) {
+	s.eachRelation(func(_ *level, r *relation) {
+		for _, c := range r.columns {
+			if r.rows == nil && !r.listed && c.Extent != nil {
+				all = append(all, Extent{r.table, tableSQL(r) + " AS " + r.alias, c})
+			}
+		}
+	})
+	return all
+}
+
 // TellExtent has the mirror tell the bounds of a column of a public table, if analysts can read the column there.
 func (s *Source) TellExtent(c *scalar.Column, at int) (told bool) {
 	if !scalar.HasExtent(c.Type) || c.Extent != nil {

@@ -121,8 +121,11 @@ func (r *Reading) explainChange(ctx context.Context, policy time.Duration) error
 
 // errMore says that there are more public rows than those by which the reading was planned.
 func (r *Reading) errMore(c planner.Count) error {
-	return pgerr.New(pgerr.SchemaChanged, "%s has more rows by now than its copy, of which it was counted how many each row can meet",
-		r.plan.Untold.Name(c.Table)).
+	why := "%s has more rows by now than its copy, of which it was counted how many each row can meet"
+	if c.Beyond {
+		why = "%s has values by now that are beyond those of its copy, by which a column is bounded"
+	}
+	return pgerr.New(pgerr.SchemaChanged, why, r.plan.Untold.Name(c.Table)).
 		WithHint("Nothing was charged. The administrator must run dpproxy sync, which copies public rows.")
 }
 
