@@ -87,7 +87,7 @@ type analysis struct {
 	unknown []Span
 	// items counts the items of FROM clauses; tables and nodes count converted ones.
 	items, tables, nodes int
-	// foreign says that FROM names a relation that is no table of the policy.
+	// foreign says that FROM has a relation that is no table of the policy, or a function.
 	foreign bool
 	// modifies is set by INSERT, UPDATE, DELETE and MERGE.
 	modifies bool

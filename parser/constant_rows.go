@@ -161,6 +161,8 @@ func (s *seeker) isComputedItem(n *pg.Node) bool {
 		return s.isForeign(x.RangeVar)
 	case *pg.Node_RangeSubselect:
 		return s.isComputed(x.RangeSubselect.Subquery.GetSelectStmt())
+	case *pg.Node_RangeFunction:
+		return constantCall(x.RangeFunction) != nil
 	}
 	return false
 }

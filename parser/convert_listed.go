@@ -262,7 +262,7 @@ func (v *queryConverter) series(f *pg.RangeFunction) ast.From {
 	}
 	if name == "" || f.Ordinality || f.IsRowsfrom || len(f.Coldeflist) > 0 {
 		v.forbid(at, "a function in FROM",
-			"generate_series() and unnest() of constants can be there. Write other tables and sub-selects in FROM of the aggregate.")
+			"A function of constants can be there, and unnest() of an array column. Write tables and sub-selects in FROM of the aggregate.")
 		return nil
 	}
 	alias := name

@@ -205,8 +205,10 @@ func (s *seeker) item(n *pg.Node) {
 		s.condition(j.Quals)
 		return
 	}
-	if n.GetRangeFunction() != nil {
-		pgtree.Children(n, s.condition)
+	if f := n.GetRangeFunction(); f != nil {
+		if !s.function(f) {
+			pgtree.Children(n, s.condition)
+		}
 		return
 	}
 	k, c := s.kindOf(n)

@@ -269,3 +269,27 @@ SELECT count(*) FROM orders o JOIN cal c ON c.d > o.ordered_at AND c.d < date '2
 
 -- many rows of a large table, refused: 54000
 SELECT count(*) FROM orders o JOIN tags t ON t.tag = o.qty;
+
+-- the elements of a document
+SELECT e.value, count(*) FROM orders o JOIN jsonb_array_elements_text('["paid", "open"]') e ON e.value = o.status GROUP BY 1;
+
+-- rows of a document
+SELECT e.n, count(*) FROM jsonb_to_recordset('[{"i": 1, "n": "a"}, {"i": 2, "n": "b"}]') AS e(i int, n text), orders o WHERE e.i = o.qty GROUP BY 1;
+
+-- numbered rows of a function
+SELECT g.n, count(*) FROM orders o JOIN generate_series(11, 20) WITH ORDINALITY g(n, i) ON g.i = o.qty GROUP BY 1;
+
+-- a function of two arrays
+SELECT e.n, count(*) FROM orders o JOIN unnest(ARRAY[1, 2, 3], ARRAY['a', 'b', 'c']) e(i, n) ON e.i = o.qty GROUP BY 1;
+
+-- a function without an alias
+SELECT count(*) FROM orders o JOIN string_to_table('paid,open', ',') ON string_to_table = o.status;
+
+-- a function of public rows
+SELECT count(*) FROM orders o, jsonb_each_text((SELECT attrs FROM products WHERE id = 1)) e WHERE e.value = 'blue';
+
+-- a function in a selection
+SELECT x.a, count(*) FROM orders o JOIN (SELECT a::int FROM string_to_table('1,2,3', ',') AS a) x ON x.a = o.qty GROUP BY 1;
+
+-- a function of a row, refused: PB004
+SELECT count(*) FROM orders o, string_to_table(o.status, 'a') s;
