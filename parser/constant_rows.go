@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"dpproxy/parser/ast"
+	"dpproxy/parser/lex"
 	"dpproxy/parser/pgtree"
 )
 
@@ -162,7 +163,7 @@ func (s *seeker) isComputedItem(n *pg.Node) bool {
 	case *pg.Node_RangeSubselect:
 		return s.isComputed(x.RangeSubselect.Subquery.GetSelectStmt())
 	case *pg.Node_RangeFunction:
-		return constantCall(x.RangeFunction) != nil
+		return pgtree.ConstantCall(x.RangeFunction) != nil
 	}
 	return false
 }
@@ -206,4 +207,61 @@ func (s *seeker) recursion(c *cte, body Span) {
 	if !slices.ContainsFunc(s.found, func(g finding) bool { return g.span == f.span }) {
 		s.found = append(s.found, f)
 	}
+}
+
+// The rows of a function in FROM whose arguments no row decides are known as well.
+
+// boundFunction notes a function in FROM whose rows are constants in its place; false if it is none.
+func boundFunction(s *seeker, x *pg.RangeFunction) bool {
+	protected := func(n *pg.Node) bool { return readsProtected(s, n) }
+	call := pgtree.ConstantCall(x)
+	if call == nil || slices.ContainsFunc(call.Args, protected) {
+		return false
+	}
+	toks := s.l.toks
+	from := toks.IndexAt(s.offsetOf(call.Location))
+	if from < 0 {
+		return false
+	}
+	end := toks.Brackets(toks.Dotted(from))
+	if end < 0 {
+		return false
+	}
+	if x.Ordinality {
+		end += len([]string{"WITH", "ORDINALITY"})
+	}
+	whole := end
+	if x.Alias != nil || len(x.Coldeflist) > 0 {
+		if toks.Kind(whole) == pg.Token_AS {
+			whole++
+		}
+		if toks.Kind(whole) != lex.OpenParen {
+			whole = toks.Name(whole)
+		}
+		if toks.Kind(whole) == lex.OpenParen {
+			whole = toks.Brackets(whole)
+		}
+	}
+	f := finding{as: AsTable, public: true, span: s.own(s.l.between(from, end))}
+	f.text = []passage{{words: "SELECT * FROM "}, {span: s.own(s.l.between(from, whole))}}
+	if _, name := pgtree.Callee(call); x.Alias == nil {
+		f.alias = name
+	} else if len(x.Coldeflist) > 0 { // the columns are those of the result
+		f.span, f.alias = f.text[1].span, x.Alias.Aliasname
+	}
+	if !slices.ContainsFunc(s.found, func(g finding) bool { return g.span == f.span }) {
+		s.found = append(s.found, f)
+	}
+	return true
+}
+
+// readsProtected reports whether an expression has a sub-select that does not read public rows alone, or reads a row around it.
+func readsProtected(s *seeker, n *pg.Node) (reads bool) {
+	pgtree.Every(n, func(m *pg.Node) {
+		if sel := m.GetSubLink().GetSubselect(); sel != nil {
+			level := s.levels[sel.GetSelectStmt()]
+			reads = reads || level == nil || level.kind != public || level.scope.escape >= 0
+		}
+	})
+	return reads
 }

@@ -14,7 +14,7 @@ const elementsAlias = "dp$elements"
 
 // arrayColumn returns the column whose elements a call lists: the argument of unnest; nil of any other call.
 func arrayColumn(call *pg.FuncCall) *pg.ColumnRef {
-	if listFunction(call) != "unnest" {
+	if pgtree.ListFunction(call) != "unnest" {
 		return nil
 	}
 	return call.Args[0].GetColumnRef()

@@ -253,7 +253,7 @@ func (v *queryConverter) series(f *pg.RangeFunction) ast.From {
 		}
 	}
 	at := pgtree.FirstLocation(f.GetFunctions()[0])
-	name := listFunction(call)
+	name := pgtree.ListFunction(call)
 	if column := arrayColumn(call); column != nil && !f.Ordinality && !f.IsRowsfrom && len(f.Coldeflist) == 0 {
 		return v.elements(call, f.Alias)
 	}
@@ -280,7 +280,7 @@ func (v *queryConverter) arraysOf(f *pg.RangeFunction) (lists []ast.List) {
 	var columns [][]ast.Expr
 	for _, n := range f.Functions {
 		call := n.GetList().GetItems()[0].GetFuncCall()
-		if listFunction(call) != "unnest" {
+		if pgtree.ListFunction(call) != "unnest" {
 			return nil
 		}
 		x := exprConverter{v, false}.expr(call.Args[0])
@@ -295,24 +295,10 @@ func (v *queryConverter) arraysOf(f *pg.RangeFunction) (lists []ast.List) {
 	return lists
 }
 
-// listFunction names the function of a call that lists values: generate_series, or unnest of one array; "" for others.
-func listFunction(call *pg.FuncCall) string {
-	if call == nil || call.FuncVariadic || call.AggDistinct || call.AggStar || call.Over != nil {
-		return ""
-	}
-	schema, name := pgtree.Callee(call)
-	switch {
-	case schema != "" && schema != "pg_catalog":
-	case name == "generate_series", name == "unnest" && len(call.Args) == 1:
-		return name
-	}
-	return ""
-}
-
 // listOf converts the call of such a function.
 func (v *queryConverter) listOf(call *pg.FuncCall, name string) ast.List {
 	args := exprConverter{v, false}.exprs(call.Args)
-	if listFunction(call) != "unnest" {
+	if pgtree.ListFunction(call) != "unnest" {
 		return ast.List{Name: name, Series: args, Distinct: true, NotNull: true}
 	}
 	list := ast.List{Name: name, Array: args[0]}
@@ -327,7 +313,7 @@ func (v *queryConverter) selectedSeries(targets []*pg.Node) ast.From {
 	var calls []*pg.FuncCall
 	for _, n := range targets {
 		pgtree.Every(n.GetResTarget().GetVal(), func(m *pg.Node) {
-			if listFunction(m.GetFuncCall()) != "" {
+			if pgtree.ListFunction(m.GetFuncCall()) != "" {
 				calls = append(calls, m.GetFuncCall())
 			}
 		})

@@ -65,7 +65,7 @@ func isOneRow(sel *pg.SelectStmt) bool {
 	plain := func(n *pg.Node) bool {
 		several := false
 		pgtree.Every(n, func(m *pg.Node) {
-			several = several || pgtree.IsStar(m) || listFunction(m.GetFuncCall()) != "" || pgtree.IsWindowCall(m)
+			several = several || pgtree.IsStar(m) || pgtree.ListFunction(m.GetFuncCall()) != "" || pgtree.IsWindowCall(m)
 		})
 		return !several
 	}

@@ -94,7 +94,7 @@ func (a *analysis) fromItem(n *pg.Node, s *scope) result {
 		return r
 	case *pg.Node_RangeFunction:
 		a.noteSuggestion(n)
-		a.foreign = a.foreign || constantCall(x.RangeFunction) != nil
+		a.foreign = a.foreign || pgtree.ConstantCall(x.RangeFunction) != nil
 		pgtree.Children(n, func(n *pg.Node) { a.expr(n, s) })
 		it := functionItem(x.RangeFunction)
 		if it.unsure = (valuer{a, s}).computed(n).further; it.unsure {

@@ -206,7 +206,7 @@ func (s *seeker) item(n *pg.Node) {
 		return
 	}
 	if f := n.GetRangeFunction(); f != nil {
-		if !s.function(f) {
+		if !boundFunction(s, f) {
 			pgtree.Children(n, s.condition)
 		}
 		return

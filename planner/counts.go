@@ -70,9 +70,10 @@ func (sp *specializer) extents() (all []Count, err error) {
 			return nil, err
 		}
 		c, value := Count{Table: e.Table.Name, Beyond: true}, e.Column.SQL
-		within := fmt.Sprintf("pg_catalog.min(%[1]s) OPERATOR(pg_catalog.>=) (%[2]s)[1] AND pg_catalog.max(%[1]s) OPERATOR(pg_catalog.<=) (%[2]s)[2]",
-			value, bounds)
-		c.SQL, c.Params = r.finish(checked("(SELECT pg_catalog.count(" + value + ") OPERATOR(pg_catalog.=) 0 OR " + within + " FROM " + e.From + ")"))
+		const within = "(SELECT pg_catalog.count(%[1]s) OPERATOR(pg_catalog.=) 0 OR " +
+			"pg_catalog.min(%[1]s) OPERATOR(pg_catalog.>=) (%[2]s)[1] AND " +
+			"pg_catalog.max(%[1]s) OPERATOR(pg_catalog.<=) (%[2]s)[2] FROM %[3]s)"
+		c.SQL, c.Params = r.finish(checked(fmt.Sprintf(within, value, bounds, e.From)))
 		all = append(all, c)
 	}
 	return all, nil

@@ -51,7 +51,7 @@ func (q *Query) ask(b *block) {
 			}
 		}
 	}
-	b.source.AskBridges(func(br *source.Bridge) int {
+	source.AskBridges(b.source, func(br *source.Bridge) int {
 		q.lists = append(q.lists, &asked{b: b, at: len(q.lists), bridge: br})
 		return len(q.lists) - 1
 	})

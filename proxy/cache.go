@@ -170,7 +170,8 @@ func appendSettings(key []byte, s planner.Settings) []byte {
 	key = appendNumbers(key, s.EpsilonPico, s.DeltaAtto, flag(s.Pure), floatBits(s.Alpha), s.MaxRows, s.MaxPartitions,
 		flag(s.ShowSmallGroups), flag(s.Consistent), floatBits(s.Target.Error), floatBits(s.Target.Relative), floatBits(s.Target.Fraction),
 		s.LeftPico, s.TypicalPico, s.Limits.PublicFanout, s.Limits.Work, flag(s.MaxSum != nil), flag(s.Mechanisms != nil),
-		int64(len(s.Mechanisms)), flag(s.Limits.PublicRows != nil), flag(s.Limits.Values != nil), flag(s.Limits.Answers != nil), flag(s.LimitRetry), flag(s.NoIntervals),
+		int64(len(s.Mechanisms)), flag(s.Limits.PublicRows != nil), flag(s.Limits.Values != nil), flag(s.Limits.Answers != nil),
+		flag(s.LimitRetry), flag(s.NoIntervals),
 		s.MinimumPeople, floatBits(s.Judgment))
 	key = appendText(appendText(appendText(appendText(key, s.Mechanism), s.Contribution), s.Top), s.EmptyGroups)
 	if s.MaxSum != nil {

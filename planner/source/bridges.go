@@ -14,26 +14,14 @@ import (
 // many of its rows one row can meet is counted for the join as it stands, with its conditions on public rows, by all compared columns
 // together. The sizes of tables, and the most rows of each table with one value of one column, say less.
 
-// A Bridge is such public relations. No protected row stands between them.
-type Bridge struct {
-	level     *level
-	relations []*relation
-	// by are the columns that are identical in all rows which one row of the other relations meets.
-	by []*scalar.Column
-	// conds are the conditions on the relations alone.
-	conds []condition
-	// answer is the place of its count among what the mirror is asked for.
-	answer int
-}
-
 // maxBridged bounds the rows that are counted: of a larger bridge it is not known how many rows meet one.
 const maxBridged = 2_000_000
 
-// AskBridges has the mirror count the bridges of the source and of its derived tables, of which tables alone say little. ask returns the
+// AskBridges has the mirror count the bridges of a source and of its derived tables, of which tables alone say little. ask returns the
 // place of an answer.
-func (s *Source) AskBridges(ask func(*Bridge) int) {
-	s.eachLevel(func(l *level) {
-		for _, b := range l.findBridges() {
+func AskBridges(s *Source, ask func(*Bridge) int) {
+	eachLevel(s.level, func(l *level) {
+		for _, b := range findBridges(l) {
 			b.answer = ask(b)
 			l.bridges = append(l.bridges, b)
 		}
@@ -41,17 +29,17 @@ func (s *Source) AskBridges(ask func(*Bridge) int) {
 }
 
 // eachLevel visits a level and those of its derived tables.
-func (l *level) eachLevel(visit func(*level)) {
+func eachLevel(l *level, visit func(*level)) {
 	visit(l)
 	for _, r := range l.relations {
 		for _, b := range r.branches() {
-			b.source.eachLevel(visit)
+			eachLevel(b.source, visit)
 		}
 	}
 }
 
 // findBridges returns the bridges of a level that are worth counting.
-func (l *level) findBridges() (all []*Bridge) {
+func findBridges(l *level) (all []*Bridge) {
 	if !l.Protected() {
 		return nil
 	}
@@ -71,11 +59,11 @@ func (l *level) findBridges() (all []*Bridge) {
 		}
 	}
 	for _, part := range parts {
-		all = append(all, l.bridge(part, conds)...)
+		all = append(all, bridgeOf(l, part, conds)...)
 	}
 	for _, j := range outerJoins(l.root) {
 		if r, single := j.right.(*relation); single && bridged(r) {
-			all = append(all, l.bridge([]*relation{r}, j.on)...)
+			all = append(all, bridgeOf(l, []*relation{r}, j.on)...)
 		}
 	}
 	return all
@@ -96,10 +84,10 @@ func innerConditions(n node) []condition {
 	return slices.Concat(innerConditions(j.left), innerConditions(j.right), j.on)
 }
 
-// bridge returns the bridge of some relations, if it is worth counting.
-func (l *level) bridge(part []*relation, conds []condition) []*Bridge {
+// bridgeOf returns the bridge of some relations, if it is worth counting.
+func bridgeOf(l *level, part []*relation, conds []condition) []*Bridge {
 	b := &Bridge{level: l, relations: part}
-	most := l.within(part, l.publicSizes())
+	most := wholeOf(l, part, l.publicSizes())
 	if len(part) == 0 || most == 1 {
 		return nil
 	}
@@ -134,8 +122,8 @@ func protectedOf(list []*relation) []*relation {
 	return slices.DeleteFunc(slices.Clone(list), func(r *relation) bool { return !r.protected() })
 }
 
-// within bounds the rows of some public relations that meet one row of the others, as far as each table by itself says.
-func (l *level) within(part []*relation, limits policy.Limits) int64 {
+// wholeOf bounds the rows of some public relations that meet one row of the others, as far as each table by itself says.
+func wholeOf(l *level, part []*relation, limits policy.Limits) int64 {
 	most := int64(1)
 	for r, t := range l.inTurn(nil, limits) {
 		if slices.Contains(part, r) {
@@ -145,11 +133,15 @@ func (l *level) within(part []*relation, limits policy.Limits) int64 {
 	return most
 }
 
+func countOfAll() *sqltext.Select {
+	return &sqltext.Select{Columns: []sqltext.Column{{SQL: "pg_catalog.count(*)", As: "n"}}}
+}
+
 // SQL writes the number of rows of the bridge that one row meets: of those with the same values, the most. It is NULL of bridges that are
 // too large to be counted.
 func (b *Bridge) SQL(w *scalar.Writer) (string, error) {
 	p := &sourceWriter{level: b.level, w: b.level.writer(w)}
-	rows, counted := &sqltext.Select{Limit: maxBridged + 1}, &sqltext.Select{Columns: []sqltext.Column{{SQL: "pg_catalog.count(*)", As: "n"}}}
+	rows, counted := &sqltext.Select{Limit: maxBridged + 1}, countOfAll()
 	for _, r := range b.relations {
 		item, err := p.relation(r, nil)
 		if err != nil {
@@ -177,65 +169,4 @@ func (b *Bridge) SQL(w *scalar.Writer) (string, error) {
 	most := strconv.Itoa(maxBridged)
 	return "SELECT CASE WHEN COALESCE(pg_catalog.sum(n.n), 0) OPERATOR(pg_catalog.<=) " + most +
 		" THEN COALESCE(pg_catalog.max(n.n), 0) END FROM (" + counted.SQL() + ") AS n", nil
-}
-
-// someTable returns a table that relations, or derived tables among them, read; nil if they are of constants.
-func someTable(relations []*relation) *policy.Table {
-	for _, r := range relations {
-		if r.rows == nil && !r.listed {
-			return r.table
-		}
-		for _, b := range r.branches() {
-			if t := someTable(b.source.relations); t != nil {
-				return t
-			}
-		}
-	}
-	return nil
-}
-
-// count is what was counted; false if it is not known.
-func (b *Bridge) count(limits policy.Limits) (n int64, known bool) {
-	if b.answer >= len(limits.Answers) {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(string(limits.Answers[b.answer].Bytes), 10, 64)
-	return max(n, 1), err == nil
-}
-
-// bridgeOf returns the bridge that a relation is of and that was counted; nil if there is none.
-func (b *bounded) bridgeOf(r *relation, limits policy.Limits) (*Bridge, int64) {
-	for _, br := range b.bridges {
-		if n, known := br.count(limits); known && slices.Contains(br.relations, r) {
-			return br, n
-		}
-	}
-	return nil, 0
-}
-
-// A product multiplies the rows that relations add. Those of a bridge add no more rows together than were counted.
-type product struct {
-	*bounded
-	limits  policy.Limits
-	others  int64
-	bridges map[*Bridge]int64
-}
-
-func (b *bounded) newProduct(limits policy.Limits) *product { return &product{b, limits, 1, map[*Bridge]int64{}} }
-
-// times adds a relation, of which n rows meet one row of the relations before.
-func (p *product) times(r *relation, n int64) {
-	if br, most := p.bridgeOf(r, p.limits); br != nil {
-		p.bridges[br] = min(saturating(max(p.bridges[br], 1), n), most)
-		return
-	}
-	p.others = saturating(p.others, n)
-}
-
-func (p *product) total() int64 {
-	total := p.others
-	for _, n := range p.bridges {
-		total = saturating(total, n)
-	}
-	return total
 }

@@ -45,8 +45,8 @@
 //     unit has, in all or with the same values of grouping expressions (judgment.go).
 //   - A relation that could multiply the rows of a unit is cut before it is joined, by an order that
 //     depends on the unit's own rows and the secret alone (cut.go). Joins with public relations are
-//     bounded by their sizes (fanout.go). So the rows of a unit can have a bound that is public
-//     (unitrows.go).
+//     bounded by their sizes (fanout.go), and by what was counted of several together (bridges.go). So the rows of a unit can have
+//     a bound that is public (unitrows.go).
 //
 // Rows that are public, and values that only public rows decide, are told by public.go. A level is
 // written as it is meant (write.go); that the time of a statement must not tell whether any row
@@ -77,7 +77,7 @@
 //   - the term of a level, and its judgment: computed_links.go, terms.go, terms_table.go, terms_query.go, equalities.go, judgment.go;
 //   - references: references_to_people.go, reference_tables.go, nobody.go;
 //   - the unit of a level: semijoin.go, ownership.go, linking.go;
-//   - how many rows a unit has: fanout.go, unitrows.go, shown.go, public.go, public_ties.go, cut.go;
+//   - how many rows a unit has: fanout.go, bridges.go, unitrows.go, shown.go, public.go, public_ties.go, cut.go;
 //   - SQL: redact.go, write_own.go, write.go, sides.go, subselect_by_index.go, leftout.go;
 //   - forms in FROM and conditions: union.go, listed.go, row.go, window.go, derived.go, elements.go, flatten.go,
 //     reference_tables_projected.go, united.go, united_told.go, subselect.go, full.go, always_found.go, from.go;

@@ -248,3 +248,66 @@ func (l *level) meetings(limits policy.Limits, first bool) (all []Meeting) {
 	}
 	return all
 }
+
+// someTable returns a table that relations, or derived tables among them, read; nil if they are of constants.
+func someTable(relations []*relation) *policy.Table {
+	for _, r := range relations {
+		if r.rows == nil && !r.listed {
+			return r.table
+		}
+		for _, b := range r.branches() {
+			if t := someTable(b.source.relations); t != nil {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// count is what was counted; false if it is not known.
+func (b *Bridge) count(limits policy.Limits) (n int64, known bool) {
+	if b.answer >= len(limits.Answers) {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(limits.Answers[b.answer].Bytes), 10, 64)
+	return max(n, 1), err == nil
+}
+
+// bridgeOf returns the bridge that a relation is of and that was counted; nil if there is none.
+func (b *bounded) bridgeOf(r *relation, limits policy.Limits) (*Bridge, int64) {
+	for _, br := range b.bridges {
+		if n, known := br.count(limits); known && slices.Contains(br.relations, r) {
+			return br, n
+		}
+	}
+	return nil, 0
+}
+
+// A product multiplies the rows that relations add. The relations of a bridge add together no more rows than were counted.
+type product struct {
+	*bounded
+	limits  policy.Limits
+	others  int64
+	bridges map[*Bridge]int64
+}
+
+func (b *bounded) newProduct(limits policy.Limits) *product {
+	return &product{b, limits, 1, map[*Bridge]int64{}}
+}
+
+// times adds a relation, of which n rows meet one row of the relations before.
+func (p *product) times(r *relation, n int64) {
+	if br, most := p.bridgeOf(r, p.limits); br != nil {
+		p.bridges[br] = min(saturating(max(p.bridges[br], 1), n), most)
+		return
+	}
+	p.others = saturating(p.others, n)
+}
+
+func (p *product) total() int64 {
+	total := p.others
+	for _, n := range p.bridges {
+		total = saturating(total, n)
+	}
+	return total
+}

@@ -146,3 +146,15 @@ func (r *resolved) isOuter(c *scalar.Column) bool { return r.home[c] == nil }
 func (r *resolved) refersOut() bool {
 	return slices.ContainsFunc(r.where, func(c condition) bool { return slices.ContainsFunc(c.x.Columns(), r.isOuter) })
 }
+
+// A Bridge is public relations that equalities tie to each other, with no protected row between them.
+type Bridge struct {
+	level     *level
+	relations []*relation
+	// by are the columns that are identical in all rows which one row of the other relations meets.
+	by []*scalar.Column
+	// conds are the conditions on the relations alone.
+	conds []condition
+	// answer is the place of its count among what the mirror is asked for.
+	answer int
+}
