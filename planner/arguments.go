@@ -3,6 +3,7 @@ package planner
 import (
 	"fmt"
 	"math/big"
+	"regexp"
 
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
@@ -140,6 +141,17 @@ func noFixedLimit(x scalar.Expr) error {
 // clampOf writes an expression that bounds values, for hints.
 func clampOf(name string) string { return ast.Clamp(name, "low", "high") }
 
+// plainName matches names that need no quotes.
+var plainName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+
+// named is the column as a statement names it.
+func named(c *scalar.Column) string {
+	if c.Shown() == c.Name && !plainName.MatchString(c.Name) {
+		return ast.QuoteIdent(c.Name)
+	}
+	return c.Shown()
+}
+
 // noStep refuses to sum values that have neither bounds nor a step.
 func noStep(x scalar.Expr) error {
 	c, plain := scalar.PlainColumn(x)
@@ -147,14 +159,14 @@ func noStep(x scalar.Expr) error {
 		return noBounds(x)
 	}
 	return pgerr.New(pgerr.NoBounds, "column %q has neither bounds nor a step", c.Shown()).At(x.Pos()).
-		WithHint("Write %s, or ask the administrator to declare bounds or a step in the policy.", clampOf(c.Shown()))
+		WithHint("Write %s, or ask the administrator to declare bounds or a step in the policy.", clampOf(named(c)))
 }
 
 func noBounds(x scalar.Expr) error {
 	e := pgerr.New(pgerr.NoBounds, "the values have no bounds").At(x.Pos())
 	if c, ok := scalar.PlainColumn(x); ok {
 		return pgerr.New(pgerr.NoBounds, "column %q has no bounds", c.Shown()).At(x.Pos()).
-			WithHint("Write %s, or ask the administrator to declare bounds in the policy.", clampOf(c.Shown()))
+			WithHint("Write %s, or ask the administrator to declare bounds in the policy.", clampOf(named(c)))
 	}
 	return e.WithHint("Ask the administrator to declare bounds of the columns, or of the expression (derived in docs/policy.md), or "+
 		"write %s with constants.", clampOf("x"))
