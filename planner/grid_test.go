@@ -42,7 +42,7 @@ func gridColumns() []gridColumn {
 		{
 			"f", "float8", "float", plannertest.Float8, bounds("0", "1"), true,
 			`SELECT least(1, greatest(0, x + d)) FROM (SELECT g / 80.0::float8 AS x FROM generate_series(0, 80) g) v,
-				unnest('{0,1e-15,-1e-15}'::float8[]) AS d`, 243,
+				unnest('{0,1e-15,-1e-15,1e-16,-1e-16}'::float8[]) AS d`, 405,
 		},
 		{
 			"d", "date", "date", plannertest.Date, bounds("2023-12-28", "2024-01-03"), true,
@@ -117,7 +117,8 @@ var gridForms = map[string][]string{
 		"length({text})", "floor({numeric})::int", "extract(year FROM {date})::int", "{date} - {date}", "({bool})::int",
 		"coalesce({int}, #)", "nullif({int}, #)", "least({int}, #)", "greatest({int}, {int})", "CASE WHEN {bool} THEN # ELSE {int} END",
 		"CASE WHEN {int} < # THEN 1 WHEN {int} < # THEN 2 ELSE 3 END", "width_bucket({numeric}, 0, 2, 4)", "extract(dow FROM {date})::int",
-		"({numeric})::int",
+		"({numeric})::int", "({date} - {date}) / 7", "({int} + {int}) / 3 * 3", "floor(({numeric} + {int}) / 2)::int",
+		"least(({date} - {date}) / 2, 2)", "width_bucket({numeric} + {int}, 0, 4, 3)", "extract(day FROM {timestamp} - {timestamp})::int",
 	},
 	"numeric": {
 		"floor({numeric} * 2) / 2", "floor({numeric} / 0.5) * 0.5", "round({numeric})", "trunc({numeric})", "ceil({numeric})",
@@ -125,7 +126,8 @@ var gridForms = map[string][]string{
 		"extract(hour FROM {timestamp})", "extract(isodow FROM {date})", "extract(quarter FROM {date})",
 		"extract(hour FROM {instant} AT TIME ZONE 'Europe/Vienna')", "extract(epoch FROM {timestamp})::bigint / 3600",
 		"floor(extract(epoch FROM {timestamp}) / 3600) * 3600", "sign({numeric})", "CASE WHEN {numeric} < 1 THEN 0 ELSE 1 END",
-		"floor(f * 8) / 8", "round(f::numeric, 1)", "{int} * 0.5", "{int} / 4.0",
+		"floor(f * 8) / 8", "round(f::numeric, 1)", "{int} * 0.5", "{int} / 4.0", "round({numeric} * {int}, -1)", "floor({numeric} + {int} / 2.0)",
+		"round({numeric} / nullif({int}, 0))", "floor(extract(epoch FROM {timestamp} - {timestamp}) / 3600)", "floor((f + {int}) / 2)::numeric",
 	},
 	"date": {
 		"{date} + #", "{date} - 1", "date_trunc('month', {date})::date", "{timestamp}::date",
@@ -152,6 +154,8 @@ var gridForms = map[string][]string{
 		"{instant} < '2024-03-31 01:00Z'", "{int} IS NULL", "{numeric} IS NOT NULL", "{bool} AND {bool}", "{bool} OR {bool}",
 		"NOT ({bool})",
 		"{bool} IS TRUE", "{int} IN (1, 2, NULL)", "{int} NOT IN (1, 3)", "{int} <> #", "f < 0.25", "f >= 0.5", "{int} IS DISTINCT FROM #",
+		"{date} >= {date}", "{date} < {date} + #", "{int} < {int} + #", "{int} BETWEEN {int} AND {int} + #", "{int} - # > {int}",
+		"{timestamp} <= {timestamp}", "{numeric} < {int}",
 		"{text} LIKE '%x%'", "{int} % 2 = 1", "extract(month FROM {date}) = 1", "{date} IS NULL", "{text} <> 'y'",
 	},
 }
@@ -300,13 +304,25 @@ func (st gridStatement) linked() bool {
 	return outer && strings.Contains(st.from, "LEFT") && slices.Contains(of, "public") && slices.Contains(of, tie)
 }
 
+// meets reports whether an expression computes with several values of which one is of a column with too many of them to be listed with
+// others. What these have together is cut into cells, whichever values its columns can have beside each other.
+func (st gridStatement) meets(expr string) bool {
+	columns, fine := 0, false
+	for _, word := range words(expr) {
+		if len(st.parts(word)) > 0 {
+			columns, fine = columns+1, fine || slices.Contains([]string{"t", "y", "z", "f"}, word)
+		}
+	}
+	return fine && columns > 1
+}
+
 // alone returns the statement with the conditions that are about one column of its keys, or about one public row.
 func (st gridStatement) alone() gridStatement {
 	of := st.parts(strings.Join(st.keys, " "))
 	out := st
 	out.where = nil
 	for _, cond := range st.where {
-		if parts := st.parts(cond); len(parts) == 1 && slices.Contains(of, parts[0]) {
+		if parts := st.parts(cond); len(parts) == 1 && slices.Contains(of, parts[0]) && !st.meets(cond) {
 			out.where = append(out.where, cond)
 		}
 	}

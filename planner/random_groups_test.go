@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -127,7 +128,7 @@ func (n *gridTotals) judge(t *testing.T, st gridStatement, row [][]byte) {
 		n.missing++
 		t.Errorf("%s: not listed: %.300s", sql, row[2])
 	}
-	if row[3] != nil && !st.linked() {
+	if row[3] != nil && !st.linked() && !slices.ContainsFunc(st.keys, st.meets) {
 		n.impossible++
 		t.Errorf("%s: no row has %.300s", sql, row[3])
 	}

@@ -34,6 +34,7 @@ type Env struct {
 	// given are the intervals of other expressions in such rows. They are for lists of values only, where a value too many is a group
 	// without rows.
 	given   []given
+	gaps    []gap
 	listing bool
 	// locations are the clocks of time zones, by their names; nil of those that Go does not know.
 	locations map[string]*time.Location
@@ -59,7 +60,7 @@ func (env *Env) interval(e Expr) Interval {
 	if i, ok := env.computed[e]; ok {
 		return i
 	}
-	if env.Work.Spend(perExpression+len(env.given)) != nil {
+	if env.Work.Spend(perExpression+len(env.given)+len(env.gaps)) != nil {
 		return Interval{Null: true}
 	}
 	i := env.compute(e)
@@ -69,6 +70,9 @@ func (env *Env) interval(e Expr) Interval {
 			i = i.intersect(g.in)
 			i.Null = null
 		}
+	}
+	if len(env.gaps) > 0 && !i.empty {
+		i = env.between(e, i)
 	}
 	if env.computed == nil {
 		env.computed = map[Expr]Interval{}

@@ -1,6 +1,7 @@
 package scalar
 
 import (
+	"maps"
 	"math/big"
 	"slices"
 
@@ -17,9 +18,15 @@ type gridding struct {
 	line
 	uses   map[Expr]bool
 	arrays map[int]map[string]bool
+	others []Expr            // other sources
+	few    int64             // values that are listed without a look for cells
+	most   int               // cells
+	fixed  map[Expr]Interval // what does not use the source, as any cell has it
 	proofs int
 	failed bool
 	cells  [][2]*big.Rat
+	// long says that there are more than most cells, and uncut that all values are listed.
+	long, uncut bool
 	// loose says that values have any number of decimals: arithmetic sees keptDigits of them, and comparisons see all.
 	loose bool
 	// spelled says that a value has several spellings: 6 and 6.00.
@@ -35,35 +42,52 @@ const (
 	// are private in any case.
 	mostProofs = 16_000
 	mostCells  = 8_000
+	// manyCells is the root of mostListed.
+	manyCells = 223
 	// perProof is how many steps a cell takes without the expressions.
 	perProof = 20
 )
 
-// gridOf returns values of a source, as texts: the first or the last of each cell, or all.
-func gridOf(env *Env, source Expr, l line, over []Expr) ([]string, bool) {
-	g := &gridding{env: env, source: source, line: l, uses: map[Expr]bool{}, arrays: map[int]map[string]bool{}}
-	s := &settling{source: source, uses: g.uses}
+// grid makes the gridding of a source.
+func (l *combination) grid(s *source, on line, over []Expr) *gridding {
+	g := &gridding{
+		env: l.Env, source: s.x, line: on, uses: map[Expr]bool{}, arrays: map[int]map[string]bool{}, few: l.few,
+		most: min(l.cells, mostCells),
+	}
+	for _, other := range l.sources {
+		if other != s && other.part == nil {
+			g.others = append(g.others, other.x)
+		}
+	}
+	settle := &settling{source: s.x, others: g.others, uses: g.uses}
 	for _, e := range over {
-		if s.used(e) {
+		if settle.used(e) {
 			g.over = append(g.over, e)
 		}
 	}
-	if ref, plain := source.(*Ref); plain && !ref.Column.derived() {
-		g.loose = l.typ.Decimal() && l.typ.Scale() < 0
+	if ref, plain := s.x.(*Ref); plain && !ref.Column.derived() {
+		g.loose = on.typ.Decimal() && on.typ.Scale() < 0
 	}
-	g.spelled = l.typ.Decimal() && !OneSpelling(source)
-	_, few := l.count(fewListed)
+	g.spelled = on.typ.Decimal() && !OneSpelling(s.x)
+	return g
+}
+
+// values returns values of the source, as texts: the first or the last of each cell, or all.
+func (g *gridding) values() ([]string, bool) {
+	_, few := g.count(max(g.few, 1))
 	switch {
 	case few && !g.spelled:
+		g.uncut = g.low.Cmp(g.high) < 0
 		return g.all(), true
-	case few && !g.loose, l.low.Cmp(l.high) == 0:
+	case few && !g.loose, g.low.Cmp(g.high) == 0:
+		g.uncut = g.low.Cmp(g.high) < 0
 		return g.each(), !g.failed
-	case g.loose && slices.ContainsFunc(g.constants(), func(r *big.Rat) bool { return !new(big.Rat).Quo(r, l.unit).IsInt() }):
+	case g.loose && slices.ContainsFunc(g.constants(), func(r *big.Rat) bool { return !new(big.Rat).Quo(r, g.unit).IsInt() }):
 		return nil, false
 	case !g.pointwise() && g.cut():
 		return g.texts(), true
 	}
-	if _, some := l.count(mostListed); some && l.unit != nil && !g.spelled && env.Work.Err() == nil {
+	if _, some := g.count(mostListed); some && !g.long && g.unit != nil && !g.spelled && g.env.Work.Err() == nil {
 		return g.all(), true
 	}
 	return nil, false
@@ -199,8 +223,8 @@ func (g *gridding) refine(low, high *big.Rat) {
 }
 
 func (g *gridding) add(low, high *big.Rat) {
-	if len(g.cells) >= mostCells {
-		g.failed = true
+	if len(g.cells) >= g.most {
+		g.failed, g.long = true, g.most < mostCells
 		return
 	}
 	g.cells = append(g.cells, [2]*big.Rat{low, high})
@@ -208,8 +232,8 @@ func (g *gridding) add(low, high *big.Rat) {
 
 // settled reports whether each expression has a single value between two values.
 func (g *gridding) settled(low, high *big.Rat) bool {
-	if g.proofs++; g.proofs > mostProofs || g.env.Work.Spend(perProof) != nil {
-		g.failed = true
+	if g.proofs++; g.proofs > proofsFor(g.most) || g.env.Work.Spend(perProof) != nil {
+		g.failed, g.long = true, g.most < mostCells
 		return false
 	}
 	if g.proofs%(mostProofs/16) == 0 && g.slow(low) {
@@ -217,7 +241,31 @@ func (g *gridding) settled(low, high *big.Rat) bool {
 		return false
 	}
 	s := g.settling(low, high)
-	return !slices.ContainsFunc(g.over, func(e Expr) bool { return !s.of(e, false) })
+	settled := !slices.ContainsFunc(g.over, func(e Expr) bool { return !s.of(e, false) })
+	g.fix(s)
+	return settled
+}
+
+// proofsFor returns how many cells are tried for so many that are found.
+func proofsFor(cells int) int { return min(mostProofs, 8*cells+64) }
+
+// fix keeps the intervals of expressions that do not use the source: they are the same in each cell.
+func (g *gridding) fix(s *settling) {
+	if g.fixed != nil {
+		return
+	}
+	g.fixed = map[Expr]Interval{}
+	of := Bases(g.source)
+	if slices.ContainsFunc(g.others, func(o Expr) bool {
+		return slices.ContainsFunc(Bases(o), func(c *Column) bool { return slices.Contains(of, c) })
+	}) {
+		return
+	}
+	for e, i := range s.env.computed {
+		if !s.used(e) {
+			g.fixed[e] = i
+		}
+	}
 }
 
 // slow reports whether far too many cells would be tried, if there are as many everywhere as up to a value.
@@ -236,8 +284,8 @@ func (g *gridding) settling(low, high *big.Rat) *settling {
 		n.given = []given{{g.source, cell}}
 	}
 	inner := g.env.inner(n)
-	inner.known = g.declared()
-	return &settling{env: inner, source: g.source, uses: g.uses, trial: &trial{env: inner, arrays: g.arrays}}
+	inner.known, inner.computed = g.declared(), maps.Clone(g.fixed)
+	return &settling{env: inner, source: g.source, others: g.others, uses: g.uses, trial: &trial{env: inner, arrays: g.arrays}}
 }
 
 // declared returns the declared intervals of the columns of tables.
@@ -291,12 +339,18 @@ func lineOfSource(env *Env, source Expr, where []Expr) (line, bool) {
 		in = in.withinType(t)
 	case t.Decimal():
 		var known bool
-		if digits, known = env.Scale(source); !known && (!plain || ref.Column.derived()) {
-			return line{}, false
-		}
-		if !known {
+		switch digits, known = env.Scale(source); {
+		case known:
+		case !plain || ref.Column.derived():
+			if in.Least == nil {
+				return line{}, false
+			}
+			digits = decimals(in.Least)
+		default:
 			digits = keptDigits
 		}
+	case t.OID == pgtype.Interval && !elapsed(source):
+		return line{}, false
 	case t.Float() && (!plain || ref.Column.derived()):
 		t = pgtype.Of(pgtype.Float8)
 	}

@@ -3,6 +3,7 @@ package scalar
 import (
 	"math"
 	"math/big"
+	"strings"
 
 	"dpproxy/planner/pgtype"
 )
@@ -229,7 +230,7 @@ func (i Interval) negative() Interval {
 
 // roundedQuotient allows for the rounding of numeric division: to 16 significant digits, at least to whole numbers, and to at most 24
 // decimals more than the size of the quotient requires, or as many as the operands have (select_div_scale in
-// src/backend/utils/adt/numeric.c). A quotient does not cross a whole number.
+// src/backend/utils/adt/numeric.c). Rounding keeps the order, so a quotient does not cross a number of few digits: it is rounded to itself.
 func roundedQuotient(i, a, b Interval) Interval {
 	widen := func(r *big.Rat, sign int64) *big.Rat {
 		e := new(big.Rat).Mul(new(big.Rat).Abs(r), power10(-15))
@@ -237,10 +238,25 @@ func roundedQuotient(i, a, b Interval) Interval {
 	}
 	least := new(big.Rat).Quo(a.Least, b.magnitude())
 	digits := max(decimals(least)+24, decimals(a.Least), decimals(b.Least))
-	low, high := larger(widen(i.Low, -1), floor(i.Low)), smaller(widen(i.High, 1), ceil(i.High))
-	i.Low, i.High = scaled(low, digits, floor), scaled(high, digits, ceil)
+	if !short(i.Low) {
+		i.Low = scaled(larger(widen(i.Low, -1), floor(i.Low)), digits, floor)
+	}
+	if !short(i.High) {
+		i.High = scaled(smaller(widen(i.High, 1), ceil(i.High)), digits, ceil)
+	}
 	i.Least = power10(-digits)
 	return i
+}
+
+// short reports whether a number has at most 12 significant digits, at most 12 of them decimals.
+func short(r *big.Rat) bool {
+	const digits = 12
+	shifted := new(big.Rat).Mul(r, power10(digits))
+	if !shifted.IsInt() {
+		return false
+	}
+	text := strings.TrimRight(shifted.Num().String(), "0")
+	return len(strings.TrimPrefix(text, "-")) <= digits
 }
 
 var (

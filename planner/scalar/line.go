@@ -38,6 +38,8 @@ func lineOf(t pgtype.Type, in Interval, digits int) (l line, ok bool) {
 		l.text = func(r *big.Rat) string { f, _ := r.Float64(); return strconv.FormatFloat(f, 'g', -1, 64) }
 		l.low, l.high = l.after(l.low), l.before(l.high)
 		return l, true
+	case t.OID == pgtype.Interval: // a difference of two times
+		l.unit, l.text = rat(1), func(r *big.Rat) string { return pgtype.SpanText(new(big.Rat).Quo(r, rat(1_000_000))) }
 	case t.Dated():
 		if !in.within(years(t)) {
 			return l, false
@@ -126,7 +128,7 @@ func (l *line) middle(low, high *big.Rat) *big.Rat {
 	}
 	half.Quo(half, rat(2))
 	mid := new(big.Rat).Add(low, half)
-	if l.typ.Dated() && l.typ.OID != pgtype.Date {
+	if l.typ.OID == pgtype.Interval || l.typ.Dated() && l.typ.OID != pgtype.Date {
 		return l.moment(mid, half, high)
 	}
 	step := power10(magnitudeOf(half))

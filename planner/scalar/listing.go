@@ -50,13 +50,17 @@ type Publics interface {
 
 // List returns the listing of keys in rows that meet all conditions; ok is false if some source has no list, or too long a list.
 func (m *Lister) List(keys, where []Expr) (out *Listing, ok bool) {
-	for _, virtual := range []bool{false, true} {
+	var before *combination
+	for at := ofTables; at < depths; at++ {
 		for _, conditions := range [][]Expr{where, nil} {
-			l := &combination{Lister: m, where: where, virtual: virtual}
-			if l.find(keys) && l.restrict(conditions) && l.size(keys) {
+			l := &combination{Lister: m, where: where, at: at}
+			if !l.find(keys) || before != nil && conditions != nil && l.sameSources(before) {
+				break
+			}
+			if l.restrict(conditions); l.size(keys) {
 				return l.written(keys)
 			}
-			if len(l.conditions) == 0 && conditions != nil {
+			if before = l; len(l.conditions) == 0 {
 				break
 			}
 		}
@@ -69,9 +73,12 @@ type combination struct {
 	*Lister
 	where      []Expr
 	conditions []Expr // those over the sources alone
-	virtual    bool   // expressions are sources where they can be
+	at         depth
+	few        int64 // values that are listed without a look for cells
+	cells      int   // the cells that are looked for at most
 	sources    []*source
 	implied    bool
+	inRows     *Env // of rows that meet the conditions
 	depth      int
 	// found and covered are what is known of columns of derived tables, which can double an expression at each level.
 	found, covered map[*Column]bool
@@ -86,6 +93,8 @@ type source struct {
 	null   bool
 	from   string
 	count  int64
+	// long says that there are more cells than were looked for, and uncut that none were.
+	long, uncut bool
 }
 
 // maxBranches bounds the derived tables within derived tables whose values are listed.
@@ -94,52 +103,6 @@ const maxBranches = 8
 // find finds the sources of all keys.
 func (l *combination) find(keys []Expr) bool {
 	return !slices.ContainsFunc(keys, func(e Expr) bool { return !l.add(e) })
-}
-
-// add finds the sources of an expression. It returns false if there are none.
-func (l *combination) add(e Expr) bool { return l.addAs(e, e) }
-
-// addAs is add for an expression that conditions call by the name of a column of a derived table.
-func (l *combination) addAs(e, called Expr) bool {
-	if len(e.Columns()) > 0 && l.virtual && l.inRow(e, called) {
-		l.note(e, called)
-		return true
-	}
-	switch e := e.(type) { //nolint:gochecksumtype // the others have the sources of their operands
-	case *constant:
-		return !l.Env.Unsettled(e)
-	case *Query, *term:
-		return false
-	case *bounded, *aggregate:
-		l.note(e, called)
-		return true
-	case *Ref:
-		if l.public(e.Column) {
-			return true
-		}
-		if below := e.Column.computed(); below != nil {
-			return remembered(&l.found, e.Column, func() bool { return l.addAs(below, called) })
-		}
-		l.note(&Ref{Column: e.Column.Base(), At: e.At}, called)
-		return true
-	}
-	return !slices.ContainsFunc(operands(e), func(o Expr) bool { return !l.add(o) })
-}
-
-// inRow reports whether the values of an expression that is no column are few enough to be listed one by one.
-func (l *combination) inRow(e, called Expr) bool {
-	if _, plain := e.(*Ref); plain || l.Env.Unsettled(e) {
-		return false
-	}
-	if e.Type().OID == pgtype.Bool {
-		return len(Queries(e)) == 0
-	}
-	line, ok := lineOfSource(l.Env, called, l.where)
-	if !ok {
-		return false
-	}
-	_, few := line.count(mostListed)
-	return few && line.unit != nil && (e.Type().Whole() || e.Type().OID == pgtype.Date || line.unit.Cmp(rat(1)) == 0 && !e.Type().Dated())
 }
 
 // public adds a column that shows values of public relations.
@@ -171,7 +134,10 @@ func (s *source) is(e Expr) bool {
 }
 
 func (l *combination) note(x, called Expr) {
-	null := l.Env.narrowedToList(called, l.where).Null
+	if l.inRows == nil {
+		l.inRows = l.Env.inner(l.Env.narrowing(l.where, true))
+	}
+	null := mayBeNull(l.inRows, called) && !NeverNull(l.where, called)
 	if ref, plain := called.(*Ref); plain {
 		null = null && !NeverNullColumn(l.where, ref.Column)
 	}
@@ -194,7 +160,7 @@ func (l *combination) source(e Expr) *source {
 }
 
 // restrict finds the conditions over the sources.
-func (l *combination) restrict(conditions []Expr) bool {
+func (l *combination) restrict(conditions []Expr) {
 	for _, c := range conditions {
 		if !l.covers(c) {
 			if c = Within(c, func(c *Column) bool { return l.covers(&Ref{Column: c}) }); c == nil || !l.covers(c) {
@@ -205,7 +171,6 @@ func (l *combination) restrict(conditions []Expr) bool {
 			l.conditions = append(l.conditions, c)
 		}
 	}
-	return true
 }
 
 // covers reports whether an expression is computed from the sources alone.
@@ -238,21 +203,69 @@ func remembered(facts *map[*Column]bool, c *Column, compute func() bool) bool {
 	return fact
 }
 
-// size lists the values of all sources, and reports whether their combinations are few enough.
+// sameSources reports whether another combination has the same sources.
+func (l *combination) sameSources(o *combination) bool {
+	return len(l.sources) == len(o.sources) && !slices.ContainsFunc(l.sources, func(s *source) bool {
+		return !slices.ContainsFunc(o.sources, func(of *source) bool { return s.part == of.part && (s.part != nil || of.is(s.x)) })
+	})
+}
+
+// size lists the values of all sources, and reports whether their combinations are few enough. Values of which there are few are listed
+// without a look for cells, unless there are too many combinations then.
 func (l *combination) size(keys []Expr) bool {
-	over, product := slices.Concat(keys, l.conditions), int64(1)
-	for i, s := range l.sources {
-		if !l.values(s, over) {
-			return false
+	over := slices.Concat(keys, l.conditions)
+	for _, l.few = range []int64{fewListed, 0} {
+		fits, listed := l.fit(over)
+		if fits || !listed || !slices.ContainsFunc(l.sources, func(s *source) bool { return s.uncut }) {
+			return fits
 		}
+	}
+	return false
+}
+
+// fit is size for one size of lists without cells; listed says that each source has a list by itself. Of several sources one alone can have
+// more than manyCells cells.
+func (l *combination) fit(over []Expr) (fits, listed bool) {
+	product, long := int64(1), -1
+	for i, s := range l.sources {
+		s.from, s.count, s.long, s.uncut = "", 0, false, false
+		l.cells = mostCells
+		if len(l.sources) > 1 {
+			l.cells = manyCells
+		}
+		switch ok := l.values(s, over); {
+		case !ok && s.long && long < 0:
+			long = i
+			continue
+		case !ok:
+			return false, false
+		}
+		if product = saturated(product, max(s.count, 1)); product > mostListed && l.few == 0 {
+			return false, true
+		}
+	}
+	if long >= 0 && product <= mostListed {
+		s := l.sources[long]
+		s.from, s.count = "", 0
+		if l.cells = int(min(mostCells, mostListed/product)); !l.values(s, over) {
+			return false, s.long
+		}
+		product = saturated(product, max(s.count, 1))
+	}
+	for i, s := range l.sources {
 		if s.from += " AS " + valuesName(i); s.part == nil {
 			s.from += "(x)"
 		}
-		if product *= max(s.count, 1); product > mostListed {
-			return false
-		}
 	}
-	return true
+	return product <= mostListed, true
+}
+
+// saturated multiplies numbers whose product matters only up to mostListed.
+func saturated(a, b int64) int64 {
+	if b > mostListed {
+		return mostListed + 1
+	}
+	return min(a*b, mostListed+1)
 }
 
 func valuesName(i int) string { return "v" + strconv.Itoa(i+1) }
@@ -384,8 +397,9 @@ func (l *combination) row(s *source, over []Expr) bool {
 		return true
 	}
 	line.clock = l.clock(over)
-	texts, ok := gridOf(l.Env, s.x, line, over)
-	if !ok {
+	g := l.grid(s, line, over)
+	texts, ok := g.values()
+	if s.long, s.uncut = g.long, g.uncut; !ok {
 		return false
 	}
 	if n, _ := line.count(mostListed); int64(len(texts)) == n && n > fewListed && (line.typ.Whole() || line.typ.OID == pgtype.Date) {

@@ -13,6 +13,7 @@ import (
 type settling struct {
 	env    *Env // in which the source has the values of the cell
 	source Expr
+	others []Expr        // other sources, whose values are taken as they are
 	uses   map[Expr]bool // whether an expression uses the source, for all cells
 	trial  *trial
 	below  map[*Column]bool // of columns of derived tables
@@ -53,19 +54,26 @@ func isSource(source, e Expr) bool {
 func (s *settling) used(e Expr) bool {
 	used, known := s.uses[e]
 	if !known {
-		used = s.is(e) || slices.ContainsFunc(operands(e), s.used)
-		if ref, ok := e.(*Ref); ok && !used {
-			used = slices.ContainsFunc(ref.Column.Of, s.used)
-		}
+		used = s.is(e) || !s.isOther(e) && s.usedBelow(e)
 		s.uses[e] = used
 	}
 	return used
 }
 
+func (s *settling) usedBelow(e Expr) bool {
+	ref, ok := e.(*Ref)
+	return slices.ContainsFunc(operands(e), s.used) || ok && slices.ContainsFunc(ref.Column.Of, s.used)
+}
+
+// isOther reports whether an expression is another source.
+func (s *settling) isOther(e Expr) bool {
+	return slices.ContainsFunc(s.others, func(o Expr) bool { return isSource(o, e) })
+}
+
 // decided reports whether the intervals of operands alone decide the value.
 func (s *settling) decided(e Expr, alike bool) bool {
 	if e.Type().Family() == pgtype.BoolFamily {
-		return s.trial.could(e, true) != s.trial.could(e, false) && !s.mayBeNull(e)
+		return s.trial.could(e, true) != s.trial.could(e, false) && !mayBeNull(s.env, e)
 	}
 	if i := s.env.interval(e); i.Constant() && !i.Null && (!alike || !e.Type().Decimal() || withoutDecimals(e)) {
 		return true
@@ -98,24 +106,6 @@ func showsScale(e Expr) bool {
 	return true
 }
 
-// mayBeNull reports whether a condition may be NULL in the cell.
-func (s *settling) mayBeNull(e Expr) bool {
-	switch e := e.(type) { //nolint:gochecksumtype // the intervals of the others decide
-	case *logic:
-		return slices.ContainsFunc(e.args, s.mayBeNull)
-	case *call:
-		switch e.fn.over {
-		case nullTest, truthTest, distinctness:
-			return false
-		case comparison, inList, inRange:
-			return slices.ContainsFunc(e.args, s.mayBeNull)
-		case ofArray:
-			return true
-		}
-	}
-	return s.env.interval(e).Null
-}
-
 // chosen is of for a choice. Results of CASE after a test that is surely true, and those of tests that are never true, do not matter.
 func (s *settling) chosen(c *choice, alike bool) bool {
 	if c.kind != caseWhen || c.x != nil {
@@ -127,7 +117,7 @@ func (s *settling) chosen(c *choice, alike bool) bool {
 			continue
 		case !s.of(test, false) || !s.of(c.results[i], alike):
 			return false
-		case !s.trial.could(test, false) && !s.mayBeNull(test):
+		case !s.trial.could(test, false) && !mayBeNull(s.env, test):
 			return true
 		}
 	}
@@ -216,7 +206,13 @@ func settledField(env *Env, c *call) bool {
 	}
 	if x.Type().OID == pgtype.Interval {
 		i := env.interval(x)
-		return elapsed(x) && i.Bounded() && i.Low.Sign() >= 0 && samePeriod(lengthOf[period], i.Low, i.High)
+		if !elapsed(x) || !i.Bounded() {
+			return false
+		}
+		if i.High.Sign() <= 0 { // -36:00:00 has -1 days
+			i = i.negative()
+		}
+		return i.Low.Sign() >= 0 && samePeriod(lengthOf[period], i.Low, i.High)
 	}
 	return inPeriod(env, period, x, c.zone)
 }

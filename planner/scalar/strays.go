@@ -242,29 +242,3 @@ func undeclared(env *Env, columns ...*Column) *Env {
 	}
 	return free
 }
-
-// mayBeNull reports whether an expression may be NULL. A test may only if something that it tests may.
-func mayBeNull(env *Env, e Expr) bool {
-	may := func(x Expr) bool { return mayBeNull(env, x) }
-	switch e := e.(type) { //nolint:gochecksumtype // the intervals of the others decide
-	case *Ref:
-		return !e.Column.NotNull && (e.Column.Outer || len(e.Column.Of) == 0 || slices.ContainsFunc(e.Column.Of, may))
-	case *logic:
-		return slices.ContainsFunc(e.args, may)
-	case *call:
-		if e.fn.tests() && e.fn.over != ofArray || e.fn.over == likeness {
-			return env.interval(e).Null && slices.ContainsFunc(e.args, may)
-		}
-	case *cast:
-		return may(e.x)
-	case *choice:
-		switch e.kind {
-		case caseWhen:
-			return slices.ContainsFunc(e.results, may)
-		case coalesce, greatest, least:
-			return !slices.ContainsFunc(e.results, func(x Expr) bool { return !may(x) })
-		case nullIf:
-		}
-	}
-	return env.interval(e).Null
-}

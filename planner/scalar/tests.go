@@ -162,38 +162,44 @@ func writeNullTest(w *Writer, c *call) (fragment, error) {
 
 // The following functions derive bounds of columns from conditions that are true.
 
-func narrowedByComparison(n *narrowing, c *call) {
-	x, to, op := c.args[0], c.args[1], c.fn.name
-	if _, ok := x.(*constant); ok {
+func narrowedByComparison(n *narrowing, c *call) { n.compare(c.args[0], c.fn.name, c.args[1]) }
+
+// compare notes what a comparison implies.
+func (n *narrowing) compare(x Expr, op string, to Expr) {
+	if isConstant(x) {
 		x, to, op = to, x, mirrored[op]
 	}
-	if _, ok := to.(*constant); !ok {
+	if !isConstant(to) {
+		n.compareTwo(x, op, to)
 		return
 	}
-	i := inUnits(n.constants.interval(to), to.Type(), x.Type())
+	i, some := oneSided(inUnits(n.constants.interval(to), to.Type(), x.Type()), op)
+	if some {
+		n.limit(x, i.strictly(op, x.Type()))
+	}
+}
+
+// oneSided returns the values that a comparison with some value of an interval allows; some is false if it is one for inequality.
+func oneSided(i Interval, op string) (of Interval, some bool) {
 	switch op {
 	case "<", "<=":
 		i.Low = nil
 	case ">", ">=":
 		i.High = nil
 	case "<>":
-		return
+		return i, false
 	}
-	n.limit(x, i.strictly(op, x.Type()))
+	return i, true
 }
 
 // mirrored swaps the sides of a comparison.
 var mirrored = map[string]string{"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 func narrowedByRange(n *narrowing, c *call) {
-	x, low, high := c.args[0], c.args[1], c.args[2]
-	if c.fn.name != wordBetween || !isConstant(low) || !isConstant(high) {
-		return
+	if c.fn.name == wordBetween {
+		n.compare(c.args[0], ">=", c.args[1])
+		n.compare(c.args[0], "<=", c.args[2])
 	}
-	l, h := n.constants.interval(low), n.constants.interval(high)
-	l.High, h.Low = nil, nil
-	n.limit(x, inUnits(l, low.Type(), x.Type()))
-	n.limit(x, inUnits(h, high.Type(), x.Type()))
 }
 
 func narrowedByArray(n *narrowing, c *call) {
