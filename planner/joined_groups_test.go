@@ -218,3 +218,33 @@ func TestKeysOfOneRow(t *testing.T) {
 		}
 	}
 }
+
+// TestPublicChains compares the groups that public tables declare which are joined with LEFT JOIN before a protected one with those that
+// the server finds: all of these, and no others.
+func TestPublicChains(t *testing.T) {
+	conn := connect(t)
+	cat := ledger(t, conn)
+	const two, three = "codes o LEFT JOIN codes u ON u.id = o.class", "codes o LEFT JOIN codes u ON u.id = o.class LEFT JOIN terms v ON v.id = u.class"
+	for _, c := range []struct{ keys, from, where string }{
+		{"o.name, u.name", two + " LEFT JOIN charges c ON c.code = u.id", ""},
+		{"u.name", two + " LEFT JOIN charges c ON c.code = u.id", ""},
+		{"o.name, u.name", two + " LEFT JOIN charges c ON c.code = o.id", ""}, // looked up after the charges
+		{"o.name, u.name", two + " AND u.rate > 2 LEFT JOIN charges c ON c.code = u.id AND c.kind > 4", "o.id < 20"},
+		{"o.name, v.name", three + " LEFT JOIN charges c ON c.code = v.id", ""},
+		{"o.name, u.class, v.name", three + " LEFT JOIN charges c ON c.code = u.id", ""},
+		{"o.name, v.class", three + " LEFT JOIN charges c ON c.code = o.id AND c.kind = v.id", ""},
+		{"u.name, o.name", "charges c RIGHT JOIN (" + two + ") ON c.code = u.id", ""},
+	} {
+		where := strings.Join(append(present(c.where), "TRUE"), " AND ")
+		listed := listedGroups(t, cat, conn, "SELECT "+c.keys+", count(c.kind) FROM "+c.from+" WHERE "+where+" GROUP BY "+c.keys)
+		var there []string
+		for _, row := range runSQL(t, conn, "SELECT DISTINCT "+c.keys+" FROM "+c.from+" WHERE "+where) {
+			there = append(there, fmt.Sprint(row))
+		}
+		slices.Sort(listed)
+		slices.Sort(there)
+		if len(there) == 0 || !slices.Equal(listed, there) {
+			t.Errorf("%s of %s: %d groups are listed, and there are %d", c.keys, c.from, len(listed), len(there))
+		}
+	}
+}

@@ -260,7 +260,10 @@ func (sc scope) joinTo(f *ast.Join, left node, lf frame, nullable bool) (node, f
 		return nil, frame{}, err
 	}
 	all := lf.beside(rf, merged)
-	return j, all, sc.joinCondition(f, j, all, nullable)
+	if err := sc.joinCondition(f, j, all, nullable); err != nil {
+		return nil, frame{}, err
+	}
+	return publicFirst(j), all, nil
 }
 
 func errSameAlias(alias string, at int) error {

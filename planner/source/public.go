@@ -244,7 +244,7 @@ func (d *domain) node(n node) (text string, conds []condition, err error) {
 		return left, lc, nil
 	case right == "":
 		return left, slices.Concat(lc, rc, j.on), nil
-	case j.outer:
+	case j.keepsPublic():
 		return d.outerJoin(j, left, right, rc), lc, nil
 	case left == "":
 		return right, slices.Concat(lc, rc, j.on), nil

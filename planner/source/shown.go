@@ -231,7 +231,7 @@ func (r *resolved) lookedUp(n node) (pairs []pair) {
 		return nil
 	}
 	pairs = slices.Concat(r.lookedUp(j.left), r.lookedUp(j.right))
-	if !j.outer {
+	if !j.keepsPublic() {
 		return pairs
 	}
 	within := func(c *scalar.Column) bool { return slices.Contains(relationsOf(j.right), r.home[c]) }
