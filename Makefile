@@ -8,7 +8,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 TESTS := $(GO) tool -modfile=tools/test/go.mod gotestsum --format standard-quiet --
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build demo test ahead race shape lint fmt golden nafld accuracy truth corpora limits local bench bench-noise bench-ledger bench-tpch bench-plain bench-clinic growth fuzz faults clock property splicing soak life generate clients versions bare
+.PHONY: help setup setup-test build demo test ahead race shape lint fmt golden nafld accuracy truth corpora limits local bench bench-noise bench-ledger bench-tpch bench-plain bench-clinic growth fuzz faults clock property groups splicing soak life generate clients versions bare
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -157,6 +157,10 @@ property: setup-test ## compare many random databases, plans for cliffs in time,
 	DPPROXY_SEED=$(SEED) DPPROXY_PAIRS=$(PAIRS) $(GO) test -count=1 -timeout 120m -v -run 'TestSensitivity|TestEquivalence|TestNoCliff' ./integration/property
 	DPPROXY_SEED=$(SEED) DPPROXY_PROOFS=100 $(GO) test -count=1 -timeout 60m -v -run '^TestProofs$$' ./planner/source
 	DPPROXY_DRAWS=20000 $(GO) test -count=1 -timeout 20m -v -run '^(TestLaw|TestClockOfPairs)$$' ./integration/privacy -args -clock 20
+
+GROUPS ?= 20000
+groups: setup-test ## compare the public groups of many random statements with those of all rows that there can be: make groups SEED=17 GROUPS=20000
+	DPPROXY_SEED=$(SEED) DPPROXY_GROUPS=$(GROUPS) $(GO) test -count=1 -timeout 0 -v -run '^TestRandomGroups$$' ./planner
 
 CLOCK ?= 40
 clock: setup-test ## measure what an attribute of one person adds to the time of joins (10 minutes; for the record, an hour: make clock CLOCK=200)

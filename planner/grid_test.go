@@ -34,6 +34,8 @@ func gridColumns() []gridColumn {
 	listed := bounds("1", "9")
 	listed.Values = []string{"1", "3", "4", "9"}
 	padded := plannertest.Builtin("bpchar", "character(3)", 1042, 7)
+	mood, _ := clinicSchema().Tables[name("patients")].Column("mood")
+	enum := mood.Type
 	return []gridColumn{
 		{"a", "int", "int", plannertest.Int4, bounds("-2", "3"), false, "SELECT generate_series(-2, 3)", 7},
 		{"b", "int", "int", plannertest.Int4, bounds("1", "4"), true, "SELECT generate_series(1, 4)", 4},
@@ -41,7 +43,7 @@ func gridColumns() []gridColumn {
 		{"n", "numeric(3,1)", "numeric", tenths, bounds("-0.4", "2.5"), false, "SELECT generate_series(-0.4, 2.5, 0.1)", 31},
 		{
 			"f", "float8", "float", plannertest.Float8, bounds("0", "1"), true,
-			`SELECT least(1, greatest(0, x + d)) FROM (SELECT g / 80.0::float8 AS x FROM generate_series(0, 80) g) v,
+			`SELECT DISTINCT least(1, greatest(0, x + d)) FROM (SELECT g / 80.0::float8 AS x FROM generate_series(0, 80) g) v,
 				unnest('{0,1e-15,-1e-15,1e-16,-1e-16}'::float8[]) AS d`, 405,
 		},
 		{
@@ -72,6 +74,20 @@ func gridColumns() []gridColumn {
 		},
 		{"s", "text", "text", plannertest.Text, declared("x", "y", "3"), false, "SELECT unnest('{x,y,3}'::text[])", 4},
 		{"c", "char(3)", "text", padded, declared("x", "y z"), true, "SELECT unnest('{x,y z}'::char(3)[])", 2},
+		{ // the year before the first is 1 BC
+			"p", "date", "date", plannertest.Date, bounds("0001-01-01", "0001-01-04"), true,
+			"SELECT date '0001-01-01' + generate_series(0, 3)", 4,
+		},
+		{
+			"h", "date", "date", plannertest.Date, bounds("9999-12-29", "9999-12-31"), false,
+			"SELECT date '9999-12-29' + generate_series(0, 2)", 4,
+		},
+		{ // zeros that look different
+			"u", "float8", "signed", plannertest.Float8, bounds("-1", "1"), true,
+			`SELECT unnest('{-1,-0.75,-0.5,-0.25,-1e-20,-0,0,1e-20,0.25,0.5,0.75,1,-0.50000000000000011,-0.49999999999999994,` +
+				`0.49999999999999994,0.50000000000000011,-0.99999999999999989,0.99999999999999989}'::float8[])`, 18,
+		},
+		{"m", "mood", "enum", enum, policy.ColumnPolicy{EnumValues: true}, false, "SELECT unnest(enum_range(NULL::mood))", 4},
 		{"o", "bool", "bool", plannertest.Boolean, policy.ColumnPolicy{}, false, "SELECT unnest('{t,f}'::bool[])", 3},
 	}
 }
@@ -110,13 +126,15 @@ func gridModel(t *testing.T, conn *pgconn.PgConn, columns []gridColumn) *policy.
 	return checkedBy(t, p, s)
 }
 
-// gridForms are expressions by kind: {kind} stands for a smaller one, # for a whole number and @ for a constant of the kind.
+// gridForms are expressions by kind: {kind} stands for a smaller one, # for a whole number and @ for a constant of the kind. What stands in
+// ⟨⟩ is a divisor: dividing by zero is NULL in keys.
 var gridForms = map[string][]string{
 	"int": {
 		"{int} + #", "# - {int}", "{int} * 2", "{int} / 2", "{int} % 2", "abs({int})", "-{int}", "{int} + {int}", "{int} - {int}",
 		"length({text})", "floor({numeric})::int", "extract(year FROM {date})::int", "{date} - {date}", "({bool})::int",
 		"coalesce({int}, #)", "nullif({int}, #)", "least({int}, #)", "greatest({int}, {int})", "CASE WHEN {bool} THEN # ELSE {int} END",
 		"CASE WHEN {int} < # THEN 1 WHEN {int} < # THEN 2 ELSE 3 END", "width_bucket({numeric}, 0, 2, 4)", "extract(dow FROM {date})::int",
+		"10 / ⟨{int}⟩", "{int} % ⟨{int} - #⟩", "CASE WHEN {enum} < 'happy' THEN # ELSE # END", "sign(u)::int", "round(u)::int",
 		"({numeric})::int", "({date} - {date}) / 7", "({int} + {int}) / 3 * 3", "floor(({numeric} + {int}) / 2)::int",
 		"least(({date} - {date}) / 2, 2)", "width_bucket({numeric} + {int}, 0, 4, 3)", "extract(day FROM {timestamp} - {timestamp})::int",
 	},
@@ -127,7 +145,7 @@ var gridForms = map[string][]string{
 		"extract(hour FROM {instant} AT TIME ZONE 'Europe/Vienna')", "extract(epoch FROM {timestamp})::bigint / 3600",
 		"floor(extract(epoch FROM {timestamp}) / 3600) * 3600", "sign({numeric})", "CASE WHEN {numeric} < 1 THEN 0 ELSE 1 END",
 		"floor(f * 8) / 8", "round(f::numeric, 1)", "{int} * 0.5", "{int} / 4.0", "round({numeric} * {int}, -1)", "floor({numeric} + {int} / 2.0)",
-		"round({numeric} / nullif({int}, 0))", "floor(extract(epoch FROM {timestamp} - {timestamp}) / 3600)", "floor((f + {int}) / 2)::numeric",
+		"round({numeric} / nullif({int}, 0))", "1 / ⟨{numeric} - 1⟩", "round((u * 2)::numeric)", "floor(extract(epoch FROM {timestamp} - {timestamp}) / 3600)", "floor((f + {int}) / 2)::numeric",
 	},
 	"date": {
 		"{date} + #", "{date} - 1", "date_trunc('month', {date})::date", "{timestamp}::date",
@@ -146,8 +164,12 @@ var gridForms = map[string][]string{
 		"upper({text})", "{text} || '!'", "({int})::text", "({bool})::text", "to_char({date}, 'YYYY-MM')", "to_char({timestamp}, 'HH24')",
 		"coalesce({text}, 'x')", "CASE WHEN {bool} THEN 'x' ELSE {text} END", "left({text}, 1)", "nullif({text}, 'x')",
 		"'Q' || extract(quarter FROM {date})", "CASE {text} WHEN 'x' THEN 'a' WHEN 'y' THEN 'b' ELSE 'c' END",
-		"replace({text}, 'x', 'y')",
+		"replace({text}, 'x', 'y')", "CASE WHEN {int} < # THEN 'x' WHEN {int} < # THEN 'y' ELSE 'x' END", "({enum})::text",
+		"CASE WHEN {numeric} < 1 THEN '1' ELSE ({int})::text END", "((round(u))::int)::text", "(u < 0.25)::text",
+		"to_char({date} - 3, 'YYYY-MM-DD')",
 	},
+	"enum":   {"coalesce({enum}, 'ok')", "greatest({enum}, 'ok')", "CASE WHEN {bool} THEN {enum} ELSE 'sad' END", "nullif({enum}, 'sad')"},
+	"signed": {"round(u)", "floor(u * 4) / 4", "-u", "u * 0", "abs(u)", "trunc(u * 2)", "ceil(u)", "CASE WHEN {bool} THEN round(u) ELSE 0 END"},
 	"bool": {
 		"{int} < #", "{int} = #", "{int} >= {int}", "{numeric} > 1.5", "{numeric} BETWEEN 0 AND 1", "{text} = 'x'", "{text} IN ('x', 'y')",
 		"{date} < @", "{date} BETWEEN '2023-12-30' AND '2024-01-01'", "{timestamp} >= '2024-01-01'", "{timestamp} < '2023-12-31 23:30'",
@@ -155,7 +177,9 @@ var gridForms = map[string][]string{
 		"NOT ({bool})",
 		"{bool} IS TRUE", "{int} IN (1, 2, NULL)", "{int} NOT IN (1, 3)", "{int} <> #", "f < 0.25", "f >= 0.5", "{int} IS DISTINCT FROM #",
 		"{date} >= {date}", "{date} < {date} + #", "{int} < {int} + #", "{int} BETWEEN {int} AND {int} + #", "{int} - # > {int}",
-		"{timestamp} <= {timestamp}", "{numeric} < {int}",
+		"{timestamp} <= {timestamp}", "{numeric} < {int}", "{enum} > 'sad'", "{enum} = 'ok'", "u = 0", "u < 0.25", "u >= 0.5", "u <> 'NaN'",
+		"{date} < 'infinity'", "{timestamp} > '-infinity'", "{numeric} < 'NaN'::numeric", "f <= 'infinity'", "{date} > '0001-12-31 BC'",
+		"{date} <= '10000-01-01'", "1 / ⟨{int}⟩ = 1",
 		"{text} LIKE '%x%'", "{int} % 2 = 1", "extract(month FROM {date}) = 1", "{date} IS NULL", "{text} <> 'y'",
 	},
 }
@@ -233,7 +257,7 @@ type gridStatement struct {
 func (g *gridDraw) statement() gridStatement {
 	st := gridStatement{from: g.pick(gridJoins)}
 	g.joined = st.from != "cells"
-	kinds := []string{"int", "numeric", "date", "timestamp", "instant", "text", "bool"}
+	kinds := []string{"int", "numeric", "date", "timestamp", "instant", "text", "bool", "enum", "signed"}
 	for range 1 + g.rnd.IntN(3) {
 		key := g.expr(g.pick(kinds), 2)
 		for slices.Contains([]string{"t", "z", "y"}, key) { // too many values
@@ -277,7 +301,7 @@ func (st gridStatement) sql() string {
 	for i := range st.keys {
 		ordinals[i] = strconv.Itoa(i + 1)
 	}
-	return sql + " GROUP BY " + strings.Join(ordinals, ", ")
+	return strings.NewReplacer("⟨", "(", "⟩", ")").Replace(sql + " GROUP BY " + strings.Join(ordinals, ", "))
 }
 
 // parts returns what the columns of an expression belong to: a column of cells, or "public" for those of kinds and what an inner join makes
@@ -304,13 +328,20 @@ func (st gridStatement) linked() bool {
 	return outer && strings.Contains(st.from, "LEFT") && slices.Contains(of, "public") && slices.Contains(of, tie)
 }
 
+// raises reports whether a public row may be divided by, which raises before anything is read.
+func (st gridStatement) raises() bool {
+	return slices.ContainsFunc(slices.Concat(st.keys, st.where), func(expr string) bool {
+		return strings.Contains(expr, "⟨") && slices.Contains(st.parts(expr), "public")
+	})
+}
+
 // meets reports whether an expression computes with several values of which one is of a column with too many of them to be listed with
 // others. What these have together is cut into cells, whichever values its columns can have beside each other.
 func (st gridStatement) meets(expr string) bool {
 	columns, fine := 0, false
 	for _, word := range words(expr) {
 		if len(st.parts(word)) > 0 {
-			columns, fine = columns+1, fine || slices.Contains([]string{"t", "y", "z", "f"}, word)
+			columns, fine = columns+1, fine || slices.Contains([]string{"t", "y", "z", "f", "u"}, word)
 		}
 	}
 	return fine && columns > 1
@@ -339,7 +370,7 @@ func (st gridStatement) brute() string {
 			if !c.notNull {
 				null = " UNION ALL SELECT NULL"
 			}
-			items[i] = "(SELECT DISTINCT * FROM (" + c.values + null + ") u) AS v" + strconv.Itoa(i) + "(" + c.name + ")"
+			items[i] = "(" + c.values + null + ") AS v" + strconv.Itoa(i) + "(" + c.name + ")"
 		}
 		cells = strings.Join(items, ", ")
 	}
@@ -348,5 +379,5 @@ func (st gridStatement) brute() string {
 	if len(st.where) > 0 {
 		sql += " WHERE (" + strings.Join(st.where, ") AND (") + ")"
 	}
-	return sql
+	return strings.NewReplacer("⟨", "nullif(", "⟩", ", 0)").Replace(sql)
 }

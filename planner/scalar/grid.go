@@ -110,11 +110,19 @@ func (g *gridding) all() []string {
 	return list
 }
 
-// pointwise reports whether expressions differ between neighbours wherever it looks, so that there are no cells.
+// pointwise reports whether expressions differ between neighbours wherever it looks, so that there are no cells: at both ends, at a round
+// number in the middle, where expressions mostly change, and beside it.
 func (g *gridding) pointwise() bool {
 	at := g.middle(g.low, g.high)
+	beside := at
+	for range 3 {
+		beside = g.middle(g.low, beside)
+	}
+	for range 4 {
+		beside = g.next(beside)
+	}
 	return !g.settled(g.low, g.next(g.low)) && !g.settled(g.prev(at), at) && !g.settled(at, g.next(at)) &&
-		!g.settled(g.prev(g.high), g.high)
+		!g.settled(g.prev(g.high), g.high) && !g.settled(beside, g.next(beside))
 }
 
 // cut finds the cells.
@@ -352,7 +360,11 @@ func lineOfSource(env *Env, source Expr, where []Expr) (line, bool) {
 	case t.OID == pgtype.Interval && !elapsed(source):
 		return line{}, false
 	case t.Float() && (!plain || ref.Column.derived()):
-		t = pgtype.Of(pgtype.Float8)
+		l, ok := lineOf(pgtype.Of(pgtype.Float8), in, digits)
+		if !ok || in.Least == nil {
+			return line{}, false
+		}
+		return l.above(in.Least), true
 	}
 	return lineOf(t, in, digits)
 }

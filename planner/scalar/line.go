@@ -15,6 +15,8 @@ type line struct {
 	// unit is the distance of neighbours; nil of floating-point numbers, which have narrow's.
 	unit   *big.Rat
 	narrow bool // float4
+	// least is the smallest floating-point number above zero that there is, nil if all can be.
+	least *big.Rat
 	// clock is the time zone whose days are tried as edges.
 	clock *time.Location
 	text  func(*big.Rat) string
@@ -84,7 +86,31 @@ func (l *line) neighbour(r *big.Rat, toward float64) *big.Rat {
 	if l.narrow {
 		return ratOf(float64(math.Nextafter32(float32(f), float32(toward))))
 	}
-	return ratOf(math.Nextafter(f, toward))
+	next := ratOf(math.Nextafter(f, toward))
+	if !l.tiny(next) {
+		return next
+	}
+	if r.Sign() != 0 {
+		return new(big.Rat)
+	}
+	return new(big.Rat).Mul(l.least, rat(int64(next.Sign())))
+}
+
+// tiny reports whether a number is closer to zero than any value.
+func (l *line) tiny(r *big.Rat) bool {
+	return l.least != nil && r.Sign() != 0 && new(big.Rat).Abs(r).Cmp(l.least) < 0
+}
+
+// above is a line without the numbers that are closer to zero than some number.
+func (l line) above(least *big.Rat) line {
+	l.least = l.after(least)
+	if l.tiny(l.low) {
+		l.low = l.next(l.low)
+	}
+	if l.tiny(l.high) {
+		l.high = l.prev(l.high)
+	}
+	return l
 }
 
 // after returns the first floating-point number that is not below r, and before the last that is not above it.
@@ -137,7 +163,9 @@ func (l *line) middle(low, high *big.Rat) *big.Rat {
 	}
 	m := scaledBy(mid, step, floor)
 	if l.unit == nil {
-		m = l.after(m)
+		if m = l.after(m); l.tiny(m) {
+			m = l.next(m)
+		}
 	} else {
 		m = scaledBy(m, l.unit, ceil)
 	}

@@ -1,6 +1,7 @@
 package scalar
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
 
@@ -197,6 +198,12 @@ func (t *trial) compared(op string, a, b Expr, want bool) bool {
 	x, y := a.Type(), b.Type()
 	switch {
 	case x.Number() && y.Number(), x.Dated() && y.Dated() && x.Zoned() == y.Zoned():
+		if order, infinite := t.env.beyondAll(i, b); infinite {
+			return decides(op, order)
+		}
+		if order, infinite := t.env.beyondAll(j, a); infinite {
+			return decides(op, -order)
+		}
 		return i.could(op, inUnits(j, y, x))
 	case op != "=" && op != "<>":
 		return true
@@ -204,6 +211,27 @@ func (t *trial) compared(op string, a, b Expr, want bool) bool {
 	v, ok := t.textOf(a)
 	w, also := t.textOf(b)
 	return !ok || !also || (v == w) == (op == "=")
+}
+
+// beyondAll compares the values of an interval with a constant that is beyond all finite values: infinity, or NaN, which is the largest.
+func (env *Env) beyondAll(i Interval, e Expr) (order int, infinite bool) {
+	c, ok := e.(*constant)
+	if !ok || !i.Bounded() {
+		return 0, false
+	}
+	p, null, ok := pointOf(env, c)
+	return cmp.Compare(finite, p.class), ok && !null && p.class != finite
+}
+
+// decides reports whether a comparison is true of values in an order.
+func decides(op string, order int) bool {
+	switch op {
+	case "<", "<=":
+		return order < 0
+	case ">", ">=":
+		return order > 0
+	}
+	return (order == 0) == (op == "=")
 }
 
 // could reports whether some values of two intervals satisfy a comparison.
