@@ -126,8 +126,8 @@ func gridModel(t *testing.T, conn *pgconn.PgConn, columns []gridColumn) *policy.
 	return checkedBy(t, p, s)
 }
 
-// gridForms are expressions by kind: {kind} stands for a smaller one, # for a whole number and @ for a constant of the kind. What stands in
-// ⟨⟩ is a divisor: dividing by zero is NULL in keys.
+// gridForms are expressions by kind: {kind} stands for a smaller one, # for a whole number, @ for a constant of the kind, and ⟨⟩ for the
+// parentheses of a divisor, since a key that divides by zero is NULL.
 var gridForms = map[string][]string{
 	"int": {
 		"{int} + #", "# - {int}", "{int} * 2", "{int} / 2", "{int} % 2", "abs({int})", "-{int}", "{int} + {int}", "{int} - {int}",
@@ -144,8 +144,10 @@ var gridForms = map[string][]string{
 		"extract(hour FROM {timestamp})", "extract(isodow FROM {date})", "extract(quarter FROM {date})",
 		"extract(hour FROM {instant} AT TIME ZONE 'Europe/Vienna')", "extract(epoch FROM {timestamp})::bigint / 3600",
 		"floor(extract(epoch FROM {timestamp}) / 3600) * 3600", "sign({numeric})", "CASE WHEN {numeric} < 1 THEN 0 ELSE 1 END",
-		"floor(f * 8) / 8", "round(f::numeric, 1)", "{int} * 0.5", "{int} / 4.0", "round({numeric} * {int}, -1)", "floor({numeric} + {int} / 2.0)",
-		"round({numeric} / nullif({int}, 0))", "1 / ⟨{numeric} - 1⟩", "round((u * 2)::numeric)", "floor(extract(epoch FROM {timestamp} - {timestamp}) / 3600)", "floor((f + {int}) / 2)::numeric",
+		"floor(f * 8) / 8", "round(f::numeric, 1)", "{int} * 0.5", "{int} / 4.0",
+		"round({numeric} * {int}, -1)", "floor({numeric} + {int} / 2.0)",
+		"round({numeric} / nullif({int}, 0))", "1 / ⟨{numeric} - 1⟩", "round((u * 2)::numeric)",
+		"floor(extract(epoch FROM {timestamp} - {timestamp}) / 3600)", "floor((f + {int}) / 2)::numeric",
 	},
 	"date": {
 		"{date} + #", "{date} - 1", "date_trunc('month', {date})::date", "{timestamp}::date",
@@ -168,8 +170,11 @@ var gridForms = map[string][]string{
 		"CASE WHEN {numeric} < 1 THEN '1' ELSE ({int})::text END", "((round(u))::int)::text", "(u < 0.25)::text",
 		"to_char({date} - 3, 'YYYY-MM-DD')",
 	},
-	"enum":   {"coalesce({enum}, 'ok')", "greatest({enum}, 'ok')", "CASE WHEN {bool} THEN {enum} ELSE 'sad' END", "nullif({enum}, 'sad')"},
-	"signed": {"round(u)", "floor(u * 4) / 4", "-u", "u * 0", "abs(u)", "trunc(u * 2)", "ceil(u)", "CASE WHEN {bool} THEN round(u) ELSE 0 END"},
+	"enum": {"coalesce({enum}, 'ok')", "greatest({enum}, 'ok')", "CASE WHEN {bool} THEN {enum} ELSE 'sad' END", "nullif({enum}, 'sad')"},
+	"signed": {
+		"round(u)", "floor(u * 4) / 4", "-u", "u * 0", "abs(u)", "trunc(u * 2)", "ceil(u)",
+		"CASE WHEN {bool} THEN round(u) ELSE 0 END",
+	},
 	"bool": {
 		"{int} < #", "{int} = #", "{int} >= {int}", "{numeric} > 1.5", "{numeric} BETWEEN 0 AND 1", "{text} = 'x'", "{text} IN ('x', 'y')",
 		"{date} < @", "{date} BETWEEN '2023-12-30' AND '2024-01-01'", "{timestamp} >= '2024-01-01'", "{timestamp} < '2023-12-31 23:30'",
@@ -336,7 +341,7 @@ func (st gridStatement) raises() bool {
 }
 
 // meets reports whether an expression computes with several values of which one is of a column with too many of them to be listed with
-// others. What these have together is cut into cells, whichever values its columns can have beside each other.
+// others. Their sum or difference is cut into cells, whichever values its columns can have beside each other.
 func (st gridStatement) meets(expr string) bool {
 	columns, fine := 0, false
 	for _, word := range words(expr) {

@@ -224,7 +224,8 @@ func TestKeysOfOneRow(t *testing.T) {
 func TestPublicChains(t *testing.T) {
 	conn := connect(t)
 	cat := ledger(t, conn)
-	const two, three = "codes o LEFT JOIN codes u ON u.id = o.class", "codes o LEFT JOIN codes u ON u.id = o.class LEFT JOIN terms v ON v.id = u.class"
+	const two = "codes o LEFT JOIN codes u ON u.id = o.class"
+	const three = two + " LEFT JOIN terms v ON v.id = u.class"
 	for _, c := range []struct{ keys, from, where string }{
 		{"o.name, u.name", two + " LEFT JOIN charges c ON c.code = u.id", ""},
 		{"u.name", two + " LEFT JOIN charges c ON c.code = u.id", ""},

@@ -44,9 +44,9 @@ func TestRandomGroups(t *testing.T) {
 		n.statements, n.keys, n.conditions, n.rows = n.statements+1, n.keys+len(st.keys), n.conditions+len(st.where), n.rows+rows
 		n.compare(t, cat, conn, st)
 	}
-	t.Logf("seed %d: %d statements with %d keys and %d conditions over %d rows: %d groups listed, missing %d, impossible %d, twice %d; "+
-		"%d statements have private groups, %d are refused, %d raise", seed, n.statements, n.keys, n.conditions, n.rows, n.groups, n.missing,
-		n.impossible, n.twice, n.private, n.refused, n.raised)
+	t.Logf("seed %d: %d statements with %d keys and %d conditions over %d rows: %d groups listed, missing %d, impossible %d, twice %d",
+		seed, n.statements, n.keys, n.conditions, n.rows, n.groups, n.missing, n.impossible, n.twice)
+	t.Logf("%d statements have private groups, %d are refused, %d raise", n.private, n.refused, n.raised)
 	if n.refused*10 > n.statements {
 		t.Error("more than a tenth of the statements are refused")
 	}
@@ -104,8 +104,10 @@ func (n *gridTotals) compare(t *testing.T, cat *policy.Model, conn *pgconn.PgCon
 	n.judge(t, st, res[0].Rows[0])
 }
 
-// planGroups plans a statement; p is nil if two of its keys are the same.
-func (n *gridTotals) planGroups(t *testing.T, cat *policy.Model, conn *pgconn.PgConn, st gridStatement) (q *planner.Query, p *planner.Plan) {
+// planGroups plans a statement; p is nil if two of its keys are the same, or if it is refused.
+func (n *gridTotals) planGroups(
+	t *testing.T, cat *policy.Model, conn *pgconn.PgConn, st gridStatement,
+) (q *planner.Query, p *planner.Plan) {
 	t.Helper()
 	script, err := parser.Parse(st.sql(), planner.Names(cat))
 	if err != nil {

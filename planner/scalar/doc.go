@@ -26,8 +26,8 @@
 //
 //   - values and expressions: interval.go, value.go, expr.go, window.go, function.go, facts.go (of an expression), fold.go (constants),
 //     unknown.go (constants that are not known yet), refuse.go;
-//   - bounds: env.go (values of constants), narrow.go (by conditions), reach.go (how much of a value is read), moments.go, lists.go,
-//     different.go (how many values there are);
+//   - bounds: env.go (values of constants), narrow.go (by conditions), nulls.go, reach.go (how much of a value is read), moments.go,
+//     lists.go, different.go (how many values there are);
 //   - SQL that cannot raise: write.go, lengths.go, spelling.go, print.go (SQL for the mirror), casts.go, documents.go (fields),
 //     build.go;
 //   - rules of functions and operators, each with its bounds and its SQL: numbers.go, arithmetic.go, powers.go, temporal.go, age.go,
@@ -37,7 +37,7 @@
 //   - values that an expression can have: bins.go, bucket.go, enumerate.go, enumerated.go, possible.go, impossible.go, extent.go, key.go,
 //     scale.go, share.go, strays.go, unclamped.go, sameness.go, bounded.go, searched.go;
 //   - values that keys can have together: bases.go, zones.go, settled.go (one value for all of a cell), line.go, grid.go (the cells),
-//     public_key.go, listing.go;
+//     public_key.go, sources.go, listing.go;
 //   - whole steps of numbers: product.go, steps.go;
 //   - normal forms of conditions: region.go (values between edges), points.go (of constants), truth.go (where a test is true), normal.go;
 //   - the meaning of the parser's trees: unify.go, convert.go, constant.go, fields.go, fractions.go,

@@ -48,30 +48,6 @@ const (
 	perProof = 20
 )
 
-// grid makes the gridding of a source.
-func (l *combination) grid(s *source, on line, over []Expr) *gridding {
-	g := &gridding{
-		env: l.Env, source: s.x, line: on, uses: map[Expr]bool{}, arrays: map[int]map[string]bool{}, few: l.few,
-		most: min(l.cells, mostCells),
-	}
-	for _, other := range l.sources {
-		if other != s && other.part == nil {
-			g.others = append(g.others, other.x)
-		}
-	}
-	settle := &settling{source: s.x, others: g.others, uses: g.uses}
-	for _, e := range over {
-		if settle.used(e) {
-			g.over = append(g.over, e)
-		}
-	}
-	if ref, plain := s.x.(*Ref); plain && !ref.Column.derived() {
-		g.loose = on.typ.Decimal() && on.typ.Scale() < 0
-	}
-	g.spelled = on.typ.Decimal() && !OneSpelling(s.x)
-	return g
-}
-
 // values returns values of the source, as texts: the first or the last of each cell, or all.
 func (g *gridding) values() ([]string, bool) {
 	_, few := g.count(max(g.few, 1))

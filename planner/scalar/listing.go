@@ -159,50 +159,6 @@ func (l *combination) source(e Expr) *source {
 	return l.sources[i]
 }
 
-// restrict finds the conditions over the sources.
-func (l *combination) restrict(conditions []Expr) {
-	for _, c := range conditions {
-		if !l.covers(c) {
-			if c = Within(c, func(c *Column) bool { return l.covers(&Ref{Column: c}) }); c == nil || !l.covers(c) {
-				continue
-			}
-		}
-		if len(c.Columns()) > 0 {
-			l.conditions = append(l.conditions, c)
-		}
-	}
-}
-
-// covers reports whether an expression is computed from the sources alone.
-func (l *combination) covers(e Expr) bool {
-	if l.source(e) != nil {
-		return true
-	}
-	switch e := e.(type) { //nolint:gochecksumtype // operands decide about the others
-	case *constant:
-		return !l.Env.Unsettled(e)
-	case *Query, *aggregate, *term:
-		return false
-	case *Ref:
-		below := e.Column.computed()
-		return below != nil && remembered(&l.covered, e.Column, func() bool { return l.covers(below) })
-	}
-	return !slices.ContainsFunc(operands(e), func(o Expr) bool { return !l.covers(o) })
-}
-
-// remembered computes a fact about a column once.
-func remembered(facts *map[*Column]bool, c *Column, compute func() bool) bool {
-	fact, known := (*facts)[c]
-	if !known {
-		fact = compute()
-		if *facts == nil {
-			*facts = map[*Column]bool{}
-		}
-		(*facts)[c] = fact
-	}
-	return fact
-}
-
 // sameSources reports whether another combination has the same sources.
 func (l *combination) sameSources(o *combination) bool {
 	return len(l.sources) == len(o.sources) && !slices.ContainsFunc(l.sources, func(s *source) bool {
@@ -408,6 +364,30 @@ func (l *combination) row(s *source, over []Expr) bool {
 	}
 	l.texts(s, texts)
 	return true
+}
+
+// grid makes the gridding of a source.
+func (l *combination) grid(s *source, on line, over []Expr) *gridding {
+	g := &gridding{
+		env: l.Env, source: s.x, line: on, uses: map[Expr]bool{}, arrays: map[int]map[string]bool{}, few: l.few,
+		most: min(l.cells, mostCells),
+	}
+	for _, other := range l.sources {
+		if other != s && other.part == nil {
+			g.others = append(g.others, other.x)
+		}
+	}
+	settle := &settling{source: s.x, others: g.others, uses: g.uses}
+	for _, e := range over {
+		if settle.used(e) {
+			g.over = append(g.over, e)
+		}
+	}
+	if ref, plain := s.x.(*Ref); plain && !ref.Column.derived() {
+		g.loose = on.typ.Decimal() && on.typ.Scale() < 0
+	}
+	g.spelled = on.typ.Decimal() && !OneSpelling(s.x)
+	return g
 }
 
 // series lists whole numbers or days.

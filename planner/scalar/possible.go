@@ -198,10 +198,10 @@ func (t *trial) compared(op string, a, b Expr, want bool) bool {
 	x, y := a.Type(), b.Type()
 	switch {
 	case x.Number() && y.Number(), x.Dated() && y.Dated() && x.Zoned() == y.Zoned():
-		if order, infinite := t.env.beyondAll(i, b); infinite {
+		if order, infinite := beyondAll(t.env, i, b); infinite {
 			return decides(op, order)
 		}
-		if order, infinite := t.env.beyondAll(j, a); infinite {
+		if order, infinite := beyondAll(t.env, j, a); infinite {
 			return decides(op, -order)
 		}
 		return i.could(op, inUnits(j, y, x))
@@ -214,7 +214,7 @@ func (t *trial) compared(op string, a, b Expr, want bool) bool {
 }
 
 // beyondAll compares the values of an interval with a constant that is beyond all finite values: infinity, or NaN, which is the largest.
-func (env *Env) beyondAll(i Interval, e Expr) (order int, infinite bool) {
+func beyondAll(env *Env, i Interval, e Expr) (order int, infinite bool) {
 	c, ok := e.(*constant)
 	if !ok || !i.Bounded() {
 		return 0, false

@@ -118,3 +118,47 @@ func (l *combination) inRow(e, called Expr) bool {
 	_, few := line.count(mostListed)
 	return few && line.unit != nil && (e.Type().Whole() || e.Type().OID == pgtype.Date || line.unit.Cmp(rat(1)) == 0 && !e.Type().Dated())
 }
+
+// restrict finds the conditions over the sources.
+func (l *combination) restrict(conditions []Expr) {
+	for _, c := range conditions {
+		if !l.covers(c) {
+			if c = Within(c, func(c *Column) bool { return l.covers(&Ref{Column: c}) }); c == nil || !l.covers(c) {
+				continue
+			}
+		}
+		if len(c.Columns()) > 0 {
+			l.conditions = append(l.conditions, c)
+		}
+	}
+}
+
+// covers reports whether an expression is computed from the sources alone.
+func (l *combination) covers(e Expr) bool {
+	if l.source(e) != nil {
+		return true
+	}
+	switch e := e.(type) { //nolint:gochecksumtype // operands decide about the others
+	case *constant:
+		return !l.Env.Unsettled(e)
+	case *Query, *aggregate, *term:
+		return false
+	case *Ref:
+		below := e.Column.computed()
+		return below != nil && remembered(&l.covered, e.Column, func() bool { return l.covers(below) })
+	}
+	return !slices.ContainsFunc(operands(e), func(o Expr) bool { return !l.covers(o) })
+}
+
+// remembered computes a fact about a column once.
+func remembered(facts *map[*Column]bool, c *Column, compute func() bool) bool {
+	fact, known := (*facts)[c]
+	if !known {
+		fact = compute()
+		if *facts == nil {
+			*facts = map[*Column]bool{}
+		}
+		(*facts)[c] = fact
+	}
+	return fact
+}

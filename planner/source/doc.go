@@ -80,7 +80,8 @@
 //   - how many rows a unit has: fanout.go, bridges.go, unitrows.go, shown.go, public.go, public_ties.go, cut.go;
 //   - SQL: redact.go, write_own.go, write.go, sides.go, subselect_by_index.go, leftout.go;
 //   - forms in FROM and conditions: union.go, listed.go, row.go, window.go, derived.go, elements.go, flatten.go,
-//     reference_tables_projected.go, united.go, united_told.go, subselect.go, full.go, always_found.go, from.go;
+//     reference_tables_projected.go, united.go, united_told.go, subselect.go, full.go, always_found.go,
+//     public_first.go, from.go;
 //   - rules: left_to_inner.go, apply_lookup.go, apply_found.go, per_row.go, apply_scalar_group.go, apply_first.go, apply_one.go,
 //     compare_to_extreme.go, limit_to_rank.go, lateral.go, semi_to_group.go, distinct_below_join.go, rules.go;
 //   - a level: resolve.go;
