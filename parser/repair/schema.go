@@ -135,11 +135,33 @@ func (s tables) described(item *pg.Node, column string) (alias string, has bool)
 		t, known := s.of(v)
 		has = query == nil && known && slices.Contains(t.Columns, column)
 	}
+	return alias, has || s.shows(query, column, map[*pg.SelectStmt]bool{})
+}
+
+// shows reports whether a sub-select has a column: by its name, or by a star over items that have it. It looks at each sub-select once.
+func (s tables) shows(query *pg.SelectStmt, column string, seen map[*pg.SelectStmt]bool) bool {
+	if seen[query] {
+		return false
+	}
+	seen[query] = true
 	for _, t := range query.GetTargetList() {
 		name, known := pgtree.OutputName(t.GetResTarget())
-		has = has || known && name == column || pgtree.IsStar(t.GetResTarget().GetVal())
+		if known && name == column {
+			return true
+		}
+		if !pgtree.IsStar(t.GetResTarget().GetVal()) {
+			continue
+		}
+		for _, item := range itemsOf(query.FromClause) {
+			below := s.queryOf(item)
+			table, named := s.of(item.GetRangeVar())
+			if below == nil && (item.GetRangeVar() == nil || named && slices.Contains(table.Columns, column)) ||
+				below != nil && s.shows(below, column, seen) {
+				return true
+			}
+		}
 	}
-	return alias, has
+	return false
 }
 
 // keys returns the expressions of GROUP BY, including those named by position or alias.
