@@ -124,16 +124,21 @@ func (b *bounded) turn(r *relation, k core.Set, size int64, limits policy.Limits
 	return t
 }
 
+// protectedFirst are the relations whose rows belong to units, then reference tables, and then public ones. A row of a reference table
+// follows from the row that looks it up: the other way round, the rows that look it up would seem to follow from it.
 func (r *resolved) protectedFirst() []*relation {
-	var first, then []*relation
+	var first, looked, then []*relation
 	for _, rel := range r.relations {
-		if rel.protected() {
+		switch {
+		case ofReference(rel):
+			looked = append(looked, rel)
+		case rel.protected():
 			first = append(first, rel)
-		} else {
+		default:
 			then = append(then, rel)
 		}
 	}
-	return slices.Concat(first, then)
+	return slices.Concat(first, looked, then)
 }
 
 // rowsOf bounds the rows of a public relation, and by how much a protected one
