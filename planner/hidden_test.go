@@ -100,6 +100,7 @@ func concealedClinic(t *testing.T) *policy.Model {
 		"tests": "SELECT l.test AS c1, l.value AS c2 FROM public.labs l",
 		"large": "SELECT bills.c1, bills.c3 AS c2 FROM public.bills WHERE bills.c3 > 100",
 		"sites": "SELECT sum(v.hospital_id) AS c1 FROM public.visits v",
+		"apart": "SELECT DISTINCT v.patient_id AS c1, v.diagnosis AS c2 FROM public.visits v",
 		"risen": "SELECT v.patient_id AS c1, v.hospital_id * 2 AS c2 FROM public.visits v",
 		"pairs": "SELECT l.test AS c1 FROM public.labs l JOIN public.labs k ON k.visit_id = l.visit_id " +
 			"JOIN public.labs m ON m.visit_id = l.visit_id JOIN public.labs n ON n.visit_id = l.visit_id " +
@@ -137,15 +138,15 @@ func TestConcealedQuestions(t *testing.T) {
 		}
 		return sqls, questions
 	}
-	const guess = "(SELECT v.patient_id AS c1, v.hospital_id * 2 AS c2 FROM visits v) g"
+	const guess = "(SELECT DISTINCT v.patient_id AS c1, v.diagnosis AS c2 FROM visits v) g"
 	for _, tt := range [][2]string{
 		{
-			"SELECT count(*) FROM patients p LEFT JOIN risen r ON r.c1 = p.id",
+			"SELECT count(*) FROM patients p LEFT JOIN apart r ON r.c1 = p.id",
 			"SELECT count(*) FROM patients p LEFT JOIN " + guess + " ON g.c1 = p.id",
 		},
 		{
-			"SELECT count(*) FROM (SELECT c1 FROM risen UNION ALL SELECT c1 FROM " + guess + ") x",
-			"SELECT count(*) FROM (SELECT c1 FROM " + guess + " UNION ALL SELECT c1 FROM risen) x",
+			"SELECT count(*) FROM (SELECT c1 FROM apart UNION ALL SELECT c1 FROM " + guess + ") x",
+			"SELECT count(*) FROM (SELECT c1 FROM " + guess + " UNION ALL SELECT c1 FROM apart) x",
 		},
 		{"SELECT * FROM alone", "SELECT v.diagnosis AS c1, count(*) AS c2 FROM visits v GROUP BY v.diagnosis"},
 	} {

@@ -96,7 +96,8 @@ func TestIdentifiers(t *testing.T) {
 		"SELECT count(DISTINCT patient_id) FROM visits": first + " IS NOT NULL",
 		"SELECT count(*) FROM visits WHERE " +
 			"patient_id <> 'a'": "(" + first + " OPERATOR(pg_catalog.<>) CAST($1 AS pg_catalog.text))",
-		"SELECT count(*) FROM visits t JOIN patients p ON p.id = t.patient_id": `t1."id" OPERATOR(pg_catalog.=) ` + first,
+		"SELECT count(*) FROM visits t JOIN patients p ON p.id = t.patient_id": `t0."id" OPERATOR(pg_catalog.=) ` +
+			strings.ReplaceAll(first, "t0", "t1"),
 		"SELECT count(*) FROM labs": `t1."id" OPERATOR(pg_catalog.=) ` + key,
 		"SELECT count(*) FROM (SELECT patient_id, count(*) FROM visits " +
 			"GROUP BY patient_id) t": "GROUP BY " + strings.ReplaceAll(first, "t0", "t1"),

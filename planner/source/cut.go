@@ -65,9 +65,10 @@ func (p *proof) addsRows(r *relation, before []*relation) bool {
 	return !slices.ContainsFunc(before, func(b *relation) bool { return !b.followsFrom(k) })
 }
 
-// widest returns the first relation from whose rows most others follow.
+// widest returns the relation from whose rows most others follow: of several the one of which a cut would leave the most rows, if
+// no outer join fills it with NULL.
 func (p *proof) widest(open []*relation) *relation {
-	best, most := open[0], -1
+	best, most, rows, kept := open[0], -1, int64(0), region(p.root)
 	for _, r := range open {
 		k := p.perUnit(nil, r)
 		n := 0
@@ -76,8 +77,8 @@ func (p *proof) widest(open []*relation) *relation {
 				n++
 			}
 		}
-		if n > most {
-			best, most = r, n
+		if taken := p.rowsTaken(r, p.model.JoinRows()); n > most || n == most && taken > rows && slices.Contains(kept, r) {
+			best, most, rows = r, n, taken
 		}
 	}
 	return best

@@ -11,7 +11,8 @@
 //
 //   - resolved: names have meanings, and columns say whether they can be NULL (resolve.go, from.go,
 //     derived.go, union.go, subselect.go; the tree is in tree.go). Rules have put joins in the place of queries that are evaluated
-//     for each row (rules.go). A rule proves nothing: the rows that it makes are judged as any others are.
+//     for each row (rules.go), and queries in FROM that only choose rows and columns are part of the level (merge.go). A rule
+//     proves nothing: the rows that it makes are judged as any others are.
 //   - proved: the rows are a term of package core, which judges them (terms.go, terms_table.go, terms_query.go, judgment.go).
 //     From its equalities follow the relation whose unit is that of the row, and the paths that the
 //     statement joins itself (equalities.go, ownership.go). Sub-selects are part of the rows around them (semijoin.go).
@@ -79,11 +80,19 @@
 //   - the unit of a level: semijoin.go, ownership.go, linking.go;
 //   - how many rows a unit has: fanout.go, bridges.go, unitrows.go, shown.go, public.go, public_ties.go, cut.go;
 //   - SQL: redact.go, write_own.go, write.go, sides.go, subselect_by_index.go, leftout.go;
+<<<<<<< HEAD
 //   - forms in FROM and conditions: union.go, listed.go, row.go, window.go, derived.go, elements.go, flatten.go,
 //     reference_tables_projected.go, united.go, united_told.go, subselect.go, full.go, always_found.go,
 //     public_first.go, from.go;
 //   - rules: left_to_inner.go, apply_lookup.go, apply_found.go, per_row.go, apply_scalar_group.go, apply_first.go, apply_one.go,
 //     compare_to_extreme.go, limit_to_rank.go, lateral.go, semi_to_group.go, distinct_below_join.go, rules.go;
+=======
+//   - forms in FROM and conditions: union.go, listed.go, row.go, window.go, derived.go, elements.go, take_out.go, united.go,
+//     united_told.go, subselect.go, full.go, always_found.go, from.go;
+//   - rules: merge.go, order.go, left_to_inner.go, apply_lookup.go, apply_found.go, per_row.go, apply_scalar_group.go,
+//     apply_first.go, apply_one.go, compare_to_extreme.go, limit_to_rank.go, lateral.go, semi_to_group.go,
+//     distinct_below_join.go, rules.go;
+>>>>>>> e1e77e0a (planner/source: merge queries in FROM that only choose rows and columns, and order what inner joins combine)
 //   - a level: resolve.go;
 //   - what the parser asks: bonds.go.
 package source

@@ -199,10 +199,13 @@ func aliasOf(f ast.From) string {
 // expandedBranch resolves the branch of such a relation, and the names of the columns beside the elements.
 func expandedBranch(b *shared, at place, f ast.From, e *expansion) (*branch, *item, error) {
 	sc := b.newLevel(at)
-	var err error
-	if sc.resolved.root, sc.frame, err = sc.resolveItem(f, false); err != nil {
+	sc.elements = map[ast.From]*expansion{f: e} // it stays a relation of its own
+	n, all, err := sc.resolveItem(f, false)
+	if err != nil {
 		return nil, nil, err
 	}
+	sc.rooted(n)
+	sc.frame = all
 	if err := sc.prove(); err != nil {
 		return nil, nil, err
 	}

@@ -41,6 +41,9 @@ func (d *draft) addRelation(r *relation) {
 // resolveItem resolves an item of FROM; nullable says that an outer join around it adds rows in
 // which its columns are NULL.
 func (sc scope) resolveItem(f ast.From, nullable bool) (node, frame, error) {
+	if i, early := sc.early[f]; early {
+		return i.node, i.frame, i.err
+	}
 	if e := sc.elements[f]; e != nil && !e.resolved {
 		return expandedRows(sc, f, e, nullable)
 	}
@@ -50,8 +53,8 @@ func (sc scope) resolveItem(f ast.From, nullable bool) (node, frame, error) {
 	case *ast.Join:
 		return sc.resolveJoin(f, nullable)
 	case *ast.Derived:
-		if projectsReference(sc.resolved.model, f) {
-			return resolveProjection(sc, f, nullable)
+		if d, sel := merged(sc, f, nullable, false); d != nil {
+			return resolveMerged(sc, d, sel, nullable)
 		}
 		return sc.resolveDerived(f, nullable)
 	case *ast.Listed:
@@ -229,7 +232,9 @@ func (sc scope) resolveJoin(f *ast.Join, nullable bool) (node, frame, error) {
 
 // attached is the scope of expressions over FROM with one more item, the right side of a join.
 func (sc scope) attached(j *ast.Join) (_ scope, err error) {
-	sc.resolved.root, sc.frame, err = sc.joinTo(j, sc.resolved.root, sc.frame, false)
+	n, all, err := sc.joinTo(j, sc.resolved.root, sc.frame, false)
+	sc.rooted(n)
+	sc.frame = all
 	return sc, err
 }
 
@@ -246,9 +251,7 @@ func (sc scope) joinTo(f *ast.Join, left node, lf frame, nullable bool) (node, f
 		}
 	}
 	j := sc.joinOf(f, left, right)
-	if err := conditionsOfProjections(sc, j); err != nil {
-		return nil, frame{}, err
-	}
+	sc.joinPending(j)
 	switch f.Kind { //nolint:exhaustive // no other join extends a side
 	case ast.Left:
 		rf = rf.extended()

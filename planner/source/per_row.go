@@ -76,7 +76,6 @@ func (a *applied) perRow(sel *ast.Select, at int, refusal *pgerr.Error) *perRow 
 	if q.scope, a.err = joinApplied(q.scope, q.query.From, over); a.err != nil {
 		return nil
 	}
-	q.filterProjection()
 	if q.scope, a.err = q.resolveConditions(q.query.Where); a.err != nil {
 		return nil
 	}

@@ -46,9 +46,19 @@ func (st *Statement) widen(by, width, at int) error {
 }
 
 // Resolve resolves FROM and WHERE of a block and proves whose its rows are. Its errors are
-// *pgerr.Error with positions in the statement's text.
+// *pgerr.Error with positions in the statement's text, and those of the order in which it is written.
 func Resolve(st *Statement, block *ast.Block) (*Rows, error) {
+	rows, err := resolve(st, block, true)
+	if err != nil {
+		return resolve(st, block, false)
+	}
+	return rows, nil
+}
+
+// resolve does it with items of FROM in their own order, or as it is written.
+func resolve(st *Statement, block *ast.Block, ordered bool) (*Rows, error) {
 	b := &shared{
+		ordered:   ordered,
 		Statement: st, rules: applyRules, fields: block.Fields, conceals: block.Concealed != "",
 		terms: terms{judge: core.Judge{Spend: st.spend}},
 	}
@@ -77,6 +87,8 @@ type shared struct {
 	*Statement
 	rules []applyRule
 	terms terms
+	// ordered says that items of FROM are in an order of their own.
+	ordered bool
 	// fields are the keys of the fields that the block names.
 	fields [][]string
 	// public are the public relations that are named, as the statement wrote them.
@@ -101,8 +113,12 @@ type draft struct {
 	mentions     mentions
 	proved       *bounded // nil before FROM and WHERE are resolved
 	later        []*semijoin
-	// projected are the conditions of projections of reference tables in FROM.
-	projected map[*relation][]condition
+	// pending are conditions of queries that are merged into FROM, on the rows of a node, until a join or the level has them.
+	pending map[node][]condition
+	// early are items of FROM that are resolved before their turn.
+	early map[ast.From]itemOfFrom
+	// plain says that what is merged must have no computed columns.
+	plain bool
 	// elements are the relations of FROM beside whose rows the elements of an array of theirs are.
 	elements map[ast.From]*expansion
 	// ended says that the level is complete: an expression that is resolved after that would
@@ -123,7 +139,7 @@ func (b *shared) newLevel(at place) scope {
 		shared:   b,
 		resolved: &resolved{place: at, model: b.Model, home: map[*scalar.Column]*relation{}},
 		pinned:   map[*ast.Column]*scalar.Column{},
-		mentions: mentions{seen: map[*scalar.Column]bool{}}, projected: map[*relation][]condition{},
+		mentions: mentions{seen: map[*scalar.Column]bool{}}, pending: map[node][]condition{},
 	}}
 }
 
@@ -150,6 +166,9 @@ func (sc scope) resolveConditions(where ast.Expr) (scope, error) {
 
 // prove ends the resolution of FROM and WHERE.
 func (d *draft) prove() error {
+	if err := d.errPending(); err != nil {
+		return err
+	}
 	p, err := proveUnited(d)
 	if err != nil {
 		return err
@@ -166,35 +185,29 @@ func (d *draft) end() *level {
 
 // resolveItems returns the scope of expressions over FROM, the first of which is WHERE.
 func (sc scope) resolveItems(from ast.From, over []*ast.Expr) (_ scope, err error) {
-	where := *over[0]
-	if sc.outer == nil || slices.ContainsFunc(over, func(e *ast.Expr) bool { return holdsValue(*e) }) {
-		sc, err = sc.resolveFrom(from)
-	} else {
-		sc, err = resolveAsked(sc, from, !ofOneRow(where) || equatesComputed(where, from))
-	}
+	sc.draft.plain = slices.ContainsFunc(over, func(e *ast.Expr) bool { return !ofOneRow(*e) }) ||
+		sc.outer != nil && equatesComputed(*over[0], from)
+	sc, err = sc.resolveFrom(from)
 	if err == nil {
 		sc, err = joinApplied(sc, from, over)
-	}
-	if err == nil {
-		sc.filterProjection()
 	}
 	return sc, err
 }
 
 // resolveFrom returns it where FROM stays as it is.
 func (sc scope) resolveFrom(f ast.From) (_ scope, err error) {
+	sc.draft.plain = sc.plain || namesColumns(f)
+	if d, sel := merged(sc, f, false, true); d != nil {
+		return resolveWhole(sc, d, sel)
+	}
 	if sc.elements, err = expansions(sc.resolved.model, f); err != nil {
 		return sc, err
 	}
-	sc.resolved.root, sc.frame, err = sc.resolveItem(f, false)
+	inOrder(sc, f)
+	n, all, err := sc.resolveItem(f, false)
+	sc.rooted(n)
+	sc.frame = all
 	return sc, err
-}
-
-// filterProjection makes the conditions of a projection that is joined with nothing ones of the level.
-func (d *draft) filterProjection() {
-	if r, single := d.resolved.root.(*relation); single {
-		d.resolved.where = append(d.resolved.where, d.projected[r]...)
-	}
 }
 
 func (sc scope) resolveWhere(where ast.Expr) error {
@@ -289,7 +302,10 @@ func (sc scope) computedField(f field) (scalar.Expr, error) {
 	switch c := f.computed; {
 	case c == nil:
 		return nil, nil //nolint:nilnil // likewise
+	case sc.ended:
+		return nil, errEnded(&ast.Column{Name: f.name})
 	case c.of == nil:
+		sc.mentionAll(c.x.Columns())
 		return c.x, nil
 	default:
 		return scope{sc.draft, c.in, nil}.Resolver().Expr(c.of)
@@ -318,6 +334,16 @@ func (sc scope) lookup(c *ast.Column) (*scalar.Column, error) {
 func (d *draft) mention(c *scalar.Column) {
 	if d.resolved.home[c] != nil {
 		d.mentions.add(c)
+	}
+}
+
+// mentionAll notes columns of a merged query that are used: of a field, the documents as well.
+func (d *draft) mentionAll(list []*scalar.Column) {
+	for _, c := range list {
+		if home := d.resolved.home[c]; home != nil && c.Path != nil {
+			d.mention(home.documents(c))
+		}
+		d.mention(c)
 	}
 }
 

@@ -61,6 +61,19 @@ var joinRules = []joinRule{
 	{"LeftToInner", leftToInner},
 }
 
+// A fromRule returns the query of an item of FROM whose own FROM takes its place, nil if its condition does not hold.
+type fromRule struct {
+	name  string
+	apply func(sc scope, f ast.From, nullable, whole bool) (*ast.Derived, *ast.Select)
+}
+
+// fromRules change FROM while its names are resolved.
+var fromRules = []fromRule{
+	// Map(Filter(Map(Filter(R)))) = Map(Filter(R)), and Join(Filter(R), S) = Filter(Join(R, S)): laws of selections and projections
+	// (Garcia-Molina, Ullman and Widom, section 16.2).
+	{"MergeProjection", mergeProjection},
+}
+
 // A blockRule returns a block that stands for another one, or the block itself if its condition does not hold.
 type blockRule struct {
 	name  string
@@ -77,9 +90,8 @@ var blockRules = []blockRule{
 // An applied is a level while rules put joins in the place of queries.
 type applied struct {
 	scope // of expressions over FROM, with the joins that there are so far
-	// from is FROM of the statement, and extended says that it has an outer join.
-	from     ast.From
-	extended bool
+	// from is FROM of the statement.
+	from ast.From
 	// rows are those that are looked up.
 	rows []*lookup
 	// queries are those with a value for each row that have been joined, and tried is the last one, for which rules are tried.
@@ -90,7 +102,7 @@ type applied struct {
 
 // joinApplied joins FROM with what stands for queries in expressions, and puts that in their place.
 func joinApplied(sc scope, from ast.From, list []*ast.Expr) (scope, error) {
-	a := &applied{scope: sc, from: from, extended: extends(from)}
+	a := &applied{scope: sc, from: from}
 	for _, e := range list {
 		if *e = a.normal(*e); a.err != nil {
 			return sc, a.err
@@ -126,12 +138,6 @@ func (a *applied) normal(e ast.Expr) ast.Expr {
 		}
 		return nil
 	})
-}
-
-// extends reports whether an item of FROM has an outer join.
-func extends(from ast.From) bool {
-	j, ok := from.(*ast.Join)
-	return ok && (j.Kind != ast.Inner && j.Kind != ast.Cross || extends(j.Left) || extends(j.Right))
 }
 
 // ownSelect is a copy of a query, with the places of the expressions over its rows, WHERE first: those in the order in which they are

@@ -152,10 +152,10 @@ func (sc scope) selectedByIn(e *ast.InQuery) (_ scope, x, where ast.Expr, err er
 		sc, err = sc.resolveItems(sel.From, over)
 		return sc, sel.Targets[0].X, sel.Where, err
 	}
-	if sc, err = resolveAsked(sc, &ast.Derived{Query: e.Query, At: e.At}, true); err != nil {
+	sc.draft.plain = true
+	if sc, err = sc.resolveFrom(&ast.Derived{Query: e.Query, At: e.At}); err != nil {
 		return sc, nil, nil, err
 	}
-	sc.filterProjection()
 	fields := sc.frame.visible
 	if len(fields) != 1 {
 		return sc, nil, nil, notHere(e.At, "Select the column that is compared.", "the sub-select of IN has %d columns", len(fields))
