@@ -391,7 +391,8 @@ func (p *Plan) clampedTerms() []term {
 const manyGroups = 20
 
 // Remarks says where an answer has other groups than the statement seems to ask for: groups of few units are not shown if keys are private,
-// and the top is read from all groups although the session wants it chosen. It also names values without an error.
+// and the top is read from all groups although the session wants it chosen. It also names values without an error, and says if the same
+// statement is another question each time.
 func (p *Plan) Remarks() []string {
 	var said []string
 	say := func(format string, args ...any) {
@@ -421,6 +422,9 @@ func (p *Plan) Remarks() []string {
 				say("dp.error is NULL of %s: no error of the value is known.", o.label)
 			}
 		}
+	}
+	if slices.ContainsFunc(p.Blocks, (*BlockPlan).asksOnce) {
+		say("The time of day makes this another question each second, which costs again: current_date or date_trunc('hour', now()) does not.")
 	}
 	return said
 }
