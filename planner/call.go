@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"slices"
 
 	"dpproxy/parser/ast"
@@ -100,11 +101,12 @@ func (c *call) onNullRows(x scalar.Expr) error {
 func (c *call) label() (s string, abridged bool) {
 	arg, abridged := "*", c.filter != nil
 	for i, x := range c.shown {
-		name := "..."
-		column, plain := scalar.PlainColumn(x)
-		if abridged = abridged || !plain; plain {
+		name := scalar.NameOf(x)
+		if column, plain := scalar.PlainColumn(x); plain {
 			name = column.Shown()
 		}
+		abridged = abridged || name == ""
+		name = cmp.Or(name, "...")
 		if i == 0 {
 			arg = name
 			continue

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"strconv"
@@ -70,7 +71,7 @@ func describe(e scalar.Expr) string {
 	if b := scalar.PlainBounded(e); b != nil {
 		return b.Name
 	}
-	return "an expression"
+	return cmp.Or(scalar.NameOf(e), "an expression")
 }
 
 // everyValue reports whether no value is clamped, because the type (NaN aside), the expression, constraints or conditions leave no value

@@ -53,6 +53,10 @@ func TestLeftOutIsTold(t *testing.T) {
 		{"visits v JOIN visits w ON v.patient_id = w.patient_id", cut + fmt.Sprintf(few, "10 rows", stated), first, 980, ""},
 		{
 			"patients p JOIN (SELECT v.patient_id AS u FROM visits v JOIN labs l ON l.visit_id = v.id) d ON d.u = p.id",
+			fmt.Sprintf(within, "20 rows", stated), "", 0, "",
+		},
+		{
+			"(SELECT v.patient_id AS u FROM visits v JOIN labs l ON l.visit_id = v.id) d",
 			nobody + fmt.Sprintf(within, "20 rows", stated), alone, 0, "",
 		},
 		{"(SELECT patient_id FROM visits GROUP BY 1 HAVING count(*) > 3) d", nobody + grouped, and(alone, inGroup), 0, ""},

@@ -178,6 +178,7 @@ type (
 		zone int
 		// whole says that the call is a numeric that is always a whole number with one spelling: a field of a date.
 		whole bool
+		calledAs
 	}
 	// cast is an explicit or an implicit conversion.
 	cast struct {
@@ -185,6 +186,7 @@ type (
 		x    Expr
 		mods []int32 // the modifiers of the type as the client wrote them
 		zone int
+		calledAs
 	}
 	// logic is AND, OR or NOT.
 	logic struct {
@@ -200,6 +202,7 @@ type (
 		// tests are the conditions of CASE, or the values with which x is compared; for NULLIF, the value that makes it NULL.
 		tests []Expr
 		x     Expr // the operand of a simple CASE, or nil
+		calledAs
 	}
 	// bounded is an expression over a row of a table for which the policy declares bounds.
 	bounded struct {

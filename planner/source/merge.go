@@ -46,7 +46,7 @@ func mergeProjection(sc scope, f ast.From, nullable, whole bool) (*ast.Derived, 
 	if distinct || plain && slices.ContainsFunc(sel.Targets, computes) || !whole && (!ofOneRow(sel.Where) || !plainItems(sel.From)) {
 		return nil, nil
 	}
-	if weightsOf(sel) == nil {
+	if sc.shared.weightsOf(sel) == nil {
 		return nil, nil
 	}
 	return d, sel
@@ -86,9 +86,20 @@ const maxMerged = 60
 
 // weightsOf returns the sizes of the expressions that stand for the columns of a query, if they are more than one; nil if one is too large.
 // Names that several items of FROM have count as the largest.
-func weightsOf(sel *ast.Select) map[string]int {
+func (b *shared) weightsOf(sel *ast.Select) map[string]int {
+	if known, ok := b.weights[sel]; ok {
+		return known
+	}
+	if b.weights == nil {
+		b.weights = map[*ast.Select]map[string]int{}
+	}
+	b.weights[sel] = b.weigh(sel)
+	return b.weights[sel]
+}
+
+func (b *shared) weigh(sel *ast.Select) map[string]int {
 	below, out := map[string]int{}, map[string]int{}
-	addWeights(sel.From, below)
+	b.addWeights(sel.From, below)
 	for _, t := range sel.Targets {
 		if t.X == nil {
 			for name, n := range below {
@@ -103,18 +114,18 @@ func weightsOf(sel *ast.Select) map[string]int {
 	return out
 }
 
-func addWeights(f ast.From, to map[string]int) {
+func (b *shared) addWeights(f ast.From, to map[string]int) {
 	switch f := f.(type) { //nolint:gochecksumtype // the others have columns
 	case *ast.Join:
-		addWeights(f.Left, to)
-		addWeights(f.Right, to)
+		b.addWeights(f.Left, to)
+		b.addWeights(f.Right, to)
 	case *ast.Derived:
 		sel, ok := f.Query.(*ast.Select)
 		if !ok || !projects(sel) {
 			return
 		}
 		most := 0
-		for name, n := range weightsOf(sel) {
+		for name, n := range b.weightsOf(sel) {
 			to[name], most = max(to[name], n), max(most, n)
 		}
 		for _, name := range f.Columns {
@@ -188,9 +199,14 @@ func projected(sc scope, d *ast.Derived, sel *ast.Select) (frame, error) {
 				return frame{}, err
 			}
 		}
-		f := field{name: o.name, computed: &computed{x: o.x}}
+		f := field{name: o.name}
 		if c, column := scalar.PlainColumn(o.x); column {
-			f = field{name: o.name, column: c}
+			f.column = c
+		} else {
+			f.computed = &computed{x: o.x}
+			if !f.own() {
+				f.computed.x = scalar.Called(o.x, o.name)
+			}
 		}
 		if sel.Distinct && !scalar.OneSpelling(o.x) {
 			return frame{}, notHere(o.at, castHint, "DISTINCT on protected rows cannot compare %s", o.x.Type())

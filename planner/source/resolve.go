@@ -87,6 +87,8 @@ type shared struct {
 	*Statement
 	rules []applyRule
 	terms terms
+	// weights are the sizes of the columns of queries in FROM, by their names.
+	weights map[*ast.Select]map[string]int
 	// ordered says that items of FROM are in an order of their own.
 	ordered bool
 	// fields are the keys of the fields that the block names.
