@@ -424,7 +424,7 @@ func (p *Plan) Remarks() []string {
 		}
 	}
 	if slices.ContainsFunc(p.Blocks, (*BlockPlan).asksOnce) {
-		say("The time of day makes this another question each second, which costs again: current_date or date_trunc('hour', now()) does not.")
+		say("The time makes this another question each second, which costs again: current_date or date_trunc('hour', now()) does not.")
 	}
 	return said
 }

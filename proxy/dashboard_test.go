@@ -144,5 +144,5 @@ func TestDashboards(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("four tools, of tables and of queries, have paid %v, in 1e-12 of ρ; a tile alone costs %d at most", paid, int64(dp.PicoPerUnit/200))
+	t.Logf("four tools, of tables and of queries, have paid %v, in 1e-12 of ρ; a tile costs %d at most", paid, int64(dp.PicoPerUnit/200))
 }

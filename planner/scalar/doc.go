@@ -24,8 +24,8 @@
 //
 // The files, from the ground up, so that a file uses those before it; archtest counts the uses that run the other way:
 //
-//   - values and expressions: interval.go, value.go, expr.go, window.go, function.go, facts.go (of an expression), fold.go (constants),
-//     unknown.go (constants that are not known yet), refuse.go;
+//   - values and expressions: interval.go, value.go, expr.go, called.go, window.go, function.go, facts.go (of an expression),
+//     fold.go (constants), unknown.go (constants that are not known yet), refuse.go;
 //   - bounds: env.go (values of constants), narrow.go (by conditions), nulls.go, reach.go (how much of a value is read), moments.go,
 //     lists.go, different.go (how many values there are);
 //   - SQL that cannot raise: write.go, lengths.go, spelling.go, print.go (SQL for the mirror), casts.go, documents.go (fields),

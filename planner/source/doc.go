@@ -80,19 +80,11 @@
 //   - the unit of a level: semijoin.go, ownership.go, linking.go;
 //   - how many rows a unit has: fanout.go, bridges.go, unitrows.go, shown.go, public.go, public_ties.go, cut.go;
 //   - SQL: redact.go, write_own.go, write.go, sides.go, subselect_by_index.go, leftout.go;
-<<<<<<< HEAD
-//   - forms in FROM and conditions: union.go, listed.go, row.go, window.go, derived.go, elements.go, flatten.go,
-//     reference_tables_projected.go, united.go, united_told.go, subselect.go, full.go, always_found.go,
-//     public_first.go, from.go;
-//   - rules: left_to_inner.go, apply_lookup.go, apply_found.go, per_row.go, apply_scalar_group.go, apply_first.go, apply_one.go,
-//     compare_to_extreme.go, limit_to_rank.go, lateral.go, semi_to_group.go, distinct_below_join.go, rules.go;
-=======
 //   - forms in FROM and conditions: union.go, listed.go, row.go, window.go, derived.go, elements.go, take_out.go, united.go,
-//     united_told.go, subselect.go, full.go, always_found.go, from.go;
+//     united_told.go, subselect.go, full.go, always_found.go, public_first.go, from.go;
 //   - rules: merge.go, order.go, left_to_inner.go, apply_lookup.go, apply_found.go, per_row.go, apply_scalar_group.go,
 //     apply_first.go, apply_one.go, compare_to_extreme.go, limit_to_rank.go, lateral.go, semi_to_group.go,
 //     distinct_below_join.go, rules.go;
->>>>>>> e1e77e0a (planner/source: merge queries in FROM that only choose rows and columns, and order what inner joins combine)
 //   - a level: resolve.go;
 //   - what the parser asks: bonds.go.
 package source

@@ -16,9 +16,9 @@ import (
 //
 //	FROM customers c LEFT JOIN orders o ON o.total > 5 AND o.customer_id = c.id WHERE o.total < 90
 //
-// So a question in a wrapper is the same question, and all that is known of a table is known of the query. The query stays a relation of its
-// own if a row of it is more than a row of its FROM: with groups, DISTINCT, windows or LIMIT. It also stays one if a column is not its
-// expression around the query. An outer join fills a side with NULL: there coalesce(x, 0) is NULL, and not 0.
+// So a question in a wrapper is the same question, and all that is known of a table is known of the query. The query stays a relation if
+// a row of it is more than a row of its FROM: with groups, DISTINCT, windows or LIMIT. It also stays one if a column is not its expression
+// around the query. An outer join fills a side with NULL: there coalesce(x, 0) is NULL, and not 0.
 
 // merged returns the query of an item of FROM if a rule says that its FROM takes its place; else nil.
 func merged(sc scope, f ast.From, nullable, whole bool) (*ast.Derived, *ast.Select) {
