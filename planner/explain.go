@@ -423,7 +423,7 @@ func (p *Plan) Remarks() []string {
 			}
 		}
 	}
-	if slices.ContainsFunc(p.Blocks, (*BlockPlan).asksOnce) {
+	if slices.ContainsFunc(p.Blocks, asksOnce) {
 		say("The time makes this another question each second, which costs again: current_date or date_trunc('hour', now()) does not.")
 	}
 	return said

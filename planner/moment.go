@@ -17,7 +17,7 @@ import (
 var clocks = []string{"current_timestamp", "localtimestamp", "now(", "transaction_timestamp(", "statement_timestamp(", "'now'"}
 
 // asksOnce reports whether the block would be another question a second later.
-func (b *BlockPlan) asksOnce() bool {
+func asksOnce(b *BlockPlan) bool {
 	if b.asks == nil {
 		return false
 	}
