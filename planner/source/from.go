@@ -266,7 +266,11 @@ func (sc scope) joinTo(f *ast.Join, left node, lf frame, nullable bool) (node, f
 	if err := sc.joinCondition(f, j, all, nullable); err != nil {
 		return nil, frame{}, err
 	}
-	return publicFirst(j), all, nil
+	n := publicFirst(j)
+	if conds := sc.takePending(j); len(conds) > 0 {
+		sc.pending[n] = conds
+	}
+	return n, all, nil
 }
 
 func errSameAlias(alias string, at int) error {
