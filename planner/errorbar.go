@@ -49,6 +49,9 @@ func (e ErrorBar) or(f ErrorBar, first bool) ErrorBar {
 	return e
 }
 
+// UnknownError says that nothing is known of an error.
+func UnknownError(label string) string { return label + " of unknown error" }
+
 // String writes the error as "count(*) ± 20", or "avg(cost) ± 2.5 to 31 of values clamped to [0, 20000]".
 func (e ErrorBar) String() string {
 	if e.Withheld {
@@ -67,7 +70,7 @@ func (e ErrorBar) String() string {
 		return e.Label + " with an error " + ofClamped(knownAfter, e.Clamped)
 	}
 	if math.IsInf(e.Least, 1) {
-		return e.Label + " of unknown error"
+		return UnknownError(e.Label)
 	}
 	half := e.Unit.figure(e.Least)
 	if most := e.Unit.figure(e.Most); most != half {

@@ -14,18 +14,32 @@ import (
 func (q *Query) Relation(block int, array func(column int) string) string {
 	b := q.blocks[block]
 	var names, cells, arrays []string
-	column := func(name, elem, cell string) {
-		arrays = append(arrays, "pg_catalog.unnest(CAST("+array(len(arrays))+" AS "+elem+"[]))")
-		cells = append(cells, cell+" AS "+name)
-		names = append(names, name)
+	for i, c := range relationColumns(b) {
+		arrays = append(arrays, "pg_catalog.unnest(CAST("+array(i)+" AS "+c.elem+"[]))")
+		cells = append(cells, c.cell+" AS "+c.name)
+		names = append(names, c.name)
 	}
+	if len(names) == 0 {
+		return "(SELECT 1 AS a0)"
+	}
+	return unnested(cells, arrays, names)
+}
+
+// A relationColumn is a column of the relation of a block: its name, the type of the elements of its array, and the expression over an
+// element. It is of an aggregate or, with −1, a key or a call of GROUPING.
+type relationColumn struct {
+	name, elem, cell string
+	aggregate        int
+}
+
+func relationColumns(b *block) (all []relationColumn) {
 	for i, k := range b.keys {
 		name := "g" + strconv.Itoa(i+1)
-		column(name, k.typ.SQL(), k.shown("u."+name))
+		all = append(all, relationColumn{name, k.typ.SQL(), k.shown("u." + name), -1})
 	}
 	for i := range b.groupings {
 		name := "s" + strconv.Itoa(i+1)
-		column(name, "pg_catalog.int4", "CAST(u."+name+" AS pg_catalog.int4)")
+		all = append(all, relationColumn{name, "pg_catalog.int4", "CAST(u." + name + " AS pg_catalog.int4)", -1})
 	}
 	for i, a := range b.aggregates {
 		elem, cast := a.result.SQL(), a.result.SQL()
@@ -33,12 +47,9 @@ func (q *Query) Relation(block int, array func(column int) string) string {
 			elem, cast = "pg_catalog.text", cast+"[]"
 		}
 		name := "a" + strconv.Itoa(i+1)
-		column(name, elem, "CAST(u."+name+" AS "+cast+")")
+		all = append(all, relationColumn{name, elem, "CAST(u." + name + " AS " + cast + ")", i})
 	}
-	if len(names) == 0 {
-		return "(SELECT 1 AS a0)"
-	}
-	return unnested(cells, arrays, names)
+	return all
 }
 
 // unnested writes a sub-select of cells over arrays, whose elements have the names as columns of u.

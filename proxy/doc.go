@@ -10,13 +10,15 @@
 //
 // The files, from the ground up, so that a file uses those before it; archtest counts the uses that run the other way:
 //
-//   - kept values: recent.go, cache.go (plans), relations.go (OIDs), account.go (costs of an answer), path.go (the steps);
+//   - kept values: recent.go, cache.go (plans), relations.go (OIDs), account.go (costs of an answer), replayed.go (errors from
+//     replicas), path.go (the steps);
 //   - words for clients: wrap.go, notice.go, instead.go, errors.go, incidents.go;
 //   - sessions: aside.go (other ones on the mirror), session.go, allowance.go, grid.go and veil.go (when anything shows);
 //   - dp.history, dp.budget and their kin: statenames.go, history.go;
 //   - permission: grant.go, concealed.go, lists.go, prelude.go, describe.go, fitting.go, remark.go;
 //   - a statement: proxy.go, metered.go (planning that takes too long ends), execution.go (the path), probe.go, explain.go, execute.go,
-//     consent.go, binding.go, join.go, let.go (statements that use released results), drawing.go, attend.go, read.go;
+//     consent.go, binding.go, join.go, let.go (statements that use released results), drawing.go, attend.go, read.go,
+//     replaying.go (the query above the blocks, over replicas);
 //   - statements of other kinds: estimation.go, forecast.go, surveying.go, refuse.go;
 //   - the proxy, and which kind a text is: localstate.go, state.go, advice.go, watch.go, widen.go, screen.go, front.go.
 package proxy

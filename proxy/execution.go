@@ -98,6 +98,11 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 	if !plan.Reads() {
 		return e.rewrite(ctx, query, pre, columns(plan, nil), b)
 	}
+	if e.part == nil {
+		if err := replayed(ctx, e, m, b, query, plan, released, pre); err != nil {
+			return wire.Rewrite{}, err
+		}
+	}
 	rw, err = e.rewrite(ctx, query, pre, columns(plan, released), b)
 	if err != nil {
 		return wire.Rewrite{}, err

@@ -19,6 +19,7 @@ const (
 	stepLeave
 	stepSettle
 	stepRemember
+	stepReplay
 	stepRewrite
 	stepBind
 )
@@ -125,6 +126,11 @@ var path = [...]rule{
 	},
 	stepSettle:   {"settle", "give back what no round has cost", []string{"proxy/cashier/payment.go"}, false, nothing},
 	stepRemember: {"remember", "keep what was released, for the same question", []string{"proxy/memory", "answers"}, false, nothing},
+	stepReplay: {
+		"replay", "evaluate the query above the blocks over replicas of the released integers, for errors that no formula has",
+		[]string{"proxy/replaying.go", "proxy/replay", "parser/marks", "estimate/replay.go"},
+		false, nothing,
+	},
 	stepRewrite: {
 		"rewrite", "make totals agree, compute each cell from the released integers, with its error",
 		[]string{"planner/margins.go", "planner/columns.go", "planner/estimator.go", "planner/errorbar.go", "estimate"},

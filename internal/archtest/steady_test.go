@@ -34,6 +34,7 @@ var writesNames = map[string]string{
 	"proxy/concealed.go describeConcealed":     ofMirror,
 	"proxy/concealed.go concealedSQL":          ofMirror,
 	"proxy/forecast.go count":                  ofMirror,
+	"proxy/replay/statement.go NewStatement":   ofMirror,
 	"cmd/dpproxy/setup/effects.go plan":        onlyPlanned,
 	"cmd/dpproxy/demo/demo.go announce":        onlyPrinted,
 	"mirror/introspect/compression.go Warning": onlyPrinted,

@@ -1,0 +1,64 @@
+package estimate
+
+import (
+	"math"
+	"slices"
+)
+
+// A Replay is the error of a value that was computed of noisy numbers, by replicas of it: the same computation of the released numbers with
+// fresh noise of the same law. It is no law but the observation of one: v* − v is distributed about as v − truth is.
+//
+// The interval is [min(v − h, q₋), max(v + h, q₊)], where h is the ⌈(1−α)(n+1)⌉-th smallest |v* − v| of n replicas v*, and q₋, q₊ are the
+// α/2 and 1−α/2 quantiles of v*, by ranks of n+1. With h alone it would be too short where the value is clamped, with the quantiles alone
+// where it is convex in the noise. In simulations it holds as often as it says but where noise moves values one way only, as it does a
+// maximum of groups that are about equal; these are of one end.
+type Replay struct {
+	Low, High float64 // −Inf or +Inf if that end is not known
+	// Up and Down say that noise has raised, or lowered, the value by about By: then the other end alone is known.
+	Up, Down bool
+	By       float64
+	// Of are the replicas that have the value.
+	Of int
+}
+
+// FewestReplicas returns how many replicas an interval of a level needs, such that both quantiles are among them.
+func FewestReplicas(alpha float64) int { return int(math.Ceil(2/alpha)) - 1 }
+
+// oneSided is the part of the replicas beyond the value on one side that says that noise has moved it to that side.
+const oneSided = 0.8
+
+// NewReplay returns the error at level α of a finite value with the finite replicas that it has. ok is false if they are too few.
+func NewReplay(value float64, replicas []float64, alpha float64) (r Replay, ok bool) {
+	n := len(replicas)
+	if n < FewestReplicas(alpha) {
+		return r, false
+	}
+	sorted, distances := slices.Sorted(slices.Values(replicas)), make([]float64, n)
+	above, below := 0, 0
+	for i, x := range sorted {
+		distances[i] = math.Abs(x - value)
+		switch {
+		case x > value:
+			above++
+		case x < value:
+			below++
+		}
+	}
+	slices.Sort(distances)
+	h := ranked(distances, 1-alpha)
+	r = Replay{Low: min(value-h, ranked(sorted, alpha/2)), High: max(value+h, ranked(sorted, 1-alpha/2)), Of: n}
+	by := math.Abs(ranked(sorted, 0.5) - value)
+	switch most := oneSided * float64(n); {
+	case float64(above) > most:
+		r.Up, r.Low, r.By = true, math.Inf(-1), by
+	case float64(below) > most:
+		r.Down, r.High, r.By = true, math.Inf(1), by
+	}
+	return r, true
+}
+
+// ranked returns the ⌈p(n+1)⌉-th smallest of n sorted numbers.
+func ranked(sorted []float64, p float64) float64 {
+	i := int(math.Ceil(p*float64(len(sorted)+1)-1e-9)) - 1
+	return sorted[min(max(i, 0), len(sorted)-1)]
+}

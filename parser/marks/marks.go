@@ -1,0 +1,89 @@
+package marks
+
+// A Mark is the noise of a column.
+type Mark int
+
+// The marks, each of which includes those before it.
+const (
+	Label   Mark = iota // no noise
+	Cell                // a released value as it is
+	Noisy               // computed of released values whose noise can be drawn anew
+	Unknown             // noise that cannot be drawn anew, such as that of a percentile, or a value that is another one each time
+)
+
+// computed is the mark of an expression over a value.
+func (m Mark) computed() Mark {
+	if m == Cell {
+		return Noisy
+	}
+	return m
+}
+
+// A Block is a released relation that a query reads by a name.
+type Block struct {
+	Name    string
+	Columns []Column
+	// Rows is Noisy if noise decides which rows it has.
+	Rows Mark
+}
+
+// A Result is the relation that a query returns.
+type Result struct {
+	Columns []Column
+	// Rows says whether noise decides which rows there are.
+	Rows Mark
+	// Ordered says that the query has ORDER BY.
+	Ordered bool
+	// Calls are the names of the functions that it calls, without their schemas.
+	Calls []string
+}
+
+// A Column of a result.
+type Column struct {
+	Name string
+	Mark Mark
+}
+
+// A relation has columns, and rows that noise decides or not. It is whole if the columns are all that it has.
+type relation struct {
+	columns []marked
+	rows    Mark
+	whole   bool
+}
+
+type marked struct {
+	name string
+	mark Mark
+}
+
+func relationOf(b Block) *relation {
+	r := &relation{rows: b.Rows, whole: true}
+	for _, c := range b.Columns {
+		r.columns = append(r.columns, marked{c.Name, c.Mark})
+	}
+	return r
+}
+
+// renamed returns a relation whose first columns have other names.
+func (r *relation) renamed(names []string) *relation {
+	out := &relation{rows: r.rows, whole: r.whole}
+	for i, c := range r.columns {
+		if i < len(names) {
+			c.name = names[i]
+		}
+		out.columns = append(out.columns, c)
+	}
+	for _, name := range names[min(len(names), len(r.columns)):] {
+		out.columns = append(out.columns, marked{name: name})
+	}
+	return out
+}
+
+// any is the mark of an expression over all columns and rows.
+func (r *relation) any() Mark {
+	m := r.rows
+	for _, c := range r.columns {
+		m = max(m, c.mark.computed())
+	}
+	return m
+}

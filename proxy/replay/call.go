@@ -1,0 +1,169 @@
+package replay
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+
+	"dpproxy/planner"
+)
+
+// The numbers of replicas, of those in one batch, and of cells in one replica. No batch begins after the budget of time.
+const (
+	most     = 199
+	batch    = "25"
+	maxCells = 30_000
+	budget   = "300 milliseconds"
+	maxCost  = "20000" // of one replica, as the mirror estimates it: about as long as the budget
+)
+
+// Settings are how the call gets its arguments, and leaves its result, in the session of the client.
+const (
+	querySetting  = "dp.replay_query"
+	cellsSetting  = "dp.replay_cells"
+	resultSetting = "dp.replay_result"
+)
+
+// Prepare is a query of one row that hands over the query ($1) and the cells ($2), unless a function of these names ($3) is volatile or the
+// session may not run the block.
+const Prepare = `SELECT CASE WHEN pg_catalog.has_language_privilege('plpgsql', 'USAGE') AND NOT EXISTS (
+	SELECT FROM pg_catalog.pg_proc AS p WHERE p.provolatile OPERATOR(pg_catalog.=) 'v'
+	AND p.proname OPERATOR(pg_catalog.=) ANY (CAST($3 AS pg_catalog.text[]))
+	AND p.proname OPERATOR(pg_catalog.<>) ALL (CAST('{random,clock_timestamp,timeofday}' AS pg_catalog.text[])))
+	THEN pg_catalog.set_config('` + querySetting + `', $1, false) IS NOT NULL
+	AND pg_catalog.set_config('` + cellsSetting + `', $2, false) IS NOT NULL END`
+
+// Block evaluates the query over all replicas. It raises nothing: each batch is a block that ends in an exception of its own, which undoes
+// settings and writes, while the variables keep the rows. A batch that raises is evaluated again, replica by replica. The first batch is
+// the answer alone.
+const Block = `DO LANGUAGE plpgsql $dp$
+DECLARE
+	query CONSTANT text := pg_catalog.current_setting('` + querySetting + `');
+	cells text[];
+	width int;
+	r int;
+	first int := 0;
+	until int := 1;
+	size int;
+	plan json;
+	one json;
+	failed text;
+	code text;
+	results json[] := '{}';
+	start CONSTANT timestamptz := pg_catalog.clock_timestamp();
+BEGIN
+	cells := CAST(pg_catalog.current_setting('` + cellsSetting + `') AS text[]);
+	width := cells[1];
+	r := (pg_catalog.cardinality(cells) - 1) / width;
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan USING cells[2 : width + 1], 1;
+	IF CAST(plan -> 0 -> 'Plan' ->> 'Total Cost' AS numeric) > ` + maxCost + ` THEN
+		r := 0;
+	END IF;
+	WHILE first < r AND (first = 0 OR pg_catalog.clock_timestamp() < start + interval '` + budget + `') LOOP
+		size := CASE WHEN first < until THEN 1 ELSE least(` + batch + `, r - first) END;
+		failed := NULL;
+		BEGIN
+			PERFORM pg_catalog.set_config('transaction_read_only', 'on', true);
+			EXECUTE query INTO one USING cells[first * width + 2 : (first + size) * width + 1], size;
+			RAISE SQLSTATE 'DP000';
+		EXCEPTION
+			WHEN SQLSTATE 'DP000' THEN NULL;
+			WHEN query_canceled OR read_only_sql_transaction THEN
+				code := SQLSTATE;
+				EXIT;
+			WHEN OTHERS THEN failed := SQLSTATE;
+		END;
+		IF failed IS NOT NULL AND size > 1 THEN
+			until := first + size;
+			CONTINUE;
+		END IF;
+		IF failed IS NOT NULL THEN
+			code := failed;
+			one := 'null';
+			EXIT WHEN first = 0; -- the answer itself
+		END IF;
+		results := results || pg_catalog.json_build_object('rows', one, 'failed', failed IS NOT NULL, 'size', size);
+		first := first + size;
+	END LOOP;
+	PERFORM pg_catalog.set_config('` + resultSetting + `', pg_catalog.json_build_object('code', code, 'batches', results)::text, false);
+EXCEPTION WHEN query_canceled OR OTHERS THEN
+	PERFORM pg_catalog.set_config('` + resultSetting + `', '', false);
+END $dp$`
+
+// Fetch is a query of one row with the result, which forgets it.
+const Fetch = `SELECT pg_catalog.current_setting('` + resultSetting + `', true), pg_catalog.set_config('` + querySetting + `', '', false),
+	pg_catalog.set_config('` + cellsSetting + `', '', false), pg_catalog.set_config('` + resultSetting + `', '', false)`
+
+// Cells writes the argument of Block: the number of columns of the blocks, the columns of the answer, and then the columns of each replica.
+// ok is false if there are too many.
+func (s *Statement) Cells(plan *planner.Plan, r *Replicas) (text string, ok bool) {
+	if s.width == 0 || r.rows()*s.width > maxCells {
+		return "", false
+	}
+	cells := []*string{new(strconv.Itoa(s.width))}
+	add := func(blocks [][]string) {
+		for _, columns := range blocks {
+			for _, c := range columns {
+				cells = append(cells, &c)
+			}
+		}
+	}
+	add(r.Released())
+	for range most {
+		add(r.Next())
+	}
+	return planner.ArrayText(cells), true
+}
+
+var errResult = errors.New("replay: the result of a replay is not as it was asked for")
+
+// An outcome is the rows of one replica, in their order. One that failed has none.
+type outcome struct {
+	rows   [][]*string
+	failed bool
+}
+
+// A result is the text that Block leaves.
+type result struct {
+	Code    string
+	Batches []struct {
+		Size   int
+		Failed bool
+		Rows   [][]*string
+	}
+}
+
+// outcomes reads the result: of the answer itself, and of the replicas that were evaluated.
+func outcomes(text []byte) (all []outcome, code string, err error) {
+	var r result
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, "", err
+	}
+	for _, b := range r.Batches {
+		own := make([]outcome, max(b.Size, 1))
+		own[0].failed = b.Failed
+		slices.SortFunc(b.Rows, func(x, y []*string) int { return placeOf(x) - placeOf(y) })
+		for _, row := range b.Rows {
+			if len(row) < 2 || row[0] == nil {
+				return nil, "", errResult
+			}
+			n, err := strconv.Atoi(*row[0])
+			if err != nil || n < 0 || n >= len(own) {
+				return nil, "", errResult
+			}
+			own[n].rows = append(own[n].rows, row[2:])
+		}
+		all = append(all, own...)
+	}
+	return all, r.Code, nil
+}
+
+// placeOf is the place of a row in the reply.
+func placeOf(row []*string) int {
+	if len(row) < 2 || row[1] == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(*row[1])
+	return n
+}

@@ -1,0 +1,189 @@
+package replay
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"dpproxy/estimate"
+	"dpproxy/parser/marks"
+)
+
+// A Column is an output column with the errors of its values.
+type Column struct {
+	Name string
+	// Cells are the values that are numbers, in the order of the rows.
+	Cells []Cell
+	// Unknown is the number of values without an error, since too few replicas have their rows.
+	Unknown int
+	// Agree is the least part of the replicas that have the same value, of values that are no numbers; 0 without any.
+	Agree float64
+}
+
+// A Cell is a value with its error.
+type Cell struct {
+	Value float64
+	estimate.Replay
+}
+
+// Half is the distance of the value from the farther end of its interval.
+func (c Cell) Half() float64 { return max(c.Value-c.Low, c.High-c.Value) }
+
+// An Account is the outcome of a replay.
+type Account struct {
+	Columns []Column
+	// Replicas were evaluated, of which Failed raised an error, of the SQLSTATE Code.
+	Replicas, Failed int
+	Code             string
+	// Least is the least part of the replicas in which a row of the answer is there.
+	Least float64
+}
+
+// maxFailed is the part of the replicas that may raise an error.
+const maxFailed = 0.5
+
+// Account reads the outcome of a replay, of which the first is the answer. ok is false if no error follows from it. Of the columns, numbers
+// says which are numbers.
+func (s *Statement) Account(text []byte, numbers []bool, alpha float64) (a Account, ok bool) {
+	all, code, err := outcomes(text)
+	if err != nil || len(all) < 1+estimate.FewestReplicas(alpha) || all[0].failed || len(numbers) != len(s.marks.Columns) {
+		return a, false
+	}
+	m := matcher{Statement: s, answer: all[0].rows}
+	if !m.tells() {
+		return a, false
+	}
+	a = Account{Replicas: len(all) - 1, Least: 1}
+	var replicas [][][]*string // the rows that are those of the answer
+	for _, o := range all[1:] {
+		if o.failed {
+			a.Failed, a.Code = a.Failed+1, code
+			continue
+		}
+		replicas = append(replicas, m.matched(o.rows))
+	}
+	if float64(a.Failed) > maxFailed*float64(a.Replicas) || len(replicas) < estimate.FewestReplicas(alpha) {
+		return a, false
+	}
+	for i, c := range s.marks.Columns {
+		if c.Mark == marks.Noisy {
+			a.Columns = append(a.Columns, columnOf(c.Name, i, m.answer, replicas, numbers[i], alpha))
+		}
+	}
+	for row := range m.answer {
+		n := 0
+		for _, r := range replicas {
+			if r[row] != nil {
+				n++
+			}
+		}
+		a.Least = min(a.Least, float64(n)/float64(len(replicas)))
+	}
+	return a, true
+}
+
+// A matcher finds the rows of the answer among those of a replica: by their labels, of several with the same labels by their order, and
+// without any label by their places.
+type matcher struct {
+	*Statement
+	answer [][]*string
+}
+
+// tells reports whether rows can be told apart: by labels, since there is one, or by the order that was asked for.
+func (m *matcher) tells() bool {
+	for _, c := range m.marks.Columns {
+		if c.Mark == marks.Label {
+			return true
+		}
+	}
+	return len(m.answer) <= 1 || m.marks.Ordered
+}
+
+// key is the labels of a row.
+func (m *matcher) key(row []*string) string {
+	var b strings.Builder
+	for i, c := range m.marks.Columns {
+		if c.Mark != marks.Label {
+			continue
+		}
+		if row[i] == nil {
+			b.WriteString("NULL ")
+		} else {
+			b.WriteString(strconv.Quote(*row[i]))
+		}
+	}
+	return b.String()
+}
+
+// matched returns, for each row of the answer, the same one of a replica; nil if there is none.
+func (m *matcher) matched(rows [][]*string) [][]*string {
+	by, next := map[string][][]*string{}, map[string]int{}
+	for _, row := range rows {
+		k := m.key(row)
+		by[k] = append(by[k], row)
+	}
+	out := make([][]*string, len(m.answer))
+	for i, row := range m.answer {
+		k := m.key(row)
+		if n := next[k]; n < len(by[k]) {
+			out[i] = by[k][n]
+		}
+		next[k]++
+	}
+	return out
+}
+
+// columnOf returns the errors of a column.
+func columnOf(name string, at int, answer [][]*string, replicas [][][]*string, number bool, alpha float64) Column {
+	c := Column{Name: name}
+	if !number {
+		c.Agree = agreement(at, answer, replicas)
+		return c
+	}
+	for row, cells := range answer {
+		value, ok := finite(cells[at])
+		if !ok {
+			continue
+		}
+		var drawn []float64
+		for _, r := range replicas {
+			if r[row] == nil {
+				continue
+			}
+			if x, ok := finite(r[row][at]); ok {
+				drawn = append(drawn, x)
+			}
+		}
+		of, ok := estimate.NewReplay(value, drawn, alpha)
+		if !ok {
+			c.Unknown++
+			continue
+		}
+		c.Cells = append(c.Cells, Cell{value, of})
+	}
+	return c
+}
+
+// finite reads a number.
+func finite(text *string) (float64, bool) {
+	if text == nil {
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(*text, 64)
+	return x, err == nil && !math.IsInf(x, 0) && !math.IsNaN(x)
+}
+
+// agreement is the least part of the replicas that have the value of the answer.
+func agreement(at int, answer [][]*string, replicas [][][]*string) float64 {
+	least := 1.0
+	for row, cells := range answer {
+		same := 0
+		for _, r := range replicas {
+			if r[row] != nil && (r[row][at] == nil) == (cells[at] == nil) && (cells[at] == nil || *r[row][at] == *cells[at]) {
+				same++
+			}
+		}
+		least = min(least, float64(same)/float64(len(replicas)))
+	}
+	return least
+}

@@ -1,0 +1,105 @@
+package proxy
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"dpproxy/planner"
+	"dpproxy/proxy/replay"
+)
+
+// replay states errors that replicas tell in place of those that no formula tells, of the columns of these names.
+func (a *account) replay(r replay.Account, names []string) {
+	errors, stated := slices.Clone(a.errors), []string(nil)
+	for _, c := range r.Columns {
+		at := slices.Index(errors, planner.UnknownError(c.Name))
+		if at < 0 || !slices.Contains(names, c.Name) {
+			continue
+		}
+		if said, ok := ofReplicas(c); ok {
+			errors[at], stated = said, append(stated, c.Name)
+		}
+	}
+	if stated == nil {
+		return
+	}
+	a.errors = errors
+	a.leftOut = append(slices.Clip(a.leftOut), howReplayed(r, stated, a.hidden > 0))
+}
+
+// howReplayed says where the errors of columns come from.
+func howReplayed(r replay.Account, columns []string, hidden bool) string {
+	said := fmt.Sprintf("The error of %s is from %d replays of the statement with fresh noise. It does not include what limits leave out.",
+		strings.Join(columns, ", "), r.Replicas-r.Failed)
+	if r.Failed > 0 {
+		said += fmt.Sprintf(" In %s more the statement fails (%s).", times(r.Failed), r.Code)
+	}
+	if missing := int(math.Ceil(100 * (1 - r.Least))); missing > 0 {
+		said += fmt.Sprintf(" A row that is shown is missing in up to %d of 100 replays.", missing)
+	}
+	if hidden {
+		said += " It is the error of a computation from the values that are shown."
+	}
+	return said
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "one"
+	}
+	return fmt.Sprint(n)
+}
+
+// ofReplicas writes the error of a column; ok is false if none of its values has one.
+func ofReplicas(c replay.Column) (said string, ok bool) {
+	if c.Agree > 0 {
+		return fmt.Sprintf("%s the same in %d of 100 replays", c.Name, int(100*c.Agree)), true
+	}
+	least, most, ends := math.Inf(1), 0.0, 0
+	for _, of := range c.Cells {
+		if of.Up || of.Down {
+			ends++
+			continue
+		}
+		least, most = min(least, of.Half()), max(most, of.Half())
+	}
+	switch {
+	case len(c.Cells) == 0:
+		return "", false
+	case len(c.Cells) == 1 && ends == 1:
+		said = c.Name + " " + ofOneEnd(c.Cells[0])
+	case ends == len(c.Cells):
+		said = c.Name + " of one known end"
+	default:
+		said = c.Name + " ± " + digits(least)
+		if digits(most) != digits(least) {
+			said += " to " + digits(most)
+		}
+		if ends > 0 {
+			said += fmt.Sprintf(", of %d values one end alone is known", ends)
+		}
+	}
+	if c.Unknown > 0 {
+		said += fmt.Sprintf(", of %d values unknown", c.Unknown)
+	}
+	return said, true
+}
+
+// ofOneEnd is the error of a value that noise has moved one way.
+func ofOneEnd(c replay.Cell) string {
+	if c.Up {
+		return fmt.Sprintf("at most %s, raised by noise by about %s", planner.Number(c.High), digits(c.By))
+	}
+	return fmt.Sprintf("at least %s, lowered by noise by about %s", planner.Number(c.Low), digits(c.By))
+}
+
+// digits rounds an error up to two digits.
+func digits(f float64) string {
+	if f <= 0 || math.IsInf(f, 0) {
+		return planner.Number(f)
+	}
+	scale := math.Pow(10, math.Floor(math.Log10(f))-1)
+	return planner.Number(math.Ceil(f/scale-1e-9) * scale)
+}

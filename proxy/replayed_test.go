@@ -1,0 +1,161 @@
+package proxy_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"dpproxy/internal/sitetest"
+	"dpproxy/proxy"
+)
+
+// noticesOf connects, and collects notices.
+func noticesOf(t *testing.T, w *world) (*pgx.Conn, *[]string) {
+	t.Helper()
+	cfg, err := pgx.ParseConfig(w.url("ana"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := new([]string)
+	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { *all = append(*all, n.Message+"\n"+n.Detail) }
+	conn, err := pgx.ConnectConfig(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return conn, all
+}
+
+// groups is a query of the counts of few groups.
+const groups = "(SELECT smoker, count(*) AS n FROM patients GROUP BY smoker) g"
+
+// TestReplayed has statements that compute something above their groups. Of each it is said how wrong that may be, or that nobody knows.
+func TestReplayed(t *testing.T) {
+	w := newWorld(t)
+	conn, said := noticesOf(t, w)
+	must(t, conn, "SET dp.epsilon = 0.5")
+	must(t, conn, "CREATE TEMP SEQUENCE numbers")
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT sum(n) AS total FROM " + groups, "total ± "},
+		{"SELECT sum(n) AS total, 'it''s $dp$ -- ' AS \"c\"\"1\" FROM " + groups + " -- a comment", "total ± "},
+		{"SELECT smoker, 100.0 * n / sum(n) OVER () AS share FROM " + groups, "share ± "},
+		{
+			"WITH g AS MATERIALIZED (SELECT * FROM " + groups + ") SELECT a.smoker, a.n - b.n AS apart " +
+				"FROM g a JOIN g b ON a.smoker <> b.smoker",
+			"apart ± ",
+		},
+		{"SELECT CASE WHEN n > 3 THEN 'yes' ELSE 'no' END AS word FROM (SELECT count(*) AS n FROM patients) g", "word the same in 100 of"},
+		{"SELECT rank() OVER (ORDER BY n) AS place, smoker FROM " + groups, "place ± "},
+		{"SELECT sum(n) AS dp_total FROM " + groups, "dp_total ± "},
+		{
+			"WITH a AS (SELECT * FROM " + groups + "), b AS (SELECT * FROM " + groups + ") " +
+				"SELECT sum(a.n - b.n) AS nothing FROM a, b WHERE a.smoker = b.smoker",
+			"nothing ± 0",
+		},
+		// Noise makes a group zero in some replicas.
+		{"SELECT sum(1 / (n - n % 2)) AS halves FROM (SELECT smoker, count(*) - 999 AS n FROM patients GROUP BY smoker) g", "halves "},
+		// Functions that return another value each time, change something, or may do so.
+		{"SELECT smoker, random() * n AS any FROM " + groups, "any of unknown error"},
+		{"SELECT pg_sleep(0), sum(n) AS slept FROM " + groups, "slept of unknown error"},
+		{"SELECT sum(n + nextval('numbers')) AS moved FROM " + groups, "moved of unknown error"},
+		{"SELECT sum(n) AS locked FROM " + groups + ", pg_advisory_lock(7)", "locked of unknown error"},
+		// A query that takes long.
+		{"SELECT sum(n) AS long FROM " + groups + ", generate_series(1, 100000), generate_series(1, 90) b", "long of unknown error"},
+		// Rows that nothing tells apart.
+		{"SELECT n * n AS square FROM " + groups, "square of unknown error"},
+		{"SELECT n * n AS square FROM " + groups + " ORDER BY n", "square ± "},
+	} {
+		for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeCacheDescribe} {
+			*said = nil
+			rows := sitetest.Rows(t, conn, c.sql, mode)
+			if all := strings.Join(*said, "\n"); !strings.Contains(all, c.want) {
+				t.Errorf("%s\n%s\n%s\nwant %q", c.sql, rows, all, c.want)
+			}
+		}
+	}
+	got := sitetest.Rows(t, conn, "SELECT last_value FROM numbers", pgx.QueryExecModeSimpleProtocol)
+	if got != "6" { // three groups of two answers have moved it, and no replica
+		t.Errorf("the sequence is at %s", got)
+	}
+}
+
+// TestReplayedParameters has parameters of the client above the groups.
+func TestReplayedParameters(t *testing.T) {
+	w := newWorld(t)
+	conn, said := noticesOf(t, w)
+	must(t, conn, "SET dp.epsilon = 0.5")
+	for _, c := range []struct {
+		sql  string
+		args []any
+		want string
+	}{
+		{"SELECT sum(n) * $1::int AS total FROM " + groups, []any{2}, "total ± 1"},
+		{"SELECT sum(n) * $1::numeric AS total FROM " + groups + " WHERE $2::text <> '$1' OR smoker", []any{0, "x'y"}, "total ± 0"},
+		{"SELECT sum(n) * coalesce($1::int, 0) AS total FROM " + groups, []any{nil}, "total ± 0"},
+	} {
+		*said = nil
+		if _, err := conn.Exec(context.Background(), c.sql, c.args...); err != nil {
+			t.Error(err)
+		}
+		if all := strings.Join(*said, "\n"); !strings.Contains(all, c.want) {
+			t.Errorf("%s\n%s\nwant %q", c.sql, all, c.want)
+		}
+	}
+}
+
+// TestReplayLeavesNothing holds that a session is after a replay as it was before, in a transaction and out of one, with the client's
+// settings, and that a replay in a transaction that reads only, or is serializable, does no harm.
+func TestReplayLeavesNothing(t *testing.T) {
+	w := newWorld(t)
+	conn, said := noticesOf(t, w)
+	must(t, conn, "SET dp.epsilon = 0.5")
+	total := "SELECT sum(n) AS total FROM " + groups
+	settings := "SELECT string_agg(name || '=' || setting, ',' ORDER BY name) FROM pg_settings WHERE name NOT LIKE 'plpgsql.%'"
+	before := sitetest.Rows(t, conn, settings, pgx.QueryExecModeSimpleProtocol)
+	for _, begin := range []string{"", "BEGIN", "BEGIN READ ONLY", "BEGIN ISOLATION LEVEL SERIALIZABLE", "BEGIN; SAVEPOINT one"} {
+		if begin != "" {
+			must(t, conn, begin)
+		}
+		*said = nil
+		must(t, conn, total)
+		if all := strings.Join(*said, "\n"); !strings.Contains(all, "total ± ") {
+			t.Errorf("%q: %s", begin, all)
+		}
+		if begin != "" {
+			if strings.Contains(begin, "SAVEPOINT") {
+				must(t, conn, "ROLLBACK TO one")
+			}
+			must(t, conn, "COMMIT")
+		}
+		if after := sitetest.Rows(t, conn, settings, pgx.QueryExecModeSimpleProtocol); after != before {
+			t.Errorf("%q: settings are %s, were %s", begin, after, before)
+		}
+		for _, name := range []string{"dp.replay_query", "dp.replay_cells", "dp.replay_result"} {
+			if got := sitetest.Rows(t, conn, "SELECT current_setting('"+name+"', true)", pgx.QueryExecModeSimpleProtocol); got != "" {
+				t.Errorf("%q: %s is %q", begin, name, got)
+			}
+		}
+	}
+}
+
+// TestReplayIsRemembered holds that an answer that is recalled has the errors that it had.
+func TestReplayIsRemembered(t *testing.T) {
+	w := accurate(t, func(*proxy.Config) {}, large(t))
+	conn, said := noticesOf(t, w)
+	var first string
+	for i := range 3 {
+		*said = nil
+		must(t, conn, "SELECT smoker, 1000.0 * n / sum(n) OVER () AS share FROM "+groups)
+		_, error, found := strings.Cut((*said)[0], "share ± ")
+		error = strings.TrimRight(error[:strings.IndexAny(error+"\n", "\n;")], " ")
+		if i == 0 {
+			first = error
+		}
+		if !found || error != first {
+			t.Errorf("%d: %q, first %q: %q", i, error, first, *said)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"dpproxy/parser"
+	"dpproxy/planner"
+	"dpproxy/planner/pgtype"
+	"dpproxy/proxy/replay"
+	"dpproxy/wire"
+)
+
+// A replaying evaluates the client's own query over replicas of its released relations, in the client's session on the mirror.
+type replaying struct {
+	*execution
+	asker *wire.Asker
+	of    *replay.Statement
+	bound wire.BindRequest
+}
+
+// replayed adds errors to the account: of the columns that a SELECT computes above its released relations, and that have none by a formula.
+func replayed(
+	ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest, q *planner.Query, plan *planner.Plan,
+	released [][]*planner.Released, pre *prelude,
+) error {
+	names := planner.Unexplained(plan)
+	if len(names) == 0 || !pre.settings.Notices || e.text.stmt.Form != parser.Query {
+		return nil
+	}
+	e.enter(stepReplay)
+	of, ok := replay.NewStatement(e.text.stmt, q, plan)
+	if !ok || len(of.Columns()) != len(b.Fields) {
+		return nil
+	}
+	r := &replaying{e, m, of, b}
+	result, err := r.evaluate(ctx, plan, replay.NewReplicas(plan, released))
+	if err != nil || result == nil {
+		return err
+	}
+	if account, ok := of.Account(result, numbersOf(b.Fields), 1-pre.settings.Confidence); ok {
+		own := *stateOf(e.session).last // others may read the one of the history
+		own.replay(account, names)
+		setLast(e.session, &own)
+	}
+	return nil
+}
+
+// evaluate returns the rows of the query over the replicas, by the mirror; nil if it evaluates none.
+func (r *replaying) evaluate(ctx context.Context, plan *planner.Plan, replicas *replay.Replicas) ([]byte, error) {
+	cells, ok := r.of.Cells(plan, replicas)
+	if !ok {
+		return nil, nil
+	}
+	literals, err := r.literals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	calls := r.of.Calls()
+	arguments := [][]byte{[]byte(r.of.SQL(literals)), []byte(cells), []byte(planner.ArrayText(pointers(calls)))}
+	res, err := r.asker.Query(ctx, replay.Prepare, []uint32{pgtype.Text, pgtype.Text, pgtype.Text}, arguments, nil, nil)
+	if err != nil || len(res.Rows) != 1 || string(res.Rows[0][0]) != "t" {
+		return nil, err
+	}
+	if _, err := r.asker.Query(ctx, replay.Block, nil, nil, nil, nil); err != nil {
+		return nil, err
+	}
+	res, err = r.asker.Query(ctx, replay.Fetch, nil, nil, nil, nil)
+	if err != nil || len(res.Rows) != 1 {
+		return nil, err
+	}
+	return slices.Clone(res.Rows[0][0]), nil
+}
+
+func pointers(texts []string) (all []*string) {
+	for _, t := range texts {
+		all = append(all, &t)
+	}
+	return all
+}
+
+// literals writes the client's parameters as literals of their types.
+func (r *replaying) literals(ctx context.Context) (all []string, err error) {
+	if len(r.bound.ParamOIDs) == 0 {
+		return nil, nil
+	}
+	var columns []string
+	for i, oid := range r.bound.ParamOIDs {
+		columns = append(columns, fmt.Sprintf(
+			"'CAST(' || pg_catalog.quote_nullable(CAST($%d AS pg_catalog.text)) || ' AS ' || pg_catalog.format_type(%d, NULL) || ')'",
+			i+1, oid))
+	}
+	res, err := r.asker.Query(ctx, "SELECT "+strings.Join(columns, ", "), r.bound.ParamOIDs, r.bound.Params, r.bound.Formats, nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(res.Rows) != 1 {
+		return nil, errors.New("proxy: parameters have no texts")
+	}
+	for _, text := range res.Rows[0] {
+		all = append(all, string(text))
+	}
+	return all, nil
+}
+
+// numbersOf says which columns have texts that are numbers.
+func numbersOf(fields []pgproto3.FieldDescription) (all []bool) {
+	for _, f := range fields {
+		t, ok := pgtype.OfParameter(f.DataTypeOID)
+		all = append(all, ok && t.Number() && !t.Array)
+	}
+	return all
+}
