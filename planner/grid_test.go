@@ -85,7 +85,10 @@ func gridColumns() []gridColumn {
 		{ // zeros that look different
 			"u", "float8", "signed", plannertest.Float8, bounds("-1", "1"), true,
 			`SELECT unnest('{-1,-0.75,-0.5,-0.25,-1e-20,-0,0,1e-20,0.25,0.5,0.75,1,-0.50000000000000011,-0.49999999999999994,` +
-				`0.49999999999999994,0.50000000000000011,-0.99999999999999989,0.99999999999999989}'::float8[])`, 18,
+				`0.49999999999999994,0.50000000000000011,-0.99999999999999989,0.99999999999999989,-0.75000000000000011,` +
+				`-0.74999999999999989,-0.25000000000000006,-0.24999999999999997,0.24999999999999997,0.25000000000000006,` +
+				`0.74999999999999989,0.75000000000000011}` +
+				`'::float8[])`, 26,
 		},
 		{"m", "mood", "enum", enum, policy.ColumnPolicy{EnumValues: true}, false, "SELECT unnest(enum_range(NULL::mood))", 4},
 		{"o", "bool", "bool", plannertest.Boolean, policy.ColumnPolicy{}, false, "SELECT unnest('{t,f}'::bool[])", 3},

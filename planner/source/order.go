@@ -82,7 +82,8 @@ func rank(f ast.From) string {
 	return "4"
 }
 
-// reordered is a node with its items in the order in which they were resolved. A condition is one of the first join that has its columns.
+// reordered is a node with its items in the order in which they were resolved, as far as conditions link each to those before it. A
+// condition is one of the first join that has its columns.
 func (d *draft) reordered(n node) node {
 	j, ok := n.(*joined)
 	switch {
@@ -97,15 +98,14 @@ func (d *draft) reordered(n node) node {
 		return n
 	}
 	items, on := innerItems(j)
-	place := func(n node) int { return slices.Index(d.resolved.relations, relationsOf(n)[0]) }
-	if slices.IsSortedFunc(items, func(a, b node) int { return cmp.Compare(place(a), place(b)) }) {
+	order := d.linkedOrder(items, slices.Concat(on, d.resolved.where))
+	if slices.Equal(order, items) {
 		return n
 	}
-	slices.SortStableFunc(items, func(a, b node) int { return cmp.Compare(place(a), place(b)) })
-	out := items[0]
-	for i, item := range items[1:] {
+	out := order[0]
+	for i, item := range order[1:] {
 		next := &joined{left: out, right: item}
-		last := i == len(items)-2
+		last := i == len(order)-2
 		on = slices.DeleteFunc(on, func(c condition) bool {
 			if last || d.within(next, c) {
 				next.on = append(next.on, c)
@@ -116,6 +116,29 @@ func (d *draft) reordered(n node) node {
 		out = next
 	}
 	return out
+}
+
+// linkedOrder is the order in which items are joined: of those that conditions link to the items before them, the first that was resolved.
+// So no two items are joined that only a third one ties to each other.
+func (d *draft) linkedOrder(items []node, conds []condition) []node {
+	place := func(n node) int { return slices.Index(d.resolved.relations, relationsOf(n)[0]) }
+	rest := slices.SortedStableFunc(slices.Values(items), func(a, b node) int { return cmp.Compare(place(a), place(b)) })
+	order := []node{rest[0]}
+	var out node = rest[0]
+	for rest = rest[1:]; len(rest) > 0; {
+		next := max(slices.IndexFunc(rest, func(item node) bool { return d.linked(out, item, conds) }), 0)
+		order, out = append(order, rest[next]), &joined{left: out, right: rest[next]}
+		rest = slices.Delete(rest, next, next+1)
+	}
+	return order
+}
+
+// linked reports whether a condition needs both of two nodes, and nothing else.
+func (d *draft) linked(a, b node, conds []condition) bool {
+	both := &joined{left: a, right: b}
+	return slices.ContainsFunc(conds, func(c condition) bool {
+		return d.within(both, c) && !d.within(a, c) && !d.within(b, c)
+	})
 }
 
 // within reports whether a node has all columns of a condition.

@@ -171,6 +171,9 @@ func (d *draft) prove() error {
 	if err := d.errPending(); err != nil {
 		return err
 	}
+	if d.resolved.root != nil { // conditions that WHERE has link items as well
+		d.resolved.root = d.reordered(d.resolved.root)
+	}
 	p, err := proveUnited(d)
 	if err != nil {
 		return err
