@@ -203,7 +203,7 @@ func (r *results) topLimit(level int) float64 {
 // missedAt writes by how much a group that is left out may exceed a group that is shown.
 func (r *results) missedAt(level int) string {
 	_, of := unitOf(r.statistics[r.Top.statistic])
-	return twoDigits(r.Top.missed(r.size, r.alpha)*r.topLimit(level), math.Ceil) + of
+	return TwoDigits(r.Top.missed(r.size, r.alpha)*r.topLimit(level), math.Ceil) + of
 }
 
 // explainTop writes how the top of the grouping set is found, if it is asked for, with its part of the budget.

@@ -147,7 +147,7 @@ func (m *Measure) origin(set *GroupingSet) string {
 
 // aboveLimit says how many units are above the limit.
 func aboveLimit(e contribution.Excess, confidence float64) string {
-	most, percent := twoDigits(math.Ceil(e.AtMost), math.Ceil), Number(100*confidence)
+	most, percent := TwoDigits(math.Ceil(e.AtMost), math.Ceil), Number(100*confidence)
 	switch {
 	case most == "0":
 		return fmt.Sprintf("None has more (%s %%).", percent)
@@ -158,17 +158,17 @@ func aboveLimit(e contribution.Excess, confidence float64) string {
 	if e.Units < 2 {
 		have = "has"
 	}
-	return fmt.Sprintf("About %s %s more, at most %s (%s %%).", twoDigits(e.Units, math.Round), have, most, percent)
+	return fmt.Sprintf("About %s %s more, at most %s (%s %%).", TwoDigits(e.Units, math.Round), have, most, percent)
 }
 
 // lost says how much is left out, in units of the norm. A Euclidean norm over groups bounds each group but not their sum. Errors include
 // the part of a group, if what is left out is spread over the groups as the rows are.
 func (m *Measure) lost(e contribution.Excess, scale float64, of string, group float64) string {
-	most := twoDigits(math.Ceil(e.UpTo)*scale, math.Ceil)
-	about := twoDigits(math.Round(e.About)*scale, math.Round)
-	each := twoDigits(group*scale, math.Ceil) + of + " of each group" + map[bool]string{true: " or total"}[m.family != nil] +
+	most := TwoDigits(math.Ceil(e.UpTo)*scale, math.Ceil)
+	about := TwoDigits(math.Round(e.About)*scale, math.Round)
+	each := TwoDigits(group*scale, math.Ceil) + of + " of each group" + map[bool]string{true: " or total"}[m.family != nil] +
 		", spread over groups as all rows are,"
-	spread := group > 0 && m.keyed && !m.byGroup.holds() && twoDigits(group*scale, math.Ceil) != most
+	spread := group > 0 && m.keyed && !m.byGroup.holds() && TwoDigits(group*scale, math.Ceil) != most
 	if m.keyed && !m.laplace || m.byGroup.holds() {
 		if spread {
 			return "at most " + each + " and " + most + " of a group that has it all," + fallsOn
@@ -264,8 +264,8 @@ func (r *results) labelsWhere(m *Measure, holds func(*output) bool) string {
 	return strings.Join(out, ", ")
 }
 
-// twoDigits writes an estimate, rounded to two significant digits.
-func twoDigits(f float64, round func(float64) float64) string {
+// TwoDigits writes an estimate, rounded to two significant digits.
+func TwoDigits(f float64, round func(float64) float64) string {
 	if f <= 0 {
 		return "0"
 	}

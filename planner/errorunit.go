@@ -58,7 +58,7 @@ func (u errorUnit) figure(f float64) string {
 // about writes an estimate, rounded up to two significant digits.
 func (u errorUnit) about(f float64) string {
 	if u == "" {
-		return twoDigits(f, math.Ceil)
+		return TwoDigits(f, math.Ceil)
 	}
 	scale := math.Pow(10, math.Floor(math.Log10(f))-1)
 	return u.figure(math.Ceil(f/scale) * scale)

@@ -62,7 +62,7 @@ func (g *GroupingSet) reach(m *Measure, n Norm) string {
 	if level > 0 {
 		return fmt.Sprintf("about %d units are enough for a C of at most %s", units, most)
 	}
-	times := twoDigits(n.Choice.Needs(float64(units), 0, n.Choices), math.Ceil)
+	times := TwoDigits(n.Choice.Needs(float64(units), 0, n.Choices), math.Ceil)
 	return fmt.Sprintf("about %d units are too few to choose a C above %s: values are NULL if most have more, unless dp.epsilon is "+
 		"%s times as large or a limit is stated", units, most, times)
 }

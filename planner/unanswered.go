@@ -69,7 +69,7 @@ func (l loss) said(unit string) Unanswered {
 		return Unanswered{
 			Message: isOrAre(l.set.labelsOf(l.m)) + " NULL: the limits that were chosen cut more than a tenth",
 			Detail: fmt.Sprintf("Of about %s that have something, surely %s have more than one %s can count with: they would weigh less.",
-				twoDigits(have, math.Round), twoDigits(surely, math.Floor), unit),
+				TwoDigits(have, math.Round), TwoDigits(surely, math.Floor), unit),
 			Hint: l.enough(surely),
 		}
 	}
@@ -79,7 +79,7 @@ func (l loss) said(unit string) Unanswered {
 	return Unanswered{
 		Message: isOrAre(l.set.labelsOf(l.m)) + " NULL: the limit that was chosen leaves out more than a tenth",
 		Detail: fmt.Sprintf("Of about %s that have something, one %s counted with at most %s%s, and surely %s have more.",
-			twoDigits(have, math.Round), unit, Number(limit), of+over, twoDigits(surely, math.Floor)),
+			TwoDigits(have, math.Round), unit, Number(limit), of+over, TwoDigits(surely, math.Floor)),
 		Hint: l.enough(surely),
 	}
 }
@@ -101,7 +101,7 @@ func (l loss) enough(units float64) string {
 	n := l.m.Norms[at]
 	times := n.Choice.Needs(units, l.clip.Levels[at], n.Choices)
 	if epsilon := times * float64(l.epsilonPico) / dp.PicoPerUnit; epsilon <= mostSuggested {
-		ways = append(ways, "SET dp.epsilon = "+twoDigits(epsilon, math.Ceil))
+		ways = append(ways, "SET dp.epsilon = "+TwoDigits(epsilon, math.Ceil))
 	}
 	if n.Again == nil && l.set.adds(l.m) {
 		ways = append(ways, "SET dp.limit_retry = on")

@@ -10,8 +10,9 @@ import (
 	"dpproxy/proxy/replay"
 )
 
-// replay states errors that replicas tell in place of those that no formula tells, of the columns of these names.
-func (a *account) replay(r replay.Account, names []string) {
+// replay states errors of replicas for columns of these names, which no formula has. cut says that limits may leave out something of the
+// released values: by how much that moves the columns is not known.
+func (a *account) replay(r replay.Account, names []string, cut bool) {
 	errors, stated := slices.Clone(a.errors), []string(nil)
 	for _, c := range r.Columns {
 		at := slices.Index(errors, planner.UnknownError(c.Name))
@@ -19,6 +20,9 @@ func (a *account) replay(r replay.Account, names []string) {
 			continue
 		}
 		if said, ok := ofReplicas(c); ok {
+			if cut {
+				said += ", limits leave out more than can be told"
+			}
 			errors[at], stated = said, append(stated, c.Name)
 		}
 	}
@@ -31,7 +35,7 @@ func (a *account) replay(r replay.Account, names []string) {
 
 // howReplayed says where the errors of columns come from.
 func howReplayed(r replay.Account, columns []string, hidden bool) string {
-	said := fmt.Sprintf("The error of %s is from %d replays of the statement with fresh noise. It does not include what limits leave out.",
+	said := fmt.Sprintf("The error of %s is from %d replays of the statement with fresh noise.",
 		strings.Join(columns, ", "), r.Replicas-r.Failed)
 	if r.Failed > 0 {
 		said += fmt.Sprintf(" In %s more the statement fails (%s).", times(r.Failed), r.Code)
@@ -73,9 +77,9 @@ func ofReplicas(c replay.Column) (said string, ok bool) {
 	case ends == len(c.Cells):
 		said = c.Name + " of one known end"
 	default:
-		said = c.Name + " ± " + digits(least)
-		if digits(most) != digits(least) {
-			said += " to " + digits(most)
+		said = c.Name + " ± " + upward(least)
+		if upward(most) != upward(least) {
+			said += " to " + upward(most)
 		}
 		if ends > 0 {
 			said += fmt.Sprintf(", of %d values one end alone is known", ends)
@@ -89,17 +93,15 @@ func ofReplicas(c replay.Column) (said string, ok bool) {
 
 // ofOneEnd is the error of a value that noise has moved one way.
 func ofOneEnd(c replay.Cell) string {
-	if c.Up {
-		return fmt.Sprintf("at most %s, raised by noise by about %s", planner.Number(c.High), digits(c.By))
+	end, moved := "at most "+planner.Number(c.High), "raised"
+	if c.Down {
+		end, moved = "at least "+planner.Number(c.Low), "lowered"
 	}
-	return fmt.Sprintf("at least %s, lowered by noise by about %s", planner.Number(c.Low), digits(c.By))
+	if c.By > 0 {
+		end += fmt.Sprintf(", %s by noise by about %s", moved, upward(c.By))
+	}
+	return end
 }
 
-// digits rounds an error up to two digits.
-func digits(f float64) string {
-	if f <= 0 || math.IsInf(f, 0) {
-		return planner.Number(f)
-	}
-	scale := math.Pow(10, math.Floor(math.Log10(f))-1)
-	return planner.Number(math.Ceil(f/scale-1e-9) * scale)
-}
+// upward rounds an error up to two digits.
+func upward(f float64) string { return planner.TwoDigits(f, math.Ceil) }

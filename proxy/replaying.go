@@ -29,8 +29,8 @@ func replayed(
 	ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest, q *planner.Query, plan *planner.Plan,
 	released [][]*planner.Released, pre *prelude,
 ) error {
-	names := planner.Unexplained(plan)
-	if len(names) == 0 || !pre.settings.Notices || e.text.stmt.Form != parser.Query {
+	names, last := planner.Unexplained(plan), stateOf(e.session).last
+	if len(names) == 0 || last == nil || !pre.settings.Notices || e.text.stmt.Form != parser.Query {
 		return nil
 	}
 	e.enter(stepReplay)
@@ -44,8 +44,9 @@ func replayed(
 		return err
 	}
 	if account, ok := of.Account(result, numbersOf(b.Fields), 1-pre.settings.Confidence); ok {
-		own := *stateOf(e.session).last // others may read the one of the history
-		own.replay(account, names)
+		own := *last // others may read the one of the history
+		cut := slices.ContainsFunc(planner.Errors(plan, released), func(e planner.ErrorBar) bool { return e.Beyond > 0 })
+		own.replay(account, names, cut)
 		setLast(e.session, &own)
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 func (l *level) expr(n *pg.Node) Mark {
 	switch x := n.GetNode().(type) {
 	case *pg.Node_ColumnRef:
-		return l.reference(x.ColumnRef).computed()
+		return l.reference(x.ColumnRef).shown()
 	case *pg.Node_SubLink:
 		return l.subLink(x.SubLink)
 	case *pg.Node_FuncCall:
@@ -19,19 +19,28 @@ func (l *level) expr(n *pg.Node) Mark {
 		return l.query(x.SelectStmt, l.inside()).any()
 	}
 	m := Label
-	pgtree.Children(n, func(of *pg.Node) { m = max(m, l.expr(of)) })
+	pgtree.Children(n, func(of *pg.Node) {
+		if n.GetTypeCast() != nil {
+			m = l.expr(of)
+		} else {
+			m = max(m, l.expr(of).computed())
+		}
+	})
 	return m
 }
 
 func (l *level) exprs(list []*pg.Node) Mark {
 	m := Label
 	for _, n := range list {
-		m = max(m, l.expr(n))
+		m = max(m, l.expr(n).computed())
 	}
 	return m
 }
 
 func (l *level) subLink(s *pg.SubLink) Mark {
+	if r := l.query(s.Subselect.GetSelectStmt(), l.inside()); s.SubLinkType == pg.SubLinkType_EXPR_SUBLINK && len(r.columns) == 1 {
+		return max(r.columns[0].mark.shown(), r.rows)
+	}
 	return max(l.query(s.Subselect.GetSelectStmt(), l.inside()).any(), l.expr(s.Testexpr))
 }
 
@@ -44,10 +53,22 @@ func (l *level) call(f *pg.FuncCall, n *pg.Node) Mark {
 	}
 	if f.Over != nil {
 		w := l.window(f.Over)
-		return max(m, l.groups, l.exprs(w.PartitionClause), l.exprs(w.OrderClause), l.expr(w.StartOffset), l.expr(w.EndOffset))
+		m = max(m, l.groups, l.exprs(w.PartitionClause), l.exprs(w.OrderClause), l.expr(w.StartOffset), l.expr(w.EndOffset))
+		return extreme(f, m)
 	}
 	if pgtree.IsAggregate(n) {
-		return max(m, l.rows)
+		return extreme(f, max(m, l.rows))
+	}
+	return m
+}
+
+// extreme is the mark of an aggregate of a mark.
+func extreme(f *pg.FuncCall, m Mark) Mark {
+	switch _, name := pgtree.Callee(f); {
+	case m == Noisy && name == "max":
+		return Most
+	case m == Noisy && name == "min":
+		return Least
 	}
 	return m
 }

@@ -73,7 +73,7 @@ func (l *level) cut(sel *pg.SelectStmt, out *relation) Mark {
 		m = max(m, l.ordered(n, out))
 	}
 	if sel.LimitCount != nil || sel.LimitOffset != nil || pgtree.IsDistinctOn(sel) {
-		m = max(m, order, l.expr(sel.LimitCount), l.expr(sel.LimitOffset))
+		m = max(m, order, l.expr(sel.LimitCount).computed(), l.expr(sel.LimitOffset).computed())
 		if len(sel.SortClause) == 0 {
 			m = max(m, l.groups)
 		}

@@ -8,15 +8,26 @@ const (
 	Label   Mark = iota // no noise
 	Cell                // a released value as it is
 	Noisy               // computed of released values whose noise can be drawn anew
+	Most                // the largest of such values, which noise can only raise
+	Least               // the smallest, which it can only lower
 	Unknown             // noise that cannot be drawn anew, such as that of a percentile, or a value that is another one each time
 )
 
-// computed is the mark of an expression over a value.
-func (m Mark) computed() Mark {
+// shown is the mark of an expression that shows a value as it is.
+func (m Mark) shown() Mark {
 	if m == Cell {
 		return Noisy
 	}
 	return m
+}
+
+// computed is the mark of an expression over a value. Replicas of the largest value are too high as the answer is, and nothing that is
+// computed of it tells by how much.
+func (m Mark) computed() Mark {
+	if m == Most || m == Least {
+		return Unknown
+	}
+	return m.shown()
 }
 
 // A Block is a released relation that a query reads by a name.

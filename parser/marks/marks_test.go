@@ -57,7 +57,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestMarks has the marks of columns and rows of queries of all forms: - label, c cell, n noisy, ? unknown.
+// TestMarks has the marks of columns and rows of queries of all forms: - label, c cell, n noisy, m most, l least, ? unknown.
 func TestMarks(t *testing.T) {
 	for _, c := range []struct{ sql, columns, rows string }{
 		{"SELECT k, c FROM {B} b", "-c", "-"},
@@ -70,7 +70,7 @@ func TestMarks(t *testing.T) {
 		{"SELECT k, c > 5, count(*) FROM {B} b GROUP BY k, c > 5", "-nn", "n"},
 		{"SELECT k FROM {B} b ORDER BY c LIMIT 3", "-", "n"},
 		{"SELECT k FROM {B} b ORDER BY k LIMIT 3", "-", "-"},
-		{"SELECT k FROM {B} b LIMIT (SELECT max(c) FROM {B} z)", "-", "n"},
+		{"SELECT k FROM {B} b LIMIT (SELECT max(c) FROM {B} z)", "-", "?"},
 		{"SELECT DISTINCT k FROM {B} b", "-", "-"},
 		{"SELECT DISTINCT c FROM {B} b", "c", "n"},
 		{"SELECT DISTINCT ON (k) k, sex FROM {B} b ORDER BY k, c", "--", "n"},
@@ -83,8 +83,8 @@ func TestMarks(t *testing.T) {
 		{"SELECT o.x FROM public.other o, {B} b", "-", "-"},
 		{"SELECT x, b.c FROM other o, {B} b", "-c", "-"},
 		{"SELECT b FROM {B} b", "n", "-"},
-		{"SELECT (SELECT max(c) FROM {B} z WHERE z.k = b.k) FROM {B} b", "n", "-"},
-		{"SELECT (SELECT max(k) FROM {B} z WHERE z.c > b.c) FROM {B} b", "n", "-"},
+		{"SELECT (SELECT max(c) FROM {B} z WHERE z.k = b.k) FROM {B} b", "m", "-"},
+		{"SELECT (SELECT max(k) FROM {B} z WHERE z.c > b.c) FROM {B} b", "m", "-"},
 		{"SELECT k IN (SELECT k FROM {B} z WHERE c > 3) FROM {B} b", "n", "-"},
 		{"SELECT EXISTS (SELECT 1 FROM {B} z) FROM {B} b", "-", "-"},
 		{"SELECT k, rank() OVER w FROM {B} b WINDOW w AS (ORDER BY c)", "-n", "-"},
@@ -101,14 +101,18 @@ func TestMarks(t *testing.T) {
 		{"SELECT k, random() FROM {B} b", "-?", "-"},
 		{"SELECT * FROM (VALUES (1, 2), (3, 4)) v(x, y), {B} b", "------ccc", "-"},
 		{"SELECT x.k FROM ({B} b JOIN other o ON true) AS x", "-", "-"},
-		{"SELECT max(v) FROM (SELECT CASE WHEN c > 5 THEN k END AS v FROM {B} b) q", "n", "-"},
+		{"SELECT max(v) FROM (SELECT CASE WHEN c > 5 THEN k END AS v FROM {B} b) q", "m", "-"},
+		{"SELECT min(c)::numeric, max(c) - min(c), round(max(c), 1), max(k), sum(c) FROM {B} b", "l??-n", "-"},
+		{"SELECT k, max(c) OVER (), c - max(c) OVER () FROM {B} b", "-m?", "-"},
+		{"SELECT sum(v) FROM (SELECT k, max(c) AS v FROM {B} b GROUP BY k) q", "?", "-"},
+		{"SELECT v FROM (SELECT k, max(c) AS v FROM {B} b GROUP BY k) q WHERE v > 3", "m", "?"},
 	} {
 		r := marksOf(t, c.sql, marks.Label)
 		var columns strings.Builder
 		for _, of := range r.Columns {
-			columns.WriteByte("-cn?"[of.Mark])
+			columns.WriteByte("-cnml?"[of.Mark])
 		}
-		if rows := string("-cn?"[r.Rows]); columns.String() != c.columns || rows != c.rows {
+		if rows := string("-cnml?"[r.Rows]); columns.String() != c.columns || rows != c.rows {
 			t.Errorf("%s\n%s %s, want %s %s", c.sql, &columns, rows, c.columns, c.rows)
 		}
 	}

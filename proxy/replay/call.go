@@ -13,7 +13,7 @@ import (
 const (
 	most     = 199
 	batch    = "25"
-	maxCells = 30_000
+	maxCells = 3_000
 	budget   = "300 milliseconds"
 	maxCost  = "20000" // of one replica, as the mirror estimates it: about as long as the budget
 )

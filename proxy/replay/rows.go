@@ -66,8 +66,10 @@ func (s *Statement) Account(text []byte, numbers []bool, alpha float64) (a Accou
 		return a, false
 	}
 	for i, c := range s.marks.Columns {
-		if c.Mark == marks.Noisy {
-			a.Columns = append(a.Columns, columnOf(c.Name, i, m.answer, replicas, numbers[i], alpha))
+		switch c.Mark {
+		case marks.Noisy, marks.Most, marks.Least:
+			a.Columns = append(a.Columns, columnOf(c, i, m.answer, replicas, numbers[i], alpha))
+		case marks.Label, marks.Cell, marks.Unknown:
 		}
 	}
 	for row := range m.answer {
@@ -134,8 +136,8 @@ func (m *matcher) matched(rows [][]*string) [][]*string {
 }
 
 // columnOf returns the errors of a column.
-func columnOf(name string, at int, answer [][]*string, replicas [][][]*string, number bool, alpha float64) Column {
-	c := Column{Name: name}
+func columnOf(of marks.Column, at int, answer [][]*string, replicas [][][]*string, number bool, alpha float64) Column {
+	c := Column{Name: of.Name}
 	if !number {
 		c.Agree = agreement(at, answer, replicas)
 		return c
@@ -154,14 +156,26 @@ func columnOf(name string, at int, answer [][]*string, replicas [][][]*string, n
 				drawn = append(drawn, x)
 			}
 		}
-		of, ok := estimate.NewReplay(value, drawn, alpha)
+		r, ok := estimate.NewReplay(value, drawn, alpha)
 		if !ok {
 			c.Unknown++
 			continue
 		}
-		c.Cells = append(c.Cells, Cell{value, of})
+		c.Cells = append(c.Cells, Cell{value, oneEnd(of.Mark, r)})
 	}
 	return c
+}
+
+// oneEnd leaves the largest of noisy values without a lower end, and the smallest without an upper one, also if no replica shows that noise
+// has moved it: at a bound it cannot move further.
+func oneEnd(m marks.Mark, r estimate.Replay) estimate.Replay {
+	switch {
+	case m == marks.Most && !r.Up:
+		r.Up, r.Down, r.By, r.Low = true, false, 0, math.Inf(-1)
+	case m == marks.Least && !r.Down:
+		r.Up, r.Down, r.By, r.High = false, true, 0, math.Inf(1)
+	}
+	return r
 }
 
 // finite reads a number.

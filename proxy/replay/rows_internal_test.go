@@ -1,0 +1,93 @@
+package replay
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"dpproxy/parser/marks"
+)
+
+// answered writes the result of a block: the rows of the answer, and of replicas, each a list of "label value"; a replica of nil failed.
+func answered(replicas [][]string) []byte {
+	var batches []string
+	for _, rows := range replicas {
+		var texts []string
+		for i, row := range rows {
+			label, value, _ := strings.Cut(row, " ")
+			texts = append(texts, fmt.Sprintf(`["0", "%d", %q, %q]`, i+1, label, value))
+		}
+		batches = append(batches, fmt.Sprintf(`{"size": 1, "failed": %v, "rows": [%s]}`, rows == nil, strings.Join(texts, ",")))
+	}
+	return []byte(`{"code": "22012", "batches": [` + strings.Join(batches, ",") + `]}`)
+}
+
+func statementOf(value marks.Mark) *Statement {
+	return &Statement{marks: marks.Result{Columns: []marks.Column{{Name: "label"}, {Name: "value", Mark: value}}}}
+}
+
+// TestRowsAreMatched has replicas whose rows come in another order, are missing or failed.
+func TestRowsAreMatched(t *testing.T) {
+	all := [][]string{{"a 10", "b 1000"}}
+	for i := range 40 {
+		all = append(all, []string{fmt.Sprintf("b %d", 980+i), fmt.Sprintf("a %d", i-10)})
+	}
+	all = append(all, []string{"b 1000"}, nil, nil)
+	a, ok := statementOf(marks.Noisy).Account(answered(all), []bool{false, true}, 0.05)
+	if !ok || a.Replicas != 43 || a.Failed != 2 || a.Code != "22012" || len(a.Columns) != 1 {
+		t.Fatalf("%+v %v", a, ok)
+	}
+	if math.Abs(a.Least-40./41) > 1e-9 {
+		t.Errorf("a row is in %v of the replicas", a.Least)
+	}
+	for i, want := range []float64{10, 1000} {
+		c := a.Columns[0].Cells[i]
+		if c.Value != want || c.Half() > 21 || c.Low > want-15 || c.High < want+15 {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// TestNothingIsStated has too few replicas, an answer that failed, most replicas that failed, and rows that nothing tells apart.
+func TestNothingIsStated(t *testing.T) {
+	many := func(n int, rows []string) (all [][]string) {
+		for range n {
+			all = append(all, rows)
+		}
+		return all
+	}
+	row := []string{"a 1"}
+	unlabelled := statementOf(marks.Noisy)
+	unlabelled.marks.Columns[0].Mark = marks.Cell
+	for name, c := range map[string]struct {
+		s   *Statement
+		all [][]string
+	}{
+		"few":        {statementOf(marks.Noisy), many(39, row)},
+		"failed":     {statementOf(marks.Noisy), append([][]string{nil}, many(60, row)...)},
+		"mostFailed": {statementOf(marks.Noisy), append(many(50, row), many(60, nil)...)},
+		"unlabelled": {unlabelled, many(60, []string{"a 1", "b 2"})},
+	} {
+		if a, ok := c.s.Account(answered(c.all), []bool{false, true}, 0.05); ok {
+			t.Errorf("%s: %+v", name, a)
+		}
+	}
+}
+
+// TestExtremesHaveOneEnd has the largest of values at their bound, where no replica is larger.
+func TestExtremesHaveOneEnd(t *testing.T) {
+	var all [][]string
+	for range 60 {
+		all = append(all, []string{"a 2010"})
+	}
+	for mark, up := range map[marks.Mark]bool{marks.Most: true, marks.Least: false} {
+		a, ok := statementOf(mark).Account(answered(all), []bool{false, true}, 0.05)
+		if !ok {
+			t.Fatal(mark)
+		}
+		if c := a.Columns[0].Cells[0]; c.Up != up || c.Down == up || math.IsInf(c.Low, -1) != up || math.IsInf(c.High, 1) == up {
+			t.Errorf("%v: %+v", mark, c)
+		}
+	}
+}
