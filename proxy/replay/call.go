@@ -25,10 +25,11 @@ const (
 	resultSetting = "dp.replay_result"
 )
 
-// Prepare is a query of one row that hands over the query ($1) and the cells ($2), unless a function of these names ($3) is volatile or the
-// session may not run the block.
+// Prepare is a query of one row that hands over the query ($1) and the cells ($2), unless a function of these names ($3) is volatile or is
+// not one of Postgres or dpproxy, whatever it says of itself, or the session may not run the block.
 const Prepare = `SELECT CASE WHEN pg_catalog.has_language_privilege('plpgsql', 'USAGE') AND NOT EXISTS (
-	SELECT FROM pg_catalog.pg_proc AS p WHERE p.provolatile OPERATOR(pg_catalog.=) 'v'
+	SELECT FROM pg_catalog.pg_proc AS p WHERE (p.provolatile OPERATOR(pg_catalog.=) 'v' OR p.pronamespace OPERATOR(pg_catalog.<>) ALL
+		(SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname OPERATOR(pg_catalog.=) ANY ('{pg_catalog,dp}')))
 	AND p.proname OPERATOR(pg_catalog.=) ANY (CAST($3 AS pg_catalog.text[]))
 	AND p.proname OPERATOR(pg_catalog.<>) ALL (CAST('{random,clock_timestamp,timeofday}' AS pg_catalog.text[])))
 	THEN pg_catalog.set_config('` + querySetting + `', $1, false) IS NOT NULL
