@@ -10,6 +10,7 @@ import (
 	"dpproxy/planner"
 	"dpproxy/planner/plannertest"
 	"dpproxy/planner/policy"
+	"dpproxy/planner/work"
 )
 
 // shop has orders of three years, in times and instants, numbers of each kind, texts and an enum.
@@ -83,6 +84,10 @@ func TestGroups(t *testing.T) {
 		{"(until - since) / 7", "until BETWEEN since AND since + 13", 2},
 		{"least((until - since) / 30, 12)", "since <= until", 13},
 		{"extract(day FROM done - ordered_at)", "done >= ordered_at AND done < '2022-06-01'", 151},
+		// More cells of one column, if others have few.
+		{"floor(total) * 3 + (qty > 10)::int", "", 1202},
+		{"(floor(total * 2)::int % 7) * 3 + (qty > 10)::int", "", 14},
+		{"floor(age / 30) * 100 + floor(qty / 20) * 10 + extract(month FROM since)", "since < '2010-04-01'", 36},
 		// No group of NULL.
 		{"qty < age AND status = 'open'", "", 2},
 		{"CASE WHEN qty < age THEN 'a' ELSE 'b' END", "", 2},
@@ -156,4 +161,24 @@ func onlySet(t *testing.T, cat *policy.Model, conn *pgconn.PgConn, sql string) *
 		return nil
 	}
 	return p.Blocks[0].Sets[0]
+}
+
+// TestListsTakeFewSteps bounds the steps in which keys of several columns are listed.
+func TestListsTakeFewSteps(t *testing.T) {
+	cat, conn := shop(t), connect(t)
+	for key, most := range map[string]int64{
+		"floor(total * (1 - discount) / 10) * 10":    100_000,
+		"round(total * qty / 1000) * 1000":           150_000,
+		"least(floor((total + age) / 50) * 50, 200)": 100_000,
+		"round(total / qty, -2)":                     400_000,
+	} {
+		q := analyzed(t, cat, "SELECT "+key+", count(*) FROM orders GROUP BY 1")
+		m := work.New(t.Context(), work.Most)
+		if _, err := q.Lists(m, evaluate(t, conn, q, nil, nil)[:len(q.Folds())]); err != nil {
+			t.Fatal(err)
+		}
+		if m.Spent() > most {
+			t.Errorf("%s is listed in %d steps, at most %d are wanted", key, m.Spent(), most)
+		}
+	}
 }

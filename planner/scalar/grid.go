@@ -23,6 +23,7 @@ type gridding struct {
 	most   int               // cells
 	fixed  map[Expr]Interval // what does not use the source, as any cell has it
 	proofs int
+	on     stretch
 	failed bool
 	cells  [][2]*big.Rat
 	// long says that there are more than most cells, and uncut that all values are listed.
@@ -31,6 +32,12 @@ type gridding struct {
 	loose bool
 	// spelled says that a value has several spellings: 6 and 6.00.
 	spelled bool
+}
+
+// A stretch is the values between two edges, and how many cells there are before them.
+type stretch struct {
+	low, high *big.Rat
+	before    int
 }
 
 const (
@@ -44,12 +51,15 @@ const (
 	mostCells  = 8_000
 	// manyCells is the root of mostListed.
 	manyCells = 223
+	// looks is how often it is estimated how many cells there will be.
+	looks = 16
 	// perProof is how many steps a cell takes without the expressions.
 	perProof = 20
 )
 
 // values returns values of the source, as texts: the first or the last of each cell, or all.
 func (g *gridding) values() ([]string, bool) {
+	g.on = stretch{g.low, g.high, 0}
 	_, few := g.count(max(g.few, 1))
 	switch {
 	case few && !g.spelled:
@@ -115,11 +125,11 @@ func (g *gridding) cutBetween(low, high *big.Rat) bool {
 		if edge.Cmp(low) < 0 || edge.Cmp(high) > 0 {
 			continue
 		}
-		g.refine(at, g.prev(edge))
-		g.refine(edge, edge)
+		g.refineAll(at, g.prev(edge))
+		g.refineAll(edge, edge)
 		at = g.next(edge)
 	}
-	g.refine(at, high)
+	g.refineAll(at, high)
 	return !g.failed
 }
 
@@ -182,6 +192,12 @@ func (g *gridding) constants() (list []*big.Rat) {
 	return list
 }
 
+// refineAll adds the cells between two edges.
+func (g *gridding) refineAll(low, high *big.Rat) {
+	g.on = stretch{low, high, len(g.cells)}
+	g.refine(low, high)
+}
+
 // refine adds the cells between two values.
 func (g *gridding) refine(low, high *big.Rat) {
 	switch {
@@ -220,8 +236,8 @@ func (g *gridding) settled(low, high *big.Rat) bool {
 		g.failed, g.long = true, g.most < mostCells
 		return false
 	}
-	if g.proofs%(mostProofs/16) == 0 && g.slow(low) {
-		g.failed = true
+	if g.proofs%(proofsFor(g.most)/looks) == 0 && g.slow(low, g.most) {
+		g.failed, g.long = true, g.most < mostCells && !g.slow(low, mostCells)
 		return false
 	}
 	s := g.settling(low, high)
@@ -252,11 +268,14 @@ func (g *gridding) fix(s *settling) {
 	}
 }
 
-// slow reports whether far too many cells would be tried, if there are as many everywhere as up to a value.
-func (g *gridding) slow(at *big.Rat) bool {
+// slow reports whether far more cells would be found than may be, if there are as many everywhere between two edges as up to a value.
+func (g *gridding) slow(at *big.Rat, most int) bool {
 	const patience = 4
-	done, _ := new(big.Rat).Quo(new(big.Rat).Sub(at, g.low), new(big.Rat).Sub(g.high, g.low)).Float64()
-	return done*patience*mostProofs < float64(g.proofs)
+	if g.on.low.Cmp(g.on.high) == 0 {
+		return false
+	}
+	done, _ := new(big.Rat).Quo(new(big.Rat).Sub(at, g.on.low), new(big.Rat).Sub(g.on.high, g.on.low)).Float64()
+	return done*patience*float64(most) < float64(len(g.cells)-g.on.before)
 }
 
 func (g *gridding) settling(low, high *big.Rat) *settling {

@@ -75,7 +75,6 @@ type combination struct {
 	conditions []Expr // those over the sources alone
 	at         depth
 	few        int64 // values that are listed without a look for cells
-	cells      int   // the cells that are looked for at most
 	sources    []*source
 	implied    bool
 	inRows     *Env // of rows that meet the conditions
@@ -93,7 +92,8 @@ type source struct {
 	null   bool
 	from   string
 	count  int64
-	// long says that there are more cells than were looked for, and uncut that none were.
+	cells  int // the cells that are looked for at most
+	// long says that there are more cells, and uncut that none were looked for.
 	long, uncut bool
 }
 
@@ -182,16 +182,15 @@ func (l *combination) size(keys []Expr) bool {
 // fit is size for one size of lists without cells; listed says that each source has a list by itself. Of several sources one alone can have
 // more than manyCells cells.
 func (l *combination) fit(over []Expr) (fits, listed bool) {
-	product, long := int64(1), -1
-	for i, s := range l.sources {
-		s.from, s.count, s.long, s.uncut = "", 0, false, false
-		l.cells = mostCells
-		if len(l.sources) > 1 {
-			l.cells = manyCells
-		}
-		switch ok := l.values(s, over); {
-		case !ok && s.long && long < 0:
-			long = i
+	product, cells := int64(1), mostCells
+	if len(l.sources) > 1 {
+		cells = manyCells
+	}
+	var long *source
+	for _, s := range l.sources {
+		switch ok := l.list(s, over, cells); {
+		case !ok && s.long && long == nil:
+			long = s
 			continue
 		case !ok:
 			return false, false
@@ -200,20 +199,28 @@ func (l *combination) fit(over []Expr) (fits, listed bool) {
 			return false, true
 		}
 	}
-	if long >= 0 && product <= mostListed {
-		s := l.sources[long]
-		s.from, s.count = "", 0
-		if l.cells = int(min(mostCells, mostListed/product)); !l.values(s, over) {
-			return false, s.long
+	if long != nil && product <= mostListed {
+		if !l.list(long, over, int(min(mostCells, mostListed/product))) {
+			return false, long.long
 		}
-		product = saturated(product, max(s.count, 1))
-	}
-	for i, s := range l.sources {
-		if s.from += " AS " + valuesName(i); s.part == nil {
-			s.from += "(x)"
-		}
+		product = saturated(product, max(long.count, 1))
 	}
 	return product <= mostListed, true
+}
+
+// list lists the values of a source in so many cells at most, unless it is known how that ends.
+func (l *combination) list(s *source, over []Expr, cells int) (ok bool) {
+	switch {
+	case s.from != "" && !s.uncut:
+		return true
+	case s.long && cells <= s.cells:
+		return false
+	}
+	s.from, s.count, s.long, s.uncut, s.cells = "", 0, false, false, cells
+	if ok = l.values(s, over); !ok {
+		s.from = ""
+	}
+	return ok
 }
 
 // saturated multiplies numbers whose product matters only up to mostListed.
@@ -222,6 +229,15 @@ func saturated(a, b int64) int64 {
 		return mostListed + 1
 	}
 	return min(a*b, mostListed+1)
+}
+
+// as names the values of the source among others.
+func (s *source) as(i int) string {
+	name := s.from + " AS " + valuesName(i)
+	if s.part == nil {
+		name += "(x)"
+	}
+	return name
 }
 
 func valuesName(i int) string { return "v" + strconv.Itoa(i+1) }
@@ -354,6 +370,7 @@ func (l *combination) row(s *source, over []Expr) bool {
 	}
 	line.clock = l.clock(over)
 	g := l.grid(s, line, over)
+
 	texts, ok := g.values()
 	if s.long, s.uncut = g.long, g.uncut; !ok {
 		return false
@@ -370,7 +387,7 @@ func (l *combination) row(s *source, over []Expr) bool {
 func (l *combination) grid(s *source, on line, over []Expr) *gridding {
 	g := &gridding{
 		env: l.Env, source: s.x, line: on, uses: map[Expr]bool{}, arrays: map[int]map[string]bool{}, few: l.few,
-		most: min(l.cells, mostCells),
+		most: s.cells,
 	}
 	for _, other := range l.sources {
 		if other != s && other.part == nil {
@@ -471,7 +488,7 @@ func (l *combination) fromSQL() string {
 	}
 	from := make([]string, len(l.sources))
 	for i, s := range l.sources {
-		from[i] = s.from
+		from[i] = s.as(i)
 	}
 	return " FROM " + strings.Join(from, ", ")
 }
@@ -497,7 +514,7 @@ func (l *combination) written(keys []Expr) (*Listing, bool) {
 		}
 	}
 	for i, s := range l.sources {
-		out.From = append(out.From, s.from)
+		out.From = append(out.From, s.as(i))
 		if ref, plain := s.x.(*Ref); plain {
 			for _, list := range l.lists(ref.Column) {
 				if array, ok := list.(*constant); ok && !l.Env.Unsettled(array) {
