@@ -17,7 +17,7 @@ func possible(env *Env, e Expr, texts []string, where []Expr) []string {
 	size := 0
 	for _, cond := range where {
 		for _, c := range Conjuncts(cond) {
-			if mentions(c, alike) && !env.Unsettled(c) {
+			if mentions(c, alike) && !env.unsettledBeside(c, alike) {
 				about = append(about, c)
 				size += nodes(c)
 			}
@@ -35,6 +35,17 @@ func possible(env *Env, e Expr, texts []string, where []Expr) []string {
 		t.arrays = arrays
 		return slices.ContainsFunc(about, func(c Expr) bool { return !t.could(c, true) })
 	})
+}
+
+// unsettledBeside reports whether a released result that is not known is in a condition, apart from expressions whose value is assumed.
+func (env *Env) unsettledBeside(e Expr, assumed []Expr) bool {
+	if slices.ContainsFunc(assumed, func(x Expr) bool { return Equal(x, e) }) {
+		return false
+	}
+	if len(operands(e)) == 0 {
+		return env.Unsettled(e)
+	}
+	return slices.ContainsFunc(operands(e), func(o Expr) bool { return env.unsettledBeside(o, assumed) })
 }
 
 // maxTried bounds the number of nodes of conditions that are evaluated, over all values. If there would be more, no value is removed.
