@@ -83,20 +83,6 @@ type combination struct {
 	found, covered map[*Column]bool
 }
 
-// A source is a column of a table, as a Ref, or an expression, or several columns of the same rows of public relations.
-type source struct {
-	part   any // of rows; nil of others
-	rows   []*Column
-	x      Expr
-	called Expr // the column as conditions call it
-	null   bool
-	from   string
-	count  int64
-	cells  int // the cells that are looked for at most
-	// long says that there are more cells, and uncut that none were looked for.
-	long, uncut bool
-}
-
 // maxBranches bounds the derived tables within derived tables whose values are listed.
 const maxBranches = 8
 
@@ -122,15 +108,6 @@ func (l *combination) public(c *Column) bool {
 		s.rows = append(s.rows, c)
 	}
 	return true
-}
-
-// is reports whether an expression is the source, or one of its columns.
-func (s *source) is(e Expr) bool {
-	if s.part == nil {
-		return isSource(s.x, e)
-	}
-	ref, plain := e.(*Ref)
-	return plain && slices.Contains(s.rows, ref.Column)
 }
 
 func (l *combination) note(x, called Expr) {
@@ -230,17 +207,6 @@ func saturated(a, b int64) int64 {
 	}
 	return min(a*b, mostListed+1)
 }
-
-// as names the values of the source among others.
-func (s *source) as(i int) string {
-	name := s.from + " AS " + valuesName(i)
-	if s.part == nil {
-		name += "(x)"
-	}
-	return name
-}
-
-func valuesName(i int) string { return "v" + strconv.Itoa(i+1) }
 
 // values lists the values of a source.
 func (l *combination) values(s *source, over []Expr) bool {

@@ -17,7 +17,7 @@ func possible(env *Env, e Expr, texts []string, where []Expr) []string {
 	size := 0
 	for _, cond := range where {
 		for _, c := range Conjuncts(cond) {
-			if mentions(c, alike) && !env.unsettledBeside(c, alike) {
+			if mentions(c, alike) && !unsettledBeside(env, c, alike) {
 				about = append(about, c)
 				size += nodes(c)
 			}
@@ -38,14 +38,14 @@ func possible(env *Env, e Expr, texts []string, where []Expr) []string {
 }
 
 // unsettledBeside reports whether a released result that is not known is in a condition, apart from expressions whose value is assumed.
-func (env *Env) unsettledBeside(e Expr, assumed []Expr) bool {
+func unsettledBeside(env *Env, e Expr, assumed []Expr) bool {
 	if slices.ContainsFunc(assumed, func(x Expr) bool { return Equal(x, e) }) {
 		return false
 	}
 	if len(operands(e)) == 0 {
 		return env.Unsettled(e)
 	}
-	return slices.ContainsFunc(operands(e), func(o Expr) bool { return env.unsettledBeside(o, assumed) })
+	return slices.ContainsFunc(operands(e), func(o Expr) bool { return unsettledBeside(env, o, assumed) })
 }
 
 // maxTried bounds the number of nodes of conditions that are evaluated, over all values. If there would be more, no value is removed.

@@ -2,6 +2,7 @@ package scalar
 
 import (
 	"slices"
+	"strconv"
 
 	"dpproxy/planner/pgtype"
 )
@@ -9,6 +10,40 @@ import (
 // The sources of keys are the columns of tables of which they are computed, or expressions. Where keys show steps of what several columns
 // give together, as floor((until - since) / 30) does, the difference is a source: the steps cut its values into cells, as they would cut
 // those of a column.
+
+// A source is a column of a table, as a Ref, or an expression, or several columns of the same rows of public relations.
+type source struct {
+	part   any // of rows; nil of others
+	rows   []*Column
+	x      Expr
+	called Expr // the column as conditions call it
+	null   bool
+	from   string
+	count  int64
+	cells  int // the cells that are looked for at most
+	// long says that there are more cells, and uncut that none were looked for.
+	long, uncut bool
+}
+
+// is reports whether an expression is the source, or one of its columns.
+func (s *source) is(e Expr) bool {
+	if s.part == nil {
+		return isSource(s.x, e)
+	}
+	ref, plain := e.(*Ref)
+	return plain && slices.Contains(s.rows, ref.Column)
+}
+
+// as names the values of the source among others.
+func (s *source) as(i int) string {
+	name := s.from + " AS " + valuesName(i)
+	if s.part == nil {
+		name += "(x)"
+	}
+	return name
+}
+
+func valuesName(i int) string { return "v" + strconv.Itoa(i+1) }
 
 // A depth says where the sources of keys are looked for. The list of the first that does not have too many values is taken.
 type depth uint8
