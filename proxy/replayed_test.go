@@ -90,6 +90,44 @@ func TestReplayed(t *testing.T) {
 	}
 }
 
+// TestReplayedInOddSessions has sessions with types of the names of Postgres's own, functions of their own behind other names, and a
+// setting that ends them at an error, and queries that make long texts. No answer fails for its replays.
+func TestReplayedInOddSessions(t *testing.T) {
+	w := newWorld(t)
+	const (
+		locks = "CREATE FUNCTION pg_temp.lock(bigint) RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS " +
+			"$$ BEGIN PERFORM pg_advisory_lock(7); RETURN $1; END $$; "
+		ofPair = "CREATE TYPE pg_temp.pair AS (a int); CREATE FUNCTION pg_temp.of(pg_temp.pair) RETURNS bigint IMMUTABLE LANGUAGE sql AS " +
+			"'SELECT pg_temp.lock(($1).a)'; CREATE CAST (pg_temp.pair AS bigint) WITH FUNCTION pg_temp.of(pg_temp.pair)"
+		policy = "CREATE TEMP TABLE v AS SELECT 1 AS a; ALTER TABLE v ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY; " +
+			"CREATE POLICY p ON v USING (pg_temp.lock(1) > 0)"
+		check          = "CREATE DOMAIN pg_temp.d AS bigint CHECK (pg_temp.lock(VALUE) > -9999)"
+		operator       = "CREATE OPERATOR pg_temp.! (rightarg = bigint, function = pg_temp.lock)"
+		known, unknown = "total ± ", "total of unknown error"
+	)
+	for name, c := range map[string]struct{ session, total, want string }{
+		"types":    {"CREATE TYPE pg_temp.text AS (a int); CREATE TEMP TABLE json (a int)", "sum(n)", known},
+		"domain":   {"CREATE DOMAIN pg_temp.timestamptz AS int; SET plpgsql.extra_errors = 'all'", "sum(n)", known},
+		"end":      {"SET exit_on_error = on", "sum(n)", unknown},
+		"operator": {locks + operator, "sum(OPERATOR(pg_temp.!) n)", unknown},
+		"view":     {locks + "CREATE TEMP VIEW v AS SELECT pg_temp.lock(1) AS a", "sum(n + (SELECT a FROM v))", unknown},
+		"policy":   {locks + policy, "sum(n + (SELECT a FROM v))", unknown},
+		"check":    {locks + check, "sum(CAST(n AS pg_temp.d))", unknown},
+		"cast":     {locks + ofPair, "sum(n + CAST(CAST(ROW(1) AS pg_temp.pair) AS bigint))", unknown},
+		"long":     {"", "sum(n) AS long, repeat('x', 220000) AS text, sum(n)", unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, said := noticesOf(t, w)
+			must(t, conn, "SET dp.epsilon = 0.5; "+c.session)
+			*said = nil
+			must(t, conn, "SELECT "+c.total+" AS total FROM "+groups)
+			if all := strings.Join(*said, "\n"); !strings.Contains(all, c.want) {
+				t.Errorf("%s\nwant %q", all, c.want)
+			}
+		})
+	}
+}
+
 // TestReplayedParameters has parameters of the client above the groups.
 func TestReplayedParameters(t *testing.T) {
 	w := newWorld(t)

@@ -62,9 +62,11 @@ func (r *replaying) evaluate(ctx context.Context, plan *planner.Plan, replicas *
 	if err != nil {
 		return nil, err
 	}
-	calls := r.of.Calls()
-	arguments := [][]byte{[]byte(r.of.SQL(literals)), []byte(cells), []byte(planner.ArrayText(pointers(calls)))}
-	res, err := r.asker.Query(ctx, replay.Prepare, []uint32{pgtype.Text, pgtype.Text, pgtype.Text}, arguments, nil, nil)
+	arguments := [][]byte{
+		[]byte(r.of.SQL(literals)), []byte(cells),
+		[]byte(planner.ArrayText(pointers(r.of.Calls()))), []byte(planner.ArrayText(pointers(r.of.Names()))),
+	}
+	res, err := r.asker.Query(ctx, replay.Prepare, []uint32{pgtype.Text, pgtype.Text, pgtype.Text, pgtype.Text}, arguments, nil, nil)
 	if err != nil || len(res.Rows) != 1 || string(res.Rows[0][0]) != "t" {
 		return nil, err
 	}

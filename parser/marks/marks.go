@@ -47,6 +47,8 @@ type Result struct {
 	Ordered bool
 	// Calls are the names of the functions that it calls, without their schemas.
 	Calls []string
+	// Names are those of its operators, tables and types, likewise: a function may stand behind each.
+	Names []string
 }
 
 // A Column of a result.

@@ -9,13 +9,16 @@ import (
 	"dpproxy/planner"
 )
 
-// The numbers of replicas, of those in one batch, and of cells in one replica. No batch begins after the budget of time.
+// The numbers of replicas, of those in one batch, and of cells in one replica. No batch begins after the budget of time, in seconds, and
+// none is larger than what those before it say can be done by then. Rows longer than maxText in all are not kept: the client's query may
+// make long texts.
 const (
 	most     = 199
 	batch    = "25"
 	maxCells = 3_000
-	budget   = "300 milliseconds"
+	budget   = "0.3"
 	maxCost  = "20000" // of one replica, as the mirror estimates it: about as long as the budget
+	maxText  = "8000000"
 )
 
 // Settings are how the call gets its arguments, and leaves its result, in the session of the client.
@@ -25,44 +28,59 @@ const (
 	resultSetting = "dp.replay_result"
 )
 
-// Prepare is a query of one row that hands over the query ($1) and the cells ($2), unless a function of these names ($3) is volatile or is
-// not one of Postgres or dpproxy, whatever it says of itself, or the session may not run the block.
-const Prepare = `SELECT CASE WHEN pg_catalog.has_language_privilege('plpgsql', 'USAGE') AND NOT EXISTS (
+// Prepare is a query of one row that hands over the query ($1) and the cells ($2), unless the query may do something more than once that it
+// does once: if a function of these names ($3) is volatile or is not one of Postgres or dpproxy, whatever it says of itself, or if one can
+// stand behind other names ($4) or a cast. Nor does it if the session may not run the block, or ends at the first error.
+const Prepare = `SELECT CASE WHEN pg_catalog.has_language_privilege('plpgsql', 'USAGE')
+	AND pg_catalog.current_setting('exit_on_error') OPERATOR(pg_catalog.=) 'off' AND NOT EXISTS (
 	SELECT FROM pg_catalog.pg_proc AS p WHERE (p.provolatile OPERATOR(pg_catalog.=) 'v' OR p.pronamespace OPERATOR(pg_catalog.<>) ALL
 		(SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname OPERATOR(pg_catalog.=) ANY ('{pg_catalog,dp}')))
 	AND p.proname OPERATOR(pg_catalog.=) ANY (CAST($3 AS pg_catalog.text[]))
 	AND p.proname OPERATOR(pg_catalog.<>) ALL (CAST('{random,clock_timestamp,timeofday}' AS pg_catalog.text[])))
+	AND NOT EXISTS (SELECT FROM pg_catalog.pg_operator AS o WHERE o.oprname OPERATOR(pg_catalog.=) ANY (CAST($4 AS pg_catalog.text[]))
+		AND o.oprnamespace OPERATOR(pg_catalog.=) pg_catalog.pg_my_temp_schema())
+	AND NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c WHERE c.relname OPERATOR(pg_catalog.=) ANY (CAST($4 AS pg_catalog.text[]))
+		AND c.relnamespace OPERATOR(pg_catalog.=) pg_catalog.pg_my_temp_schema()
+		AND (c.relkind OPERATOR(pg_catalog.=) 'v' OR c.relrowsecurity))
+	AND NOT EXISTS (SELECT FROM pg_catalog.pg_type AS t WHERE t.typname OPERATOR(pg_catalog.=) ANY (CAST($4 AS pg_catalog.text[]))
+		AND t.typnamespace OPERATOR(pg_catalog.=) pg_catalog.pg_my_temp_schema() AND t.typtype OPERATOR(pg_catalog.=) 'd')
+	AND NOT EXISTS (SELECT FROM pg_catalog.pg_cast AS k JOIN pg_catalog.pg_proc AS p ON p.oid OPERATOR(pg_catalog.=) k.castfunc
+		WHERE p.pronamespace OPERATOR(pg_catalog.=) pg_catalog.pg_my_temp_schema())
 	THEN pg_catalog.set_config('` + querySetting + `', $1, false) IS NOT NULL
 	AND pg_catalog.set_config('` + cellsSetting + `', $2, false) IS NOT NULL END`
 
 // Block evaluates the query over all replicas. It raises nothing: each batch is a block that ends in an exception of its own, which undoes
 // settings and writes, while the variables keep the rows. A batch that raises is evaluated again, replica by replica. The first batch is
-// the answer alone.
+// the answer alone. Types are those of Postgres, since the session can have others of these names.
 const Block = `DO LANGUAGE plpgsql $dp$
 DECLARE
-	query CONSTANT text := pg_catalog.current_setting('` + querySetting + `');
-	cells text[];
-	width int;
-	r int;
-	first int := 0;
-	until int := 1;
-	size int;
-	plan json;
-	one json;
-	failed text;
-	code text;
-	results json[] := '{}';
-	start CONSTANT timestamptz := pg_catalog.clock_timestamp();
+	query CONSTANT pg_catalog.text := pg_catalog.current_setting('` + querySetting + `');
+	cells pg_catalog.text[];
+	width pg_catalog.int4;
+	r pg_catalog.int4;
+	first pg_catalog.int4 := 0;
+	until pg_catalog.int4 := 1;
+	size pg_catalog.int4;
+	length pg_catalog.int8 := 0;
+	spent pg_catalog.float8 := 0;
+	plan pg_catalog.json;
+	one pg_catalog.json;
+	failed pg_catalog.text;
+	code pg_catalog.text;
+	results pg_catalog.json[] := '{}';
+	start pg_catalog.timestamptz;
 BEGIN
-	cells := CAST(pg_catalog.current_setting('` + cellsSetting + `') AS text[]);
+	cells := CAST(pg_catalog.current_setting('` + cellsSetting + `') AS pg_catalog.text[]);
 	width := cells[1];
 	r := (pg_catalog.cardinality(cells) - 1) / width;
 	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan USING cells[2 : width + 1], 1;
-	IF CAST(plan -> 0 -> 'Plan' ->> 'Total Cost' AS numeric) > ` + maxCost + ` THEN
+	start := pg_catalog.clock_timestamp();
+	IF CAST(plan -> 0 -> 'Plan' ->> 'Total Cost' AS pg_catalog.numeric) > ` + maxCost + ` THEN
 		r := 0;
 	END IF;
-	WHILE first < r AND (first = 0 OR pg_catalog.clock_timestamp() < start + interval '` + budget + `') LOOP
-		size := CASE WHEN first < until THEN 1 ELSE least(` + batch + `, r - first) END;
+	WHILE first < r AND spent < ` + budget + ` LOOP
+		size := CASE WHEN first < until THEN 1
+			ELSE least(` + batch + `, r - first, greatest(1, (` + budget + ` - spent) / (spent / first + 1e-6))) END;
 		failed := NULL;
 		BEGIN
 			PERFORM pg_catalog.set_config('transaction_read_only', 'on', true);
@@ -84,10 +102,14 @@ BEGIN
 			one := 'null';
 			EXIT WHEN first = 0; -- the answer itself
 		END IF;
+		length := length + coalesce(pg_catalog.octet_length(CAST(one AS pg_catalog.text)), 0);
+		EXIT WHEN length > ` + maxText + `;
 		results := results || pg_catalog.json_build_object('rows', one, 'failed', failed IS NOT NULL, 'size', size);
 		first := first + size;
+		spent := EXTRACT(epoch FROM pg_catalog.clock_timestamp() - start);
 	END LOOP;
-	PERFORM pg_catalog.set_config('` + resultSetting + `', pg_catalog.json_build_object('code', code, 'batches', results)::text, false);
+	PERFORM pg_catalog.set_config('` + resultSetting + `',
+		CAST(pg_catalog.json_build_object('code', code, 'batches', results) AS pg_catalog.text), false);
 EXCEPTION WHEN query_canceled OR OTHERS THEN
 	PERFORM pg_catalog.set_config('` + resultSetting + `', '', false);
 END $dp$`

@@ -48,6 +48,9 @@ func (s *Statement) block(i int) string { return s.prefix + "b" + strconv.Itoa(i
 // Calls are the names of the functions that the query calls.
 func (s *Statement) Calls() []string { return s.marks.Calls }
 
+// Names are those of other things that it uses, behind which functions may stand.
+func (s *Statement) Names() []string { return s.marks.Names }
+
 // SQL is a query of one row: an array of JSON arrays of texts, for each row of each replica its number in the batch, its place and its
 // cells. $1 is an array of texts, the columns of the blocks of one replica after another, and $2 the number of replicas. The client's own
 // parameters are literals.
