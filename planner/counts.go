@@ -69,11 +69,11 @@ func (sp *specializer) extents() (all []Count, err error) {
 		if err != nil {
 			return nil, err
 		}
-		c, value := Count{Table: e.Table.Name, Beyond: true}, e.Column.SQL
+		c := Count{Table: e.Table.Name, Beyond: true}
 		const within = "(SELECT pg_catalog.count(%[1]s) OPERATOR(pg_catalog.=) 0 OR " +
 			"pg_catalog.min(%[1]s) OPERATOR(pg_catalog.>=) (%[2]s)[1] AND " +
 			"pg_catalog.max(%[1]s) OPERATOR(pg_catalog.<=) (%[2]s)[2] FROM %[3]s)"
-		c.SQL, c.Params = r.finish(checked(fmt.Sprintf(within, value, bounds, e.From)))
+		c.SQL, c.Params = r.finish(checked(fmt.Sprintf(within, e.Read, bounds, e.From)))
 		all = append(all, c)
 	}
 	return all, nil
@@ -81,3 +81,15 @@ func (sp *specializer) extents() (all []Count, err error) {
 
 // same reports whether two counts are one.
 func (c Count) same(o Count) bool { return c.SQL == o.SQL && slices.Equal(c.Params, o.Params) }
+
+// addCounts adds what is counted of public tables, which are read as well.
+func addCounts(p *Plan, counted []Count) {
+	for _, c := range counted {
+		if !slices.ContainsFunc(p.Counts, c.same) {
+			p.Counts = append(p.Counts, c)
+		}
+		if !slices.Contains(p.Relations, c.Table) {
+			p.Relations = append(p.Relations, c.Table)
+		}
+	}
+}

@@ -95,11 +95,7 @@ func (q *Query) specializeBy(m *work.Meter, values []scalar.Value, s Settings, e
 			bp.twin, evalCost = first+1, before
 		}
 		p.Blocks = append(p.Blocks, bp)
-		for _, c := range bp.counted {
-			if !slices.ContainsFunc(p.Counts, c.same) {
-				p.Counts = append(p.Counts, c)
-			}
-		}
+		addCounts(p, bp.counted)
 	}
 	if err := p.assign(); err != nil {
 		return nil, err

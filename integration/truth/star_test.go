@@ -78,7 +78,10 @@ func countedAnew(t *testing.T, data, ours *pgx.Conn) {
 		"WHERE t.main AND t.tag < 50 AND o.qty > -"
 	const bounded = "SELECT count(*) FROM orders o JOIN rates r ON r.currency = o.currency AND r.day = o.ordered_at::date " +
 		"WHERE o.total * r.rate > -"
+	const referred = "SELECT count(*) FROM orders o WHERE o.product_id + 0 > 900 AND o.qty > -"
 	for i, c := range []struct{ change, sql, code string }{
+		{"INSERT INTO products VALUES (5000, 'new', 1)", referred, "PB013"},
+		{"DELETE FROM products WHERE id = 5000", referred, ""},
 		{"INSERT INTO tags VALUES (1, 40, false), (1, 50, true)", main, ""},
 		{"INSERT INTO tags VALUES (1, 40, true)", main, "PB013"},
 		{"DELETE FROM tags WHERE tag = 40 AND main", main, ""},

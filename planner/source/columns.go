@@ -78,36 +78,48 @@ func scalarBounds(b *policy.Bounds) *scalar.Bounds {
 	return &scalar.Bounds{Low: b.Low, High: b.High, LowText: b.LowText, HighText: b.HighText}
 }
 
-// An Extent is a column of a public table whose least and greatest values, on the mirror, bound it.
+// An Extent is a column whose least and greatest values, on the mirror, bound it: a column of a public table, or one that refers to such a
+// column by a foreign key.
 type Extent struct {
-	Table  *policy.Table
-	From   string // the table, in FROM
-	Column *scalar.Column
+	Table      *policy.Table // the public one
+	From, Read string        // the table, in FROM, and the value
+	Column     *scalar.Column
 }
 
 // Extents returns the columns of the source that [Source.TellExtent] has the mirror tell the bounds of.
 func (s *Source) Extents() (all []Extent) {
 	s.eachRelation(func(_ *level, r *relation) {
-		for _, c := range r.columns {
+		for i, c := range r.columns {
 			if r.rows == nil && !r.listed && c.Extent != nil {
-				all = append(all, Extent{r.table, tableSQL(r) + " AS " + r.alias, c})
+				all = append(all, r.extent(i))
 			}
 		}
 	})
 	return all
 }
 
-// TellExtent has the mirror tell the bounds of a column of a public table, if analysts can read the column there.
+// extent is the one of a column of a table.
+func (r *relation) extent(i int) Extent {
+	c := r.columns[i]
+	if k := c.Among; k != nil {
+		return Extent{r.table.Columns[i].Among.Table, k.From, scalar.KeyAs(k, c.Type), c}
+	}
+	return Extent{r.table, tableSQL(r) + " AS " + r.alias, c.SQL, c}
+}
+
+// TellExtent has the mirror tell the bounds of a column of a public table, if analysts can read the column there, or of one that refers to
+// such a column.
 func (s *Source) TellExtent(c *scalar.Column, at int) (told bool) {
 	if !scalar.HasExtent(c.Type) || c.Extent != nil {
 		return c.Extent != nil
 	}
 	s.eachRelation(func(_ *level, r *relation) {
 		i := slices.Index(r.columns, c)
-		if i < 0 || r.protected() || r.listed || r.rows != nil || r.table.Columns[i].Hidden {
+		if i < 0 || r.listed || r.rows != nil || c.Among == nil && (r.protected() || r.table.Columns[i].Hidden) {
 			return
 		}
-		s.constants.AddExtent(c, c.SQL, tableSQL(r)+" AS "+r.alias, at)
+		e := r.extent(i)
+		s.constants.AddExtent(c, e.Read, e.From, at)
 		told = true
 	})
 	return told

@@ -24,7 +24,7 @@ CREATE TABLE customers (id int PRIMARY KEY, born date NOT NULL);
 INSERT INTO customers SELECT n, date '1950-01-01' + (n * 37) % 20000 FROM generate_series(1, 1000) n;
 CREATE TABLE orders (
   id int PRIMARY KEY, customer_id int NOT NULL REFERENCES customers, ordered_at timestamp NOT NULL, store_id int NOT NULL,
-  product_id int NOT NULL, currency char(3) NOT NULL, total numeric(12, 2) NOT NULL, qty int NOT NULL, status text NOT NULL, shipped date
+  product_id int NOT NULL REFERENCES products, currency char(3) NOT NULL, total numeric(12, 2) NOT NULL, qty int NOT NULL, status text NOT NULL, shipped date
 );
 INSERT INTO orders SELECT n, 1 + n % 1000, timestamp '2023-01-01' + (n * 7919 % 1000) * interval '1 day' + n % 24 * interval '1 hour',
   1 + n % 40, 1 + n % 2000, (ARRAY['EUR', 'USD', 'PLN'])[1 + n % 3], n % 400, 1 + n % 9, (ARRAY['paid', 'open', 'sent'])[1 + n % 3],
