@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -225,6 +226,8 @@ func (w *world) query(sql string) (*pgconn.Result, error) {
 }
 
 func query(conn *pgx.Conn, sql string, params [][]byte, formats []int16) (*pgconn.Result, error) {
-	res := conn.PgConn().ExecParams(context.Background(), sql, params, nil, formats, nil).Read()
+	reader := conn.PgConn().ExecParams(context.Background(), sql, params, nil, formats, nil)
+	res := reader.Read()
+	res.FieldDescriptions = slices.Clone(reader.FieldDescriptions()) // of a result without rows as well
 	return res, res.Err
 }

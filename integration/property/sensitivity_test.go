@@ -83,7 +83,7 @@ const secondStream = 1 << 32
 
 // told are the features of statements of which some have to be executed.
 var told = slices.Concat([]string{sqlgen.CompositeKey, sqlgen.Weighed, sqlgen.Elements}, sqlgen.Forms, sqlgen.Windows, sqlgen.Thresholds,
-	sqlgen.Each, []string{sqlgen.Inside, sqlgen.Referring, sqlgen.Looking})
+	sqlgen.Each, sqlgen.Shapes, []string{sqlgen.Inside, sqlgen.Referring, sqlgen.Looking})
 
 // lacks is true if a feature was not executed yet, or no largest group was chosen.
 func (s *survey) lacks() bool {

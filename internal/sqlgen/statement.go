@@ -60,17 +60,23 @@ type aggregate struct {
 // Statement makes a statement over the schema.
 func (g *Generator) Statement(s *Schema) Statement {
 	sources := sourceGenerator{exprGenerator{g.dice}, s}
+	var st Statement
 	if g.chance(45) {
-		return spellingGenerator{sources}.statement()
+		st = spellingGenerator{sources}.statement()
+	} else {
+		st = statementGenerator{sources}.over(sources.source(2))
 	}
-	return statementGenerator{sources}.statement()
+	if tree, ok := shaped(s, st.SQL); ok {
+		return tree
+	}
+	return st
 }
 
 // A statementGenerator makes statements over any source.
 type statementGenerator struct{ sourceGenerator }
 
-func (g statementGenerator) statement() Statement {
-	src := g.source(2)
+// over makes a statement over a source.
+func (g statementGenerator) over(src source) Statement {
 	st := Statement{Features: src.features()}
 	if s := g.schema; s.composite && strings.Contains(src.from, s.parts.name) {
 		st.Features = append(st.Features, CompositeKey)
