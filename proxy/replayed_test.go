@@ -2,6 +2,7 @@ package proxy_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -31,6 +32,20 @@ func noticesOf(t *testing.T, w *world) (*pgx.Conn, *[]string) {
 
 // groups is a query of the counts of few groups.
 const groups = "(SELECT smoker, count(*) AS n FROM patients GROUP BY smoker) g"
+
+// manyGroups is a query of aggregates of many public groups.
+func manyGroups(aggregates string) string {
+	return "(SELECT birth_year, sex, smoker, mood, " + aggregates + " FROM patients GROUP BY 1, 2, 3, 4) g"
+}
+
+// counts are n aggregates.
+func counts(n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf("count(*) FILTER (WHERE birth_year > %d) AS n%d", 1920+i, i+1))
+	}
+	return strings.Join(all, ", ")
+}
 
 // TestReplayed has statements that compute something above their groups. Of each it is said how wrong that may be, or that nobody knows.
 func TestReplayed(t *testing.T) {
@@ -72,6 +87,10 @@ func TestReplayed(t *testing.T) {
 		{"SELECT sum(n) AS locked FROM " + groups + ", pg_advisory_lock(7)", "locked of unknown error"},
 		// A query that takes long.
 		{"SELECT sum(n) AS long FROM " + groups + ", generate_series(1, 100000), generate_series(1, 90) b", "long of unknown error"},
+		// Many groups.
+		{"SELECT sum(n) AS many FROM " + manyGroups("count(*) AS n"), "many ± "},
+		{"SELECT sum(n + o) AS many FROM " + manyGroups("count(*) AS n, count(birth_year) AS o"), "many ± "},
+		{"SELECT sum(n1 + n9) AS more FROM " + manyGroups(counts(9)), "more of unknown error"},
 		// Rows that nothing tells apart.
 		{"SELECT n * n AS square FROM " + groups, "square of unknown error"},
 		{"SELECT n * n AS square FROM " + groups + " ORDER BY n", "square ± "},

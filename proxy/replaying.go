@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"dpproxy/estimate"
 	"dpproxy/parser"
 	"dpproxy/planner"
 	"dpproxy/planner/pgtype"
@@ -39,7 +40,7 @@ func replayed(
 		return nil
 	}
 	r := &replaying{e, m, of, b}
-	result, err := r.evaluate(ctx, plan, replay.NewReplicas(plan, released))
+	result, err := r.evaluate(ctx, plan, replay.NewReplicas(plan, released), estimate.FewestReplicas(1-pre.settings.Confidence))
 	if err != nil || result == nil {
 		return err
 	}
@@ -53,8 +54,8 @@ func replayed(
 }
 
 // evaluate returns the rows of the query over the replicas, by the mirror; nil if it evaluates none.
-func (r *replaying) evaluate(ctx context.Context, plan *planner.Plan, replicas *replay.Replicas) ([]byte, error) {
-	cells, ok := r.of.Cells(plan, replicas)
+func (r *replaying) evaluate(ctx context.Context, plan *planner.Plan, replicas *replay.Replicas, fewest int) ([]byte, error) {
+	cells, ok := r.of.Cells(plan, replicas, fewest)
 	if !ok {
 		return nil, nil
 	}
@@ -63,7 +64,7 @@ func (r *replaying) evaluate(ctx context.Context, plan *planner.Plan, replicas *
 		return nil, err
 	}
 	arguments := [][]byte{
-		[]byte(r.of.SQL(literals)), []byte(cells),
+		[]byte(r.of.SQL(literals, cells)), []byte(cells.Text),
 		[]byte(planner.ArrayText(pointers(r.of.Calls()))), []byte(planner.ArrayText(pointers(r.of.Names()))),
 	}
 	res, err := r.asker.Query(ctx, replay.Prepare, []uint32{pgtype.Text, pgtype.Text, pgtype.Text, pgtype.Text}, arguments, nil, nil)

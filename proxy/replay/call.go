@@ -9,14 +9,15 @@ import (
 	"dpproxy/planner"
 )
 
-// The numbers of replicas, of those in one batch, and of cells in one replica. No batch begins after the budget of time, in seconds, and
-// none is larger than what those before it say can be done by then. Rows longer than maxText in all are not kept: the client's query may
-// make long texts.
+// The numbers of replicas, of those in one batch, and of cells in all replicas. No batch begins after the budget of time, in seconds, and
+// none is larger than what those before it say can be done by then, but for the replicas without which there is no interval: they have
+// patience. Rows longer than maxText in all are not kept: the client's query may make long texts.
 const (
 	most     = 199
 	batch    = "25"
-	maxCells = 3_000
+	maxCells = 500_000
 	budget   = "0.3"
+	patience = "1.5"
 	maxCost  = "20000" // of one replica, as the mirror estimates it: about as long as the budget
 	maxText  = "8000000"
 )
@@ -56,13 +57,17 @@ const Block = `DO LANGUAGE plpgsql $dp$
 DECLARE
 	query CONSTANT pg_catalog.text := pg_catalog.current_setting('` + querySetting + `');
 	cells pg_catalog.text[];
+	same pg_catalog.text[]; -- the columns that all replicas have
 	width pg_catalog.int4;
+	base pg_catalog.int4;
+	fewest pg_catalog.int4;
 	r pg_catalog.int4;
 	first pg_catalog.int4 := 0;
 	until pg_catalog.int4 := 1;
 	size pg_catalog.int4;
 	length pg_catalog.int8 := 0;
 	spent pg_catalog.float8 := 0;
+	deadline pg_catalog.float8;
 	plan pg_catalog.json;
 	one pg_catalog.json;
 	failed pg_catalog.text;
@@ -72,19 +77,24 @@ DECLARE
 BEGIN
 	cells := CAST(pg_catalog.current_setting('` + cellsSetting + `') AS pg_catalog.text[]);
 	width := cells[1];
-	r := (pg_catalog.cardinality(cells) - 1) / width;
-	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan USING cells[2 : width + 1], 1;
+	fewest := cells[2];
+	base := 3 + CAST(cells[3] AS pg_catalog.int4);
+	same := cells[4 : base];
+	r := (pg_catalog.cardinality(cells) - base) / width;
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan USING cells[base + 1 : base + width], 1, same;
 	start := pg_catalog.clock_timestamp();
 	IF CAST(plan -> 0 -> 'Plan' ->> 'Total Cost' AS pg_catalog.numeric) > ` + maxCost + ` THEN
 		r := 0;
 	END IF;
-	WHILE first < r AND spent < ` + budget + ` LOOP
+	WHILE first < r LOOP
+		deadline := CASE WHEN first > fewest THEN ` + budget + ` ELSE ` + patience + ` END;
+		EXIT WHEN spent >= deadline;
 		size := CASE WHEN first < until THEN 1
-			ELSE least(` + batch + `, r - first, greatest(1, (` + budget + ` - spent) / (spent / first + 1e-6))) END;
+			ELSE least(` + batch + `, r - first, greatest(1, (deadline - spent) / (spent / first + 1e-6))) END;
 		failed := NULL;
 		BEGIN
 			PERFORM pg_catalog.set_config('transaction_read_only', 'on', true);
-			EXECUTE query INTO one USING cells[first * width + 2 : (first + size) * width + 1], size;
+			EXECUTE query INTO one USING cells[base + first * width + 1 : base + (first + size) * width], size, same;
 			RAISE SQLSTATE 'DP000';
 		EXCEPTION
 			WHEN SQLSTATE 'DP000' THEN NULL;
@@ -118,25 +128,66 @@ END $dp$`
 const Fetch = `SELECT pg_catalog.current_setting('` + resultSetting + `', true), pg_catalog.set_config('` + querySetting + `', '', false),
 	pg_catalog.set_config('` + cellsSetting + `', '', false), pg_catalog.set_config('` + resultSetting + `', '', false)`
 
-// Cells writes the argument of Block: the number of columns of the blocks, the columns of the answer, and then the columns of each replica.
-// ok is false if there are too many.
-func (s *Statement) Cells(plan *planner.Plan, r *Replicas) (text string, ok bool) {
-	if s.width == 0 || r.rows()*s.width > maxCells {
-		return "", false
+// Cells are the columns of the blocks, of the answer and of each replica.
+type Cells struct {
+	// Text is the argument of Block: the numbers of columns that replicas differ in, of replicas without which there is no interval, and of
+	// columns that are the same in all; these columns, and then the others, of the answer and of one replica after another.
+	Text   string
+	places []place
+}
+
+// A place is that of a column of the blocks: among those that are the same in all replicas, or among those of one replica.
+type place struct {
+	same bool
+	at   int
+}
+
+// Cells draws replicas, fewest at least, and fewer the more cells each has. ok is false if there would be too few.
+func (s *Statement) Cells(plan *planner.Plan, r *Replicas, fewest int) (c Cells, ok bool) {
+	n := most
+	if cells := r.cells(); cells > 0 {
+		n = min(n, maxCells/cells)
 	}
-	cells := []*string{new(strconv.Itoa(s.width))}
-	add := func(blocks [][]string) {
-		for _, columns := range blocks {
-			for _, c := range columns {
-				cells = append(cells, &c)
+	if s.width == 0 || n < fewest+fewest/4 { // some may fail
+		return c, false
+	}
+	all := [][]string{slices.Concat(r.Released()...)}
+	for range n {
+		all = append(all, slices.Concat(r.Next()...))
+	}
+	c, width := arranged(all)
+	if width == 0 {
+		return c, false
+	}
+	var same, cells []*string
+	for i, p := range c.places {
+		if p.same {
+			same = append(same, &all[0][i])
+		}
+	}
+	for _, columns := range all {
+		for i, p := range c.places {
+			if !p.same {
+				cells = append(cells, &columns[i])
 			}
 		}
 	}
-	add(r.Released())
-	for range most {
-		add(r.Next())
+	head := []*string{new(strconv.Itoa(width)), new(strconv.Itoa(fewest)), new(strconv.Itoa(len(same)))}
+	c.Text = planner.ArrayText(slices.Concat(head, same, cells))
+	return c, true
+}
+
+// arranged finds places for columns, and counts those that differ.
+func arranged(all [][]string) (c Cells, width int) {
+	for i, text := range all[0] {
+		if slices.ContainsFunc(all, func(columns []string) bool { return columns[i] != text }) {
+			c.places = append(c.places, place{false, width})
+			width++
+		} else {
+			c.places = append(c.places, place{true, i - width})
+		}
 	}
-	return planner.ArrayText(cells), true
+	return c, width
 }
 
 var errResult = errors.New("replay: the result of a replay is not as it was asked for")

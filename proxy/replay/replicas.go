@@ -149,12 +149,12 @@ func about(x *big.Int, sigma float64, src *rand.ChaCha8) *big.Int {
 	return noise.Add(noise, x)
 }
 
-// rows is the number of rows of all blocks together.
-func (r *Replicas) rows() (n int) {
+// cells is the number of integers that one replica draws.
+func (r *Replicas) cells() (n int) {
 	for i, b := range r.plan.Blocks {
-		for j := range b.Sets {
+		for j, set := range b.Sets {
 			if of := r.of(i, j); of != nil {
-				n += len(of.Rows)
+				n += len(of.Rows) * set.Integers()
 			}
 		}
 	}

@@ -52,12 +52,12 @@ func (s *Statement) Calls() []string { return s.marks.Calls }
 func (s *Statement) Names() []string { return s.marks.Names }
 
 // SQL is a query of one row: an array of JSON arrays of texts, for each row of each replica its number in the batch, its place and its
-// cells. $1 is an array of texts, the columns of the blocks of one replica after another, and $2 the number of replicas. The client's own
-// parameters are literals.
+// cells. $1 is an array of texts, the columns of the blocks of one replica after another, $2 the number of replicas, and $3 the columns
+// that are the same in all. The client's own parameters are literals.
 //
 // Each block is a WITH query in front of the client's text, so that nothing within that text refers to the replica. The list of columns
 // makes names unique, and the line break ends a comment.
-func (s *Statement) SQL(literals []string) string {
+func (s *Statement) SQL(literals []string, c Cells) string {
 	n, outer, text, place := s.prefix+"replica", s.prefix+"outer", s.prefix+"text", s.prefix+"place"
 	cells := []string{"CAST(" + n + ".n AS pg_catalog.text)", "CAST(" + outer + "." + place + " AS pg_catalog.text)"}
 	var names []string
@@ -67,16 +67,26 @@ func (s *Statement) SQL(literals []string) string {
 	}
 	return "SELECT pg_catalog.json_agg(pg_catalog.to_json(ARRAY[" + strings.Join(cells, ", ") + "])) " +
 		"FROM pg_catalog.generate_series(0, $2 - 1) AS " + n + "(n), " +
-		"LATERAL (WITH " + strings.Join(s.relations(n), ", ") + " SELECT " + text + ".*, pg_catalog.row_number() OVER () AS " + place +
+		"LATERAL (WITH " + strings.Join(s.relations(n, c), ", ") + " SELECT " + text + ".*, pg_catalog.row_number() OVER () AS " + place +
 		" FROM (" + bound(s.inner, literals) + "\n) AS " + text + "(" + strings.Join(names, ", ") + ")) AS " + outer
 }
 
 // relations are the WITH queries of the blocks, of the replica n.
-func (s *Statement) relations(n string) (with []string) {
-	first := 1
+func (s *Statement) relations(n string, c Cells) (with []string) {
+	differing := 0
+	for _, p := range c.places {
+		if !p.same {
+			differing++
+		}
+	}
+	first := 0
 	for i := range s.blocks {
 		relation := s.query.Relation(i, func(column int) string {
-			return "($1)[" + n + ".n * " + strconv.Itoa(s.width) + " + " + strconv.Itoa(first+column) + "]"
+			p := c.places[first+column]
+			if p.same {
+				return "($3)[" + strconv.Itoa(p.at+1) + "]"
+			}
+			return "($1)[" + n + ".n * " + strconv.Itoa(differing) + " + " + strconv.Itoa(p.at+1) + "]"
 		})
 		first += s.query.Columns(i)
 		with = append(with, s.block(i)+" AS MATERIALIZED "+relation)
