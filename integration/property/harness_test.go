@@ -185,7 +185,11 @@ func model(t testing.TB, conn *pgx.Conn, text string) *policy.Model {
 	for _, table := range site.Tables.Tables {
 		names = append(names, table.Name)
 	}
-	s, err := mirror.Plan{Public: names}.Read(context.Background(), conn)
+	plan := mirror.Plan{Public: names}
+	for _, v := range site.Views {
+		plan.Views = append(plan.Views, mirror.View{Name: v.Name, Shown: v.Shown})
+	}
+	s, err := plan.Read(context.Background(), conn)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -145,7 +145,7 @@ func (s *Schema) DDL() string {
 		}
 		fmt.Fprintf(&b, "CREATE TABLE %s (%s)%s;\n", t.name, strings.Join(cols, ", "), s.partitions(t))
 	}
-	b.WriteString(s.readingsDDL())
+	b.WriteString(s.readingsDDL() + s.viewsDDL())
 	for _, i := range s.indexes {
 		fmt.Fprintf(&b, "CREATE INDEX ON %s;\n", i)
 	}
@@ -193,7 +193,7 @@ func (s *Schema) Policy() string {
 			b.WriteString(t.derived())
 		}
 	}
-	return b.String() + "  places: {public: true}\n  sites: {reference: true, columns: {rank: {bounds: [0, 9]}}}\n"
+	return b.String() + "  places: {public: true}\n  sites: {reference: true, columns: {rank: {bounds: [0, 9]}}}\n" + viewsPolicy()
 }
 
 // shard is the second column of a key of events.

@@ -46,6 +46,7 @@ const (
 	toEvent = "event"
 	toPlace = "place"
 	toSite  = "site"
+	toZone  = "zone"
 )
 
 // A shapeGenerator makes FROM of one statement.
@@ -114,7 +115,7 @@ func (s shape) linked(to string) (names []string) {
 
 // scan reads a table.
 func (g *shapeGenerator) scan() shape {
-	return g.scanOf(choose(g, "events", "events", "events", "people", "people", "parts", "places", "sites", "readings"))
+	return g.scanOf(choose(g, "events", "events", "events", "people", "people", "parts", "places", "sites", "readings", views[0], views[1]))
 }
 
 func (g *shapeGenerator) scanOf(name string) shape {
@@ -149,8 +150,11 @@ func (g *shapeGenerator) scanOf(name string) shape {
 	case "parts":
 		key[0] = "event"
 		out.cols, out.links = tableScope(s.parts, a), []link{{to: toEvent, names: at(key...)}}
+	case views[0], views[1]:
+		out.cols = viewScope(s, a)
+		out.links = []link{{to: toUnit, names: at("u")}, {to: toPlace, names: at("place")}, {toEvent, at(key...), name == views[0]}}
 	case "places":
-		out.cols, out.links = g.places(a), []link{{toPlace, at("place"), true}}
+		out.cols, out.links = g.places(a), []link{{toPlace, at("place"), true}, {toZone, at("zone"), true}}
 	default:
 		out.cols, out.links = tableScope(s.sites, a), []link{{toSite, at(site), true}, {to: toSite, names: at(near)}}
 	}

@@ -93,7 +93,11 @@ func randomCatalog(t *testing.T, conn *pgx.Conn, schema *sqlgen.Schema) *policy.
 	for _, table := range policy.Tables.Tables {
 		names = append(names, table.Name)
 	}
-	s, err := mirror.Plan{Public: names}.Read(t.Context(), conn)
+	plan := mirror.Plan{Public: names}
+	for _, v := range policy.Views {
+		plan.Views = append(plan.Views, mirror.View{Name: v.Name, Shown: v.Shown})
+	}
+	s, err := plan.Read(t.Context(), conn)
 	if err != nil {
 		t.Fatal(err)
 	}
