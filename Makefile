@@ -154,7 +154,7 @@ faults: setup-test ## break a shared ledger for long: make faults SEED=17
 
 PAIRS ?= 20000
 property: setup-test ## compare many random databases, plans for cliffs in time, and noise with its law: make property SEED=17 PAIRS=20000
-	DPPROXY_SEED=$(SEED) DPPROXY_PAIRS=$(PAIRS) $(GO) test -count=1 -timeout 120m -v -run 'TestSensitivity|TestEquivalence|TestNoCliff' ./integration/property
+	DPPROXY_SEED=$(SEED) DPPROXY_PAIRS=$(PAIRS) $(GO) test -count=1 -timeout 120m -v -run 'TestSensitivity|TestEquivalence|TestQuestions|TestNoCliff' ./integration/property
 	DPPROXY_SEED=$(SEED) DPPROXY_PROOFS=100 $(GO) test -count=1 -timeout 60m -v -run '^TestProofs$$' ./planner/source
 	DPPROXY_DRAWS=20000 $(GO) test -count=1 -timeout 20m -v -run '^(TestLaw|TestClockOfPairs)$$' ./integration/privacy -args -clock 20
 

@@ -52,7 +52,9 @@ const (
 // A shapeGenerator makes FROM of one statement.
 type shapeGenerator struct {
 	sourceGenerator
-	aliases  int
+	aliases int
+	// many is how many tables are read of which a unit has many rows.
+	many     int
 	with     []string
 	features []string
 }
@@ -115,8 +117,16 @@ func (s shape) linked(to string) (names []string) {
 
 // scan reads a table.
 func (g *shapeGenerator) scan() shape {
-	return g.scanOf(choose(g, "events", "events", "events", "people", "people", "parts", "places", "sites", "readings", views[0], views[1]))
+	few, many := []string{"people", "parts", "places", "sites"}, []string{"events", "events", "events", "readings", views[0], views[1]}
+	if g.many == maxMany || g.chance(45) {
+		return g.scanOf(choose(g, few...))
+	}
+	g.many++
+	return g.scanOf(choose(g, many...))
 }
+
+// maxMany bounds such tables, of which a bad plan multiplies the rows.
+const maxMany = 3
 
 func (g *shapeGenerator) scanOf(name string) shape {
 	s, a := g.schema, g.alias("s")
@@ -363,9 +373,10 @@ func (g *shapeGenerator) called(form, alias string, names, items, keys []string,
 
 // again joins a query of WITH with itself, on what tells whose its rows are.
 func (g *shapeGenerator) again(s shape) (shape, bool) {
-	if len(s.links) == 0 || len(s.cols) == 0 || s.items != 1 || !strings.HasPrefix(s.from, "w") {
+	if len(s.links) == 0 || len(s.cols) == 0 || s.items != 1 || !strings.HasPrefix(s.from, "w") || 2*g.many > maxMany {
 		return s, false
 	}
+	g.many *= 2
 	name, alias, _ := strings.Cut(s.from, " ")
 	a := g.alias("d")
 	anew := func(n string) string { return a + strings.TrimPrefix(n, alias) }
