@@ -46,6 +46,7 @@ type candidate struct {
 	at      int      // of the first target, in the analysed text
 	counts  []int    // where its rows are counted above, in the client's statement
 	summed  bool     // a statistic of several of its rows is computed above
+	present bool     // one to which a row without value is not as none
 	fenced  bool     // its query has OFFSET 0 in the rewritten statement
 }
 

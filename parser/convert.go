@@ -61,7 +61,7 @@ func convert(a *analysis, c *candidate, m *matcher) *ast.Block {
 	row := exprConverter{v, false}
 	b := &ast.Block{
 		At: a.l.client(c.at), Grouped: len(m.groupNodes) > 0 || m.sets != nil,
-		Sets: m.sets, Groupings: m.groupings, Concealed: a.l.concealed(c.at), Counts: c.counts, Summed: c.summed,
+		Sets: m.sets, Groupings: m.groupings, Concealed: a.l.concealed(c.at), Counts: c.counts, Summed: c.summed, Present: c.present,
 	}
 	b.From = v.selectedElements(v.from(c.sel), m.groupNodes)
 	if c.sel.WhereClause != nil {

@@ -32,11 +32,16 @@ func (t tallier) uncounted(sel *pg.SelectStmt) []*candidate {
 		switch {
 		case t.tallies(n):
 			for _, c := range t.with(n) {
-				c.counts = append(c.counts, t.pos(pgtree.FirstLocation(n)))
+				c.counts, c.present = append(c.counts, t.pos(pgtree.FirstLocation(n))), true
 			}
 		case t.sums(n):
+			with := t.with(n)
+			for _, c := range with {
+				c.summed, c.present = true, c.present || len(with) > 1 || !t.adds(n.GetFuncCall())
+			}
+		case n.GetFuncCall().GetOver() != nil: // an order of released values
 			for _, c := range t.with(n) {
-				c.summed = true
+				c.present = true
 			}
 		}
 		return false
@@ -87,6 +92,38 @@ func (t tallier) tallies(n *pg.Node) bool {
 func (t tallier) sums(n *pg.Node) bool {
 	f := n.GetFuncCall()
 	return f != nil && (f.Over != nil || pgtree.IsAggregate(n) && !t.s.block) && t.any(f.Args...)
+}
+
+// adds reports whether a call is the sum of a value that is 0 where all released values are.
+func (t tallier) adds(f *pg.FuncCall) bool {
+	_, name := pgtree.Callee(f)
+	return name == "sum" && len(f.Args) == 1 && t.homogeneous(f.Args[0])
+}
+
+// homogeneous reports whether an expression is 0 where all released values in it are: a sum, a difference or a multiple of such.
+func (t tallier) homogeneous(n *pg.Node) bool {
+	switch {
+	case !t.any(n):
+		return false
+	case n.GetColumnRef() != nil, n.GetFuncCall() != nil && pgtree.IsAggregate(n):
+		return true
+	case n.GetTypeCast() != nil:
+		return t.homogeneous(n.GetTypeCast().Arg)
+	case n.GetCoalesceExpr() != nil:
+		return t.homogeneous(n.GetCoalesceExpr().Args[0])
+	case n.GetAExpr().GetKind() != pg.A_Expr_Kind_AEXPR_OP || len(n.GetAExpr().GetName()) != 1:
+		return false
+	}
+	x := n.GetAExpr()
+	switch x.Name[0].GetString_().GetSval() {
+	case "+", "-":
+		return (x.Lexpr == nil || t.homogeneous(x.Lexpr)) && t.homogeneous(x.Rexpr)
+	case "*":
+		return t.homogeneous(x.Lexpr) || t.homogeneous(x.Rexpr)
+	case "/":
+		return t.homogeneous(x.Lexpr)
+	}
+	return false
 }
 
 // measures reports whether a call is a statistic of released values, or counts large groups alone.

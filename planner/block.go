@@ -24,6 +24,7 @@ type block struct {
 	having     []scalar.Expr // conditions that hold for all groups or for none
 	counts     []int         // indices of values that count its rows, as in [ast.Block]
 	summed     bool          // as in [ast.Block]
+	present    bool          // likewise
 	at         int
 	// computed says that output columns are computed from its values, and chosen that its values decide which of its rows are shown.
 	computed, chosen bool

@@ -400,6 +400,10 @@ func (p *Plan) Remarks() []string {
 			said = append(said, s)
 		}
 	}
+	if p.Listed() {
+		say("Groups without rows are listed as others are, and count in averages, numbers, orders and joins of the groups. " +
+			"SET dp.empty_groups = hide leaves out those that noise does not tell from empty ones.")
+	}
 	for _, g := range p.sets() {
 		switch {
 		case g.Private():

@@ -76,6 +76,13 @@ func (p *Plan) Incomplete() bool {
 	})
 }
 
+// Listed reports whether something is computed of the rows of public groups, of which those without rows are rows as well.
+func (p *Plan) Listed() bool {
+	return p.settings.EmptyGroups != hideEmpty && slices.ContainsFunc(p.Blocks, func(b *BlockPlan) bool {
+		return b.block.present && slices.ContainsFunc(b.Sets, func(g *GroupingSet) bool { return !g.Private() && len(g.keys) > 0 })
+	})
+}
+
 // Scattered reports whether the plan has private groups by a column of which hardly two rows have the same value, as far as types tell:
 // points in time, and numbers with decimals. Such groups are too small to be shown.
 func (p *Plan) Scattered() bool {
@@ -93,9 +100,9 @@ func scatters(key scalar.Expr) bool {
 }
 
 // Outside names in a few words everything that the answer leaves out and that its stated errors do not include, in this order: groups that
-// sums over the groups lack, rows that are cut before anything is measured, rows that no group or condition has as they are, values that
-// are clamped, values that limits move farther than is stated, and groups that are not shown. A notice begins with it. Released has the
-// relations of each block, whose limits decide the fifth.
+// sums over the groups lack, groups without rows that count as others do, rows that are cut before anything is measured, rows that no group
+// or condition has as they are, values that are clamped, values that limits move farther than is stated, and groups that are not shown. A
+// notice begins with it. Released has the relations of each block, whose limits decide the sixth.
 func (p *Plan) Outside(released [][]*Released) []string {
 	var all []string
 	say := func(s string) {
@@ -107,6 +114,9 @@ func (p *Plan) Outside(released [][]*Released) []string {
 	if p.Incomplete() {
 		say("groups that few units (" + p.unit + ") have and that sums over the groups lack")
 		unshown = false
+	}
+	if p.Listed() {
+		say("groups without rows, which count in what is computed of the groups")
 	}
 	for _, b := range p.Blocks {
 		for _, c := range cutsOf(b.block) {

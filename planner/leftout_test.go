@@ -10,6 +10,12 @@ import (
 	"dpproxy/planner/policy"
 )
 
+// smokers are public groups, and listed is said of what is computed of them.
+const (
+	smokers = "(SELECT smoker, count(*) AS n FROM patients GROUP BY 1) g"
+	listed  = "groups without rows, which count in what is computed of the groups"
+)
+
 // TestOutside: whatever an answer leaves out and no error contains is named before the errors, in one order.
 func TestOutside(t *testing.T) {
 	for _, c := range []struct{ sql, want string }{
@@ -36,6 +42,20 @@ func TestOutside(t *testing.T) {
 			"SELECT hospital_id, count(*), sum(count(*)) OVER (ORDER BY hospital_id) FROM visits GROUP BY 1",
 			"groups that few units (patient) have and that sums over the groups lack",
 		},
+		{"SELECT count(*) FROM " + smokers, listed},
+		{"SELECT avg(n) FROM " + smokers, listed},
+		{"SELECT sum(n + 1) FROM " + smokers, listed},
+		{"SELECT sum(round(n)) FROM " + smokers, listed},
+		{"SELECT sum(CASE WHEN n > 5 THEN 1 END) FROM " + smokers, listed},
+		{"SELECT smoker, rank() OVER (ORDER BY n) FROM " + smokers, listed},
+		{"SELECT smoker, n - avg(n) OVER () FROM " + smokers, listed},
+		{"SELECT smoker, avg(count(*)) OVER () FROM patients GROUP BY 1", listed},
+		{"SELECT sum(g.n) FROM " + smokers + ", (SELECT smoker, count(birth_year) AS m FROM patients GROUP BY 1) h", listed},
+		{"SELECT sum(n), sum(2 * n::numeric / 7), sum(coalesce(-n, 0) - n) FROM " + smokers, ""},
+		{"SELECT smoker, sum(count(*)) OVER (ORDER BY smoker) FROM patients GROUP BY 1", ""},
+		{"SELECT avg(n) FROM " + smokers + " WHERE n > 10", ""},
+		{"SELECT avg(n) FROM (SELECT count(*) AS n FROM patients) g", ""},
+		{"SELECT smoker, n, 100 * n FROM " + smokers, ""},
 		{
 			"SELECT (SELECT count(*) FROM patients), (SELECT sum(cost) FROM visits), (SELECT sum(cost) FROM visits WHERE true)",
 			"cost beyond [0, 20000]",

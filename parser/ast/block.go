@@ -68,6 +68,9 @@ type Block struct {
 	Counts []int
 	// Summed says that a statistic of released values in several of its rows is computed above the block, such as a sum over groups.
 	Summed bool
+	// Present says that something is computed above the block to which a group without rows is not as no group: how many groups there are,
+	// their average or order, a sum over what they are joined with.
+	Present bool
 	// Fields are the keys of the fields of documents that the block names, in sub-selects too.
 	Fields [][]string
 	// Offsets are parameters that stand after OFFSET in sub-selects: they must be 0.
