@@ -39,7 +39,7 @@
 //   - mechanisms: candidate.go, staircase.go, expected.go, noisereduction.go, choose_top.go, choose_ranks.go, candidates.go, assign.go;
 //   - a statement: stated.go, computed.go, question.go, parts.go, bytes.go, specializer.go, plan.go, analyze.go, specialize.go;
 //   - the answer: margins.go, nonnegative.go, columns.go, relation.go, redrawn.go (its noise, for replicas);
-//   - words about it: cut.go, leftout.go, untold.go, wide.go, explain_measure.go, explain.go.
+//   - words about it: cut.go, leftout.go, untold.go, wide.go, explain_measure.go, standing.go, explain.go.
 //
 // The planner never sees a protected value. Nothing that an analyst wrote is part of the SQL for the protected database: constants travel
 // as parameters.

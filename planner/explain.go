@@ -30,7 +30,7 @@ func (p *Plan) Explain(costs []Cost) []string {
 			w.line(2, "the same as block %d: it is read and released once", b.twin)
 			continue
 		}
-		b.explain(w, p.unit, p.hidden)
+		b.explain(w, p.unit, p.hidden, p.standingsAt(i))
 	}
 	for _, bar := range computedErrors(p, nil) {
 		w.line(1, "%s", bar)
@@ -102,7 +102,7 @@ func ExplainTogether(costs []Cost, most, open bool) []string {
 	return w.draw()
 }
 
-func (b *BlockPlan) explain(w *tree, unit string, hidden bool) {
+func (b *BlockPlan) explain(w *tree, unit string, hidden bool, known standingsOf) {
 	src := b.block.source
 	w.line(2, "protected tables: %s", strings.Join(src.Told(), ", "))
 	of := ""
@@ -127,13 +127,14 @@ func (b *BlockPlan) explain(w *tree, unit string, hidden bool) {
 		w.line(2, "reads nothing: %s meets the conditions", meets)
 		return
 	}
+	known.explain(w, b)
 	for i, p := range b.Sets {
 		if len(b.Sets) == 1 {
-			b.explainSet(w, i, 2, hidden)
+			b.explainSet(w, i, 2, hidden, known)
 			continue
 		}
 		w.line(2, "grouping set (%s)", strings.Join(p.labels(b.block), ", "))
-		b.explainSet(w, i, 3, hidden)
+		b.explainSet(w, i, 3, hidden, known)
 	}
 }
 
@@ -146,7 +147,7 @@ func (g *GroupingSet) labels(b *block) []string {
 	return out
 }
 
-func (of *BlockPlan) explainSet(w *tree, at, depth int, hidden bool) {
+func (of *BlockPlan) explainSet(w *tree, at, depth int, hidden bool, known standingsOf) {
 	b, g := of.block, of.Sets[at]
 	labels := strings.Join(g.labels(b), ", ")
 	switch {
@@ -180,7 +181,7 @@ func (of *BlockPlan) explainSet(w *tree, at, depth int, hidden bool) {
 		p.explain(w, depth, g)
 	}
 	for i, m := range g.statistics {
-		w.line(depth, "measure %d: %s, %s%s", i+1, m, g.changeAndNoise(m), g.partOfBudget(m))
+		w.line(depth, "measure %d: %s, %s%s%s", i+1, m, g.changeAndNoise(m), g.partOfBudget(m), known.suffix(of, m))
 	}
 	if hidden {
 		w.line(depth, "sql: not shown, as is the definition of the view")

@@ -27,6 +27,8 @@ type Plan struct {
 	Mechanism string
 	// Candidates are the mechanisms that were compared to reach a target.
 	Candidates []Candidate
+	// Standings say of each block how its numbers stand to the statements before; without them all are new.
+	Standings [][]Standing
 
 	// Untold are the relations whose names must not be shown.
 	Untold Untold

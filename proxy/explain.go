@@ -125,7 +125,9 @@ func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRe
 	if patience.Err() != nil { // others were not planned
 		return nil, false, timely(context.Cause(patience))
 	}
-	return plan.Explain(costs), false, nil
+	told := *plan
+	told.Standings = known.Standings()
+	return told.Explain(costs), false, nil
 }
 
 // compared returns the plan with its alternatives, within dp.epsilon: noise of either kind, and the chosen one, if that is

@@ -236,3 +236,59 @@ func TestOwedOnce(t *testing.T) {
 		t.Errorf("who draws the numbers pays %d, and who recalls them %d", paid[0], paid[1])
 	}
 }
+
+// TestExplainNamesWhatIsRemembered holds that EXPLAIN says which values of a statement are free, and which are new.
+func TestExplainNamesWhatIsRemembered(t *testing.T) {
+	w := ownBudgets(t)
+	ana, bob := w.client(t, "ana"), w.client(t, "bob")
+	for _, c := range []*client{ana, bob} {
+		c.set(t, "dp.mechanism = gaussian", "dp.epsilon = 0.1")
+	}
+	const free, others, alone, anew = "remembered, and so free: ", "drawn once, with another block: ",
+		"remembered, and paid for by the analyst's own budget alone: ", "new: "
+	for _, c := range []struct {
+		before    string
+		as        *client
+		sql       string
+		want, not []string
+	}{
+		{"", ana, "SELECT count(*), sum(birth_year) FROM patients", nil, []string{free, anew, "; new"}},
+		{
+			"SELECT count(*) FROM patients", ana, "SELECT sum(birth_year), count(1), avg(birth_year) AS a FROM patients",
+			[]string{free + "count(...)", anew + "sum(birth_year), avg(birth_year)", "; remembered, and so free", "; new"},
+			[]string{"cost: nothing"},
+		},
+		{"", bob, "SELECT count(*) FROM patients", []string{alone + "count(*)"}, []string{free, anew}},
+		{
+			"SELECT count(*), sum(birth_year) FROM patients", ana, "SELECT sum(birth_year), count(*) FROM patients",
+			[]string{free + "sum(birth_year), count(*)", "cost: nothing, the same was answered before"}, []string{anew},
+		},
+		{
+			"", ana, "SELECT (SELECT count(*) FROM visits), n, s FROM (SELECT count(*) AS n, sum(cost) AS s FROM visits) t",
+			[]string{others + "count(*)", anew + "sum(cost)"}, []string{free},
+		},
+		{
+			"SELECT sex, count(*) FROM patients GROUP BY ROLLUP (1)", ana,
+			"SELECT count(*), sex FROM patients GROUP BY ROLLUP (2)",
+			[]string{free + "all of it"}, []string{anew},
+		},
+		{
+			"", bob, "SELECT sex, count(*) FROM patients GROUP BY ROLLUP (1)", []string{alone + "all of it"}, []string{anew, free},
+		},
+	} {
+		if c.before != "" {
+			must(t, ana.Conn, c.before)
+		}
+		said := explained(t, c.as.Conn, c.sql)
+		for _, want := range c.want {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s: EXPLAIN does not say %q:\n%s", c.sql, want, said)
+			}
+		}
+		for _, not := range c.not {
+			if strings.Contains(said, not) {
+				t.Errorf("%s: EXPLAIN says %q:\n%s", c.sql, not, said)
+			}
+		}
+	}
+}

@@ -25,6 +25,38 @@ type piece struct {
 // isDrawn reports whether the part is to be drawn by itself.
 func (p *piece) isDrawn() bool { return p.found == nil && p.with == nil }
 
+// standing is how the part stands to the statements before.
+func (p *piece) standing() planner.Standing {
+	switch {
+	case p.with != nil:
+		return planner.Shared
+	case p.found == nil:
+		return planner.New
+	case p.unpaid:
+		return planner.Unpaid
+	}
+	return planner.Remembered
+}
+
+// Standings returns how the parts of each block stand to the statements before, or the block as a whole.
+func (r *Recalled) Standings() [][]planner.Standing {
+	out := make([][]planner.Standing, len(r.blocks))
+	for i, b := range r.blocks {
+		switch {
+		case b == nil:
+		case b.pieces != nil:
+			for _, p := range b.pieces {
+				out[i] = append(out[i], p.standing())
+			}
+		case r.Released[i] != nil && b.unpaid:
+			out[i] = []planner.Standing{planner.Unpaid}
+		case r.Released[i] != nil:
+			out[i] = []planner.Standing{planner.Remembered}
+		}
+	}
+	return out
+}
+
 // pieceOf returns the question of a part.
 func (m *Memory) pieceOf(b *planner.BlockPlan, p *planner.Part) *piece {
 	return &piece{of: p, question: &question{
