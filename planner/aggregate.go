@@ -67,6 +67,7 @@ func newAggregate(r *scalar.Resolver, rows *source.Rows, a *ast.Aggregate) (*agg
 		return nil, pgerr.New(pgerr.NotAllowed, "the aggregate %s is not supported on protected data", a.Func).At(a.At).
 			WithHint(aggregatesHint)
 	}
+	a = conditional(a)
 	c := &call{Aggregate: a, resolver: r, rows: rows}
 	var err error
 	if a.Filter != nil {

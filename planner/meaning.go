@@ -33,7 +33,7 @@ type meaner struct {
 
 // means implements [meanings]. The work is counted for each part by itself, and no client's leaving ends it: a plan is kept for others.
 func (sp meaner) means(g *GroupingSet, p part) []string {
-	texts, err := sp.measured().meaning(p.alone(&g.aggregation))
+	texts, err := sp.measured().meaning(sp.unfiltered(g, p))
 	if err != nil { // a normal form would be too large: all that is read with the part, and which part of that it is
 		texts = []string{"as written", strconv.Itoa(p.among(partsOf(&g.aggregation)))}
 		for _, r := range g.Reads {
@@ -58,9 +58,9 @@ func (sp meaner) measured() meaner {
 // reads implements [meanings].
 func (sp meaner) reads(g *GroupingSet) ([]*Read, error) { return sp.read(&g.aggregation) }
 
-func (sp meaner) meaning(a *aggregation) (texts []string, err error) {
+func (sp meaner) meaning(a *aggregation, where []scalar.Expr) (texts []string, err error) {
 	err = sp.eachRead(a, func(read *Read) error {
-		r := &reader{sp: sp.specializer, set: a}
+		r := &reader{sp: sp.specializer, set: a, where: where}
 		r.inline = sp.inlined
 		r.w = &scalar.Writer{Env: sp.env, Fold: r.fold, Query: sp.b.source.WriteQuery, Normal: scalar.NormalForms{}}
 		q, err := r.query(read)
@@ -77,6 +77,26 @@ func (sp meaner) meaning(a *aggregation) (texts []string, err error) {
 		err = spent // bounds are missing then
 	}
 	return texts, err
+}
+
+// unfiltered returns a part over the rows that its filter keeps, and the conditions that these meet: a filter that all of its statistics
+// have is a condition of its rows, unless rows that it does not keep decide which groups there are.
+func (sp meaner) unfiltered(g *GroupingSet, p part) (of *aggregation, where []scalar.Expr) {
+	all := p.alone(&g.aggregation)
+	if len(p.statistics) == 0 || p.statistics[0].filter == nil || g.Private() || g.Top != nil || !sp.b.source.Filters() {
+		return all, nil
+	}
+	filter := p.statistics[0].filter
+	if len(scalar.Queries(filter)) > 0 || slices.ContainsFunc(all.read(), func(s *statistic) bool {
+		return s.filter == nil || !scalar.Equal(s.filter, filter) || s.own() != nil
+	}) {
+		return all, nil
+	}
+	of = &only(g, []part{p}).aggregation
+	for _, s := range of.read() {
+		s.filter = nil
+	}
+	return of, scalar.Conjuncts(filter)
 }
 
 // longInline is the length from which on a digest stands for a parameter.

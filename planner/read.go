@@ -65,7 +65,8 @@ type reader struct {
 	// stored says how package fold reads those integers that are columns as they are stored.
 	stored     []fold.Number
 	statistics []*statistic
-	listed     int // as in a [Read]
+	where      []scalar.Expr // conditions beyond those of the block
+	listed     int           // as in a [Read]
 	// arrays are the lists of values that package fold numbers.
 	arrays []string
 }
@@ -137,7 +138,7 @@ func (r *reader) write(read *Read) (string, error) {
 
 // query returns what a read means.
 func (r *reader) query(read *Read) (_ *sqltext.Select, err error) {
-	if r.level, err = r.sp.b.source.Write(r.w, r); err != nil {
+	if r.level, err = r.sp.b.source.WriteWhere(r.w, r, r.where); err != nil {
 		return nil, err
 	}
 	if err := r.dropOthers(); err != nil {

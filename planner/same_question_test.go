@@ -282,3 +282,17 @@ func TestClocksAreQuestions(t *testing.T) {
 		t.Error("days that begin at other times are one question")
 	}
 }
+
+// TestFiltersOfCutRows holds that a filter is another question than a condition if rows of a unit are left out in between: conditions choose
+// the rows that are kept, and filters do not.
+func TestFiltersOfCutRows(t *testing.T) {
+	cat, conn := store(t), storeMirror(t)
+	const from = " FROM orders o JOIN orders p ON p.customer_id = o.customer_id"
+	filtered := spelling{sql: "SELECT count(*) FILTER (WHERE p.qty > 6)" + from}.question(t, conn, cat)
+	if filtered == (spelling{sql: "SELECT count(*)" + from + " WHERE p.qty > 6"}).question(t, conn, cat) {
+		t.Error("they are one question")
+	}
+	if !strings.Contains(filtered, "FILTER (WHERE f1)") {
+		t.Errorf("the filter is a condition: %q", filtered)
+	}
+}

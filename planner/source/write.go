@@ -29,8 +29,22 @@ type sourceWriter struct {
 
 // Write writes the level as a query, whose SELECT list is the caller's.
 func (l *level) Write(w *scalar.Writer, keyed Keyed) (*sqltext.Select, error) {
-	p := &sourceWriter{level: l, w: l.writer(w), keyed: keyed}
-	return p.rows(l.where)
+	return l.WriteWhere(w, keyed, nil)
+}
+
+// WriteWhere is Write for the rows that meet more conditions, for what the level means: no plan reads these rows.
+func (l *level) WriteWhere(w *scalar.Writer, keyed Keyed, more []scalar.Expr) (*sqltext.Select, error) {
+	p, where := &sourceWriter{level: l, w: l.writer(w), keyed: keyed}, slices.Clip(l.where)
+	for _, x := range more {
+		where = append(where, condition{x: x})
+	}
+	return p.rows(where)
+}
+
+// Filters reports whether the rows that meet further conditions are those that a statement with these conditions in WHERE reads: no row is
+// left out before conditions are looked at.
+func (l *level) Filters() bool {
+	return !l.declares && !slices.ContainsFunc(l.relations, func(r *relation) bool { return l.rowsPerUnit[r] > 0 })
 }
 
 // writer writes expressions over the rows of the level.
