@@ -117,6 +117,8 @@ func TestGroups(t *testing.T) {
 		{"date_trunc('month', done)", "done < '2023-01-01' OR done >= '2029-12-01'", 13},
 		{"extract(month FROM ordered_at)", "extract(quarter FROM ordered_at) = 2", 3},
 		{"qty", "qty % 7 = 0", 7},
+		{"date_trunc('hour', ordered_at)", "ordered_at >= '2023-12-30' AND ordered_at < '2024-01-01' AND " +
+			"date_trunc('day', ordered_at) = '2023-12-31' AND extract(day FROM ordered_at - ordered_at) = 0", 24},
 		{"status", "status <> 'paid'", 2},
 		{"qty, status", "qty = 3 OR status = 'open'", 150},
 		// No list.

@@ -58,6 +58,9 @@ func (m *Lister) List(keys, where []Expr) (out *Listing, ok bool) {
 				break
 			}
 			if l.restrict(conditions); l.size(keys) {
+				if conditions == nil && before != nil {
+					l = l.among(before.conditions, keys)
+				}
 				return l.written(keys)
 			}
 			if before = l; len(l.conditions) == 0 {
@@ -67,6 +70,25 @@ func (m *Lister) List(keys, where []Expr) (out *Listing, ok bool) {
 	}
 	return nil, false
 }
+
+// among returns the combination under some of several conditions, together with which there are too many values: one after the other, those
+// with which there are few.
+func (l *combination) among(conditions, keys []Expr) *combination {
+	if len(conditions) < 2 || len(conditions) > mostTried {
+		return l
+	}
+	for _, c := range conditions {
+		next := &combination{Lister: l.Lister, where: l.where, at: l.at}
+		next.find(keys)
+		if next.conditions = append(slices.Clip(l.conditions), c); next.size(keys) {
+			l = next
+		}
+	}
+	return l
+}
+
+// mostTried bounds the conditions that are tried one by one.
+const mostTried = 8
 
 // A combination is the values of sources, each with each.
 type combination struct {
