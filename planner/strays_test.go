@@ -297,7 +297,11 @@ func TestStraysInArguments(t *testing.T) {
 	for _, c := range []struct{ sql, said string }{
 		{"SELECT count(*) FILTER (WHERE extract(year FROM day) = 2024) FROM visits", ofDay},
 		{"SELECT count(*) FILTER (WHERE day > '2024-01-01') FROM visits", ""},
-		{"SELECT sum(CASE WHEN extract(year FROM day) = 2024 THEN cost END) FROM visits", ofDay + "; an expression beyond [0, 20000]"},
+		{"SELECT sum(CASE WHEN extract(year FROM day) = 2024 THEN cost END) FROM visits", ofDay + "; cost beyond [0, 20000]"},
+		{
+			"SELECT sum(CASE WHEN extract(year FROM day) = 2024 THEN cost ELSE 0 END) FROM visits",
+			ofDay + "; an expression beyond [0, 20000]",
+		},
 		{"SELECT sum(x) FROM (SELECT CASE WHEN cost * 2 > 100 THEN cost END AS x FROM visits) q", ofCost + "; x beyond [0, 20000]"},
 		{"SELECT avg(cost) FROM visits WHERE cost + 1 > 50", ofCost},
 		{"SELECT avg(cost) FROM visits WHERE cost > 50 AND cost < 15000", ""},
