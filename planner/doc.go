@@ -28,7 +28,8 @@
 //   - values and errors of released statistics: result.go, released.go, estimators.go, estimator.go, judge.go, small_groups.go,
 //     beyond.go, errorunit.go, strays.go;
 //   - aggregates: call.go, arguments.go, collector.go, form.go, aggregate_linear.go, aggregate_average.go, aggregate_spread.go,
-//     aggregate_pair.go, aggregate_bool.go, aggregate_rank.go, aggregate_percentile.go, aggregate_chosen.go, aggregate.go;
+//     aggregate_pair.go, aggregate_bool.go, aggregate_rank.go, aggregate_percentile.go, aggregate_chosen.go, conditional.go,
+//     aggregate.go;
 //   - a release block: block.go, twins.go, top_clause.go, refuse_counted.go, params.go, eval_cost.go, join_rows.go;
 //   - the groups of a block: groups.go, lists.go (what the mirror is asked for once the constants are known), domains.go, partitions.go,
 //     none.go;

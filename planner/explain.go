@@ -30,7 +30,7 @@ func (p *Plan) Explain(costs []Cost) []string {
 			w.line(2, "the same as block %d: it is read and released once", b.twin)
 			continue
 		}
-		b.explain(w, p.unit, p.hidden, p.standingsAt(i))
+		b.explain(w, p.unit, p.hidden, standingsAt(p, i))
 	}
 	for _, bar := range computedErrors(p, nil) {
 		w.line(1, "%s", bar)

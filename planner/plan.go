@@ -41,6 +41,17 @@ type Plan struct {
 	hidden bool
 }
 
+// A Standing says how a number of a plan stands to the statements before it.
+type Standing uint8
+
+// A value that is computed of several numbers has the last of their standings.
+const (
+	Remembered Standing = iota // it was released before, and is free
+	Shared                     // it is drawn once, with an earlier or a later block
+	Unpaid                     // it was released before, and the analyst has not paid for it
+	New
+)
+
 // A BlockPlan answers a release block.
 type BlockPlan struct {
 	Sets []*GroupingSet

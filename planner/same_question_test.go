@@ -283,8 +283,8 @@ func TestClocksAreQuestions(t *testing.T) {
 	}
 }
 
-// TestFiltersOfCutRows holds that a filter is another question than a condition if rows of a unit are left out in between: conditions choose
-// the rows that are kept, and filters do not.
+// TestFiltersOfCutRows holds that a filter is another question than a condition if rows of a unit are left out in between: conditions
+// choose the rows that are kept, and filters do not.
 func TestFiltersOfCutRows(t *testing.T) {
 	cat, conn := store(t), storeMirror(t)
 	const from = " FROM orders o JOIN orders p ON p.customer_id = o.customer_id"

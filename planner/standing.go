@@ -5,17 +5,6 @@ import (
 	"strings"
 )
 
-// A Standing says how a number of a plan stands to the statements before it.
-type Standing uint8
-
-// A value that is computed of several numbers has the last of their standings.
-const (
-	Remembered Standing = iota // it was released before, and is free
-	Shared                     // it is drawn once, with an earlier or a later block
-	Unpaid                     // it was released before, and the analyst has not paid for it
-	New
-)
-
 // standings are what EXPLAIN says of each standing.
 var standings = [...]string{
 	Remembered: "remembered, and so free",
@@ -27,8 +16,8 @@ var standings = [...]string{
 // standingsOf are how the numbers of a block stand: one for each of its parts ([PartsOf]), or one for all of it.
 type standingsOf []Standing
 
-// standingsAt returns the standings of a block; nil if all of it is new.
-func (p *Plan) standingsAt(block int) standingsOf {
+// standingsAt returns the standings of a block of a plan; nil if all of it is new.
+func standingsAt(p *Plan, block int) standingsOf {
 	if block >= len(p.Standings) || !slices.ContainsFunc(p.Standings[block], func(s Standing) bool { return s != New }) {
 		return nil
 	}
