@@ -108,7 +108,7 @@ var ownSettings = map[string]func(value){
 	"dp.epsilon":        func(v value) { v.epsilon(maxSettingEpsilon) },
 	"dp.confidence":     func(v value) { readConfidence(v) },
 	"dp.mechanism":      func(v value) { v.oneOf(planner.MechanismNames()...) },
-	"dp.notice":         func(v value) { v.oneOf("on", "off") },
+	"dp.notice":         func(v value) { v.oneOf("brief", "full", "on", "off") },
 	"dp.max_rows":       func(v value) { v.count(maxContribution) },
 	"dp.max_partitions": func(v value) { v.count(maxContribution) },
 	"dp.max_sum":        func(v value) { v.sum() },

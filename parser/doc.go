@@ -11,7 +11,7 @@
 //   - the release blocks, which are the smallest SELECTs that aggregate protected rows or make them distinct: spans.go (places in
 //     the text), match.go (expressions above the grouping), blocks.go;
 //   - the trees of package ast for all that is below a block's grouping: convert_expr.go, convert_aggregate.go, convert_window.go,
-//     rows.go, convert_pattern.go, convert_field.go, computed.go;
+//     rows.go, convert_pattern.go, convert_field.go, outputs.go;
 //   - calls of dp functions: suggest.go, plans.go, survey.go, estimates.go;
 //   - statements that use released results, or public rows, as constants: array.go, let.go, let_result.go, statement.go (what a
 //     statement becomes), setting.go, reserved.go;

@@ -120,7 +120,7 @@ func splice(a *analysis, st *Statement, stmt *pg.Node) *pgerr.Error {
 	for i, c := range changes {
 		c.place(i, places)
 	}
-	st.Computed, st.Titles = computed(a.outputs, places), titled(a.outputs, places)
+	st.Outputs = noisyOutputs(a.outputs, places)
 	if a.bare != nil {
 		_, name := pgtree.Callee(a.bare)
 		st.Bare = &BareCall{name, a.pos(a.bare.Location)}

@@ -59,10 +59,8 @@ type Statement struct {
 	// Blocks are the release blocks, in text order. The refusal of one block's
 	// content is in its Err; such a statement still has class Release.
 	Blocks []*ast.Block
-	// Computed are the output columns that have an error of their own, of values that are assigned too.
-	Computed []ast.Computed
-	// Titles are the names of output columns that are aggregates.
-	Titles []ast.Title
+	// Outputs are the output columns with noise, in their order; values that are assigned too.
+	Outputs []ast.Output
 	// Bare is the first call by a bare name, of values that are computed from aggregates, of which schema dp has a function; nil if
 	// there is none.
 	Bare *BareCall

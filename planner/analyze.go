@@ -62,8 +62,8 @@ func (q *Query) analyze(st *source.Statement) error {
 		}
 		q.blocks = append(q.blocks, rb)
 	}
-	q.noteComputed(q.stmt.Computed)
-	q.title(q.stmt.Titles)
+	q.noteComputed(q.stmt.Outputs)
+	q.title(q.stmt.Outputs)
 	if n := len(q.Folds()); n > maxFolds {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "the statement has %d constants, at most %d are allowed", n, maxFolds).
 			WithHint("Split the statement, or write what belongs together as one list: x IN (1, 2, 3), or x = ANY (ARRAY[1, 2, 3]).")

@@ -29,7 +29,10 @@ func computedErrors(p *Plan, released [][]*Released) (bars []ErrorBar) {
 	if !noisy(p) {
 		return nil
 	}
-	for _, c := range p.computed {
+	for _, c := range p.outputs {
+		if c.Plain() {
+			continue
+		}
 		bar := ErrorBar{Label: c.Name, Least: math.Inf(1), Most: math.Inf(1)}
 		for i, at := range c.Of {
 			b := p.Blocks[at.Block]
@@ -102,8 +105,11 @@ func whose(b *block) string {
 }
 
 // noteComputed marks the blocks from which output columns are computed.
-func (q *Query) noteComputed(columns []ast.Computed) {
+func (q *Query) noteComputed(columns []ast.Output) {
 	for _, c := range columns {
+		if c.Plain() {
+			continue
+		}
 		for _, at := range c.Of {
 			b := q.blocks[at.Block]
 			b.chosen = b.chosen || c.Chosen
@@ -115,9 +121,12 @@ func (q *Query) noteComputed(columns []ast.Computed) {
 }
 
 // title names an aggregate by its output column if the call is abridged and might be mistaken for another.
-func (q *Query) title(columns []ast.Title) {
+func (q *Query) title(columns []ast.Output) {
 	for _, c := range columns {
-		if a := q.blocks[c.Of.Block].aggregates[c.Of.Aggregate]; a.abridged {
+		if !c.Titled {
+			continue
+		}
+		if a := q.blocks[c.Of[0].Block].aggregates[c.Of[0].Aggregate]; a.abridged {
 			a.label = c.Name
 		}
 	}

@@ -26,7 +26,7 @@
 //   - by which norms units are weighted: weighting_alone.go, weighting_finest.go, weighting_count.go, weighting_average.go,
 //     weighting_moments.go;
 //   - values and errors of released statistics: result.go, released.go, estimators.go, estimator.go, judge.go, small_groups.go,
-//     beyond.go, errorunit.go, strays.go;
+//     beyond.go, errorunit.go, output_error.go, strays.go;
 //   - aggregates: call.go, arguments.go, collector.go, form.go, aggregate_linear.go, aggregate_average.go, aggregate_spread.go,
 //     aggregate_pair.go, aggregate_bool.go, aggregate_rank.go, aggregate_percentile.go, aggregate_chosen.go, conditional.go,
 //     aggregate.go;

@@ -100,9 +100,9 @@ func scatters(key scalar.Expr) bool {
 }
 
 // Outside names in a few words everything that the answer leaves out and that its stated errors do not include, in this order: groups that
-// sums over the groups lack, groups without rows that count as others do, rows that are cut before anything is measured, rows that no group
-// or condition has as they are, values that are clamped, values that limits move farther than is stated, and groups that are not shown. A
-// notice begins with it. Released has the relations of each block, whose limits decide the sixth.
+// sums over the groups lack, groups without rows that count as others do, rows of nobody, other rows that are cut before anything is
+// measured, rows that no group or condition has as they are, values that are clamped, values that limits move farther than is stated, and
+// groups that are not shown. A notice begins with it. Released has the relations of each block, whose limits decide the last but one.
 func (p *Plan) Outside(released [][]*Released) []string {
 	var all []string
 	say := func(s string) {
@@ -116,11 +116,15 @@ func (p *Plan) Outside(released [][]*Released) []string {
 		unshown = false
 	}
 	if p.Listed() {
-		say("groups without rows, which count in what is computed of the groups")
+		say("that groups without rows count in what is computed of the groups")
 	}
-	for _, b := range p.Blocks {
-		for _, c := range cutsOf(b.block) {
-			say(cutShort(c, p.unit))
+	for _, nobody := range []bool{true, false} {
+		for _, b := range p.Blocks {
+			for _, c := range cutsOf(b.block) {
+				if (c.Nobody != "") == nobody {
+					say(cutShort(c, p.unit))
+				}
+			}
 		}
 	}
 	said := map[string]bool{} // the bounds beyond which rows are named already, by column

@@ -33,8 +33,8 @@ type Plan struct {
 	// Untold are the relations whose names must not be shown.
 	Untold Untold
 
-	// computed are the output columns with errors of their own.
-	computed []ast.Computed
+	// outputs are the output columns with noise.
+	outputs  []ast.Output
 	unit     string
 	settings Settings
 	// hidden says that the plan reads a view whose definition the policy hides, so that EXPLAIN does not show the SQL.

@@ -11,7 +11,7 @@ func Unexplained(p *Plan) (names []string) {
 	if !noisy(p) {
 		return nil
 	}
-	for _, c := range p.computed {
+	for _, c := range p.outputs {
 		if len(c.Of) == 0 {
 			names = append(names, c.Name)
 		}

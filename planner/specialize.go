@@ -71,7 +71,7 @@ func (q *Query) specializeBy(m *work.Meter, values []scalar.Value, s Settings, e
 	}
 	p := &Plan{
 		Tables: q.Tables(), Relations: q.Relations(), Shape: shape, Untold: q.Untold(),
-		unit: q.cat.Unit(), settings: s, computed: q.stmt.Computed, hidden: q.readsHiddenView(),
+		unit: q.cat.Unit(), settings: s, outputs: q.stmt.Outputs, hidden: q.readsHiddenView(),
 	}
 	env := &scalar.Env{
 		Values: values, TimeZones: q.cat.TimeZones(), Before14: q.cat.Before14(),

@@ -9,6 +9,7 @@ import (
 
 	"dpproxy/planner"
 	"dpproxy/proxy/cashier"
+	"dpproxy/proxy/settings"
 	"dpproxy/wire"
 )
 
@@ -20,8 +21,10 @@ type account struct {
 	mechanism  string
 	confidence float64
 	errors     []string
-	outside    []string // in none of the errors
-	clamp      string   // which bounds to write, for a smaller error
+	columns    []columnError // of output columns, for a brief notice
+	outside    []string      // in none of the errors
+	failed     string        // which replays failed
+	clamp      string        // which bounds to write, for a smaller error
 	bounds     string
 	leftOut    []string
 	ranks      []string // how far intervals reach by rank
@@ -34,7 +37,7 @@ type account struct {
 // newAccount returns that of what was released.
 func newAccount(text string, plan *planner.Plan, released [][]*planner.Released, r *cashier.Receipt, confidence float64) *account {
 	a := &account{
-		text: text, receipt: r, mechanism: plan.Mechanism, confidence: confidence, errors: errorBars(plan, released),
+		text: text, receipt: r, mechanism: plan.Mechanism, confidence: confidence, errors: errorBars(plan, released), columns: columnErrors(plan, released),
 		outside: plan.Outside(released), clamp: planner.WideExtents(plan, released), bounds: plan.Clamped(),
 		leftOut: leftOut(plan, released), ranks: planner.RanksOf(plan, released), untold: plan.Untold,
 	}
@@ -45,13 +48,28 @@ func newAccount(text string, plan *planner.Plan, released [][]*planner.Released,
 	return a
 }
 
-// notice tells, in this order, all that is outside of the errors, the cost of the answer, how wrong it may be, and the rest of the budget.
-func (a *account) notice(ctx context.Context, c *cashier.Cashier) wire.Notice {
+// notices tell as much of the answer as dp.notice says.
+func (a *account) notices(ctx context.Context, c *cashier.Cashier, much settings.Notice) []wire.Notice {
+	switch much {
+	case settings.Brief:
+		return a.brief(ctx, c)
+	case settings.Full:
+		return []wire.Notice{a.full(ctx, c)}
+	case settings.Silence:
+	}
+	return nil
+}
+
+// full tells, in this order, all that is outside of the errors, the cost of the answer, how wrong it may be, and the rest of the budget.
+func (a *account) full(ctx context.Context, c *cashier.Cashier) wire.Notice {
 	n := wire.Notice{Code: "00000", Message: "cost " + a.receipt.Cost(a.mechanism)}
 	if len(a.errors) > 0 {
 		n.Message += fmt.Sprintf("; error at %s %%: %s", planner.Number(100*a.confidence), strings.Join(a.errors, ", "))
 	}
-	n.Message = outsideFirst(n.Message+c.Remaining(ctx, a.receipt, a.untold)+a.receipt.Remarks(), a.outside...)
+	n.Message += c.Remaining(ctx, a.receipt, a.untold) + a.receipt.Remarks()
+	if len(a.outside) > 0 {
+		n.Message = notInErrors + strings.Join(a.outside, ", ") + "; " + n.Message
+	}
 	var said []string
 	for _, g := range a.groups {
 		said = append(said, "Of "+g+".")

@@ -111,9 +111,7 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 		return rw, nil
 	}
 	rw.Notices = append(rw.Notices, warnings(plan, released, pre.settings.Spend())...)
-	if pre.settings.Notices {
-		rw.Notices = append(rw.Notices, stateOf(e.session).last.notice(ctx, e.p.cashier))
-	}
+	rw.Notices = append(rw.Notices, stateOf(e.session).last.notices(ctx, e.p.cashier, pre.settings.Notice)...)
 	return rw, nil
 }
 

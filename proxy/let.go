@@ -25,6 +25,7 @@ type part struct {
 	within []planner.Cost // its price without being asked for again; nil: nothing was said
 	silent bool           // nothing of it is told: an EXPLAIN needs its result
 	unseen bool           // nobody sees the errors of its percentiles: rows are ranked by them
+	remark string         // on what the errors lack since it uses released results; empty: nothing
 }
 
 // ends reports whether the errors of percentiles are seen.
@@ -198,11 +199,10 @@ func (s *evaluation) releaseAll(ctx context.Context, m *wire.Asker) (wire.Rewrit
 		return wire.Rewrite{}, err
 	}
 	body.part.within = s.prices[len(s.env)]
-	rw, err := body.release(ctx, m, s.bound)
-	if n := len(rw.Notices); n > 0 && len(s.notices) > 0 {
-		rw.Notices[n-1].Message = outsideFirst(rw.Notices[n-1].Message, ownOutside)
-		rw.Notices[n-1].Detail = strings.TrimPrefix(rw.Notices[n-1].Detail+"\n"+s.remark(), "\n")
+	if len(s.notices) > 0 {
+		body.part.remark = s.remark()
 	}
+	rw, err := body.release(ctx, m, s.bound)
 	rw.Notices = append(slices.Clip(s.notices), rw.Notices...)
 	return rw, err
 }

@@ -60,6 +60,7 @@ func (w *world) client(t testing.TB, user string) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cfg.RuntimeParams["dp.notice"] = "full"
 	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { c.notice, c.detail = n.Message, n.Detail }
 	if c.Conn, err = pgx.ConnectConfig(t.Context(), cfg); err != nil {
 		t.Fatal(err)

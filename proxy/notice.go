@@ -60,18 +60,6 @@ func leftOut(plan *planner.Plan, released [][]*planner.Released) []string {
 // notInErrors begins a notice of an answer whose errors do not contain everything that it leaves out.
 const notInErrors = "not in the error: "
 
-// outsideFirst has a notice begin with all that is outside of the errors, before the part that it begins with already.
-func outsideFirst(message string, outside ...string) string {
-	if len(outside) == 0 {
-		return message
-	}
-	first := notInErrors + strings.Join(outside, ", ")
-	if more, ok := strings.CutPrefix(message, notInErrors); ok {
-		return first + ", " + more
-	}
-	return first + "; " + message
-}
-
 // errorBars are the errors of the answers, each once.
 func errorBars(plan *planner.Plan, released [][]*planner.Released) []string {
 	var bars []string

@@ -71,7 +71,7 @@ func (e *execution) prelude(ctx context.Context, m *wire.Asker, q *planner.Query
 	fixed := row[len(settings.Names()):]
 	p.timeout = duration(fixed[preludeTimeout])
 	if slices.Contains([]string{"warning", "error", "log"}, string(fixed[preludeMessages])) {
-		p.settings.Notices = false
+		p.settings.Notice = settings.Silence
 	}
 	if err := searchesCatalogFirst(string(fixed[preludeSchemas])); err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (d Defaults) of(tables []catalog.Name) settings.Settings {
 		own = own.frugal(d.TableDefaults[t])
 	}
 	s := settings.Settings{
-		EpsilonPico: cmp.Or(own.EpsilonPico, d.EpsilonPico), Mechanism: d.Mechanism, Confidence: d.Confidence, Notices: true,
+		EpsilonPico: cmp.Or(own.EpsilonPico, d.EpsilonPico), Mechanism: d.Mechanism, Confidence: d.Confidence, Notice: settings.Brief,
 		Target: d.Target, MaxEpsilonPico: cmp.Or(own.MaxEpsilonPico, d.MaxEpsilonPico), Refine: d.Refine,
 		MinimumPeople: d.MinimumPeople,
 	}

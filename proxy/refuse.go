@@ -28,7 +28,7 @@ func (r refusal) refuseRows(ctx context.Context, m *wire.Asker, b wire.BindReque
 	case err != nil:
 		return wire.Rewrite{}, err
 	case s.NoRows:
-		return r.withoutRows(ctx, m, b, s.Notices)
+		return r.withoutRows(ctx, m, b, s.Notice != settings.Silence)
 	}
 	return r.refuse(ctx, m, b)
 }
@@ -44,7 +44,7 @@ func (r refusal) rowSettings(ctx context.Context, m *wire.Asker) (*settings.Sett
 	if len(res.Rows) != 1 {
 		return nil, errMirror
 	}
-	s := &settings.Settings{Notices: true}
+	s := &settings.Settings{Notice: settings.Brief}
 	for i, name := range names {
 		if err := s.Parse(name, string(res.Rows[0][i])); err != nil {
 			return nil, err

@@ -30,6 +30,13 @@ func (s *evaluation) remark() string {
 	return said
 }
 
+// uses notes that the statement uses released results.
+func (a *account) uses(p *part) {
+	if p != nil && p.remark != "" {
+		a.outside, a.leftOut = append([]string{ownOutside}, a.outside...), append(a.leftOut, p.remark)
+	}
+}
+
 func (s *evaluation) has(as parser.As) bool {
 	return slices.ContainsFunc(s.let.Bindings, func(b parser.Binding) bool { return b.As == as })
 }

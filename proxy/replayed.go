@@ -13,7 +13,7 @@ import (
 // replay states errors of replicas for columns of these names, which no formula has. cut says that limits may leave out something of the
 // released values: by how much that moves the columns is not known.
 func (a *account) replay(r replay.Account, names []string, cut bool) {
-	errors, stated := slices.Clone(a.errors), []string(nil)
+	errors, columns, stated := slices.Clone(a.errors), slices.Clone(a.columns), []string(nil)
 	for _, c := range r.Columns {
 		at := slices.Index(errors, planner.UnknownError(c.Name))
 		if at < 0 || !slices.Contains(names, c.Name) {
@@ -24,12 +24,20 @@ func (a *account) replay(r replay.Account, names []string, cut bool) {
 				said += ", limits leave out more than can be told"
 			}
 			errors[at], stated = said, append(stated, c.Name)
+			for i := range columns {
+				if columns[i].replayed && columns[i].name == c.Name {
+					columns[i].said = said
+				}
+			}
 		}
 	}
 	if stated == nil {
 		return
 	}
-	a.errors = errors
+	a.errors, a.columns = errors, columns
+	if r.Failed > 0 {
+		a.failed = fmt.Sprintf("%d of %d replays, which fail (%s)", r.Failed, r.Replicas, r.Code)
+	}
 	a.leftOut = append(slices.Clip(a.leftOut), howReplayed(r, stated, a.hidden > 0))
 }
 

@@ -21,6 +21,7 @@ func noticesOf(t *testing.T, w *world) (*pgx.Conn, *[]string) {
 		t.Fatal(err)
 	}
 	all := new([]string)
+	cfg.RuntimeParams["dp.notice"] = "full"
 	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { *all = append(*all, n.Message+"\n"+n.Detail) }
 	conn, err := pgx.ConnectConfig(context.Background(), cfg)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"dpproxy/planner"
 	"dpproxy/planner/pgtype"
 	"dpproxy/proxy/replay"
+	"dpproxy/proxy/settings"
 	"dpproxy/wire"
 )
 
@@ -31,7 +32,7 @@ func replayed(
 	released [][]*planner.Released, pre *prelude,
 ) error {
 	names, last := planner.Unexplained(plan), stateOf(e.session).last
-	if len(names) == 0 || last == nil || !pre.settings.Notices || e.text.stmt.Form != parser.Query {
+	if len(names) == 0 || last == nil || pre.settings.Notice == settings.Silence || e.text.stmt.Form != parser.Query {
 		return nil
 	}
 	e.enter(stepReplay)

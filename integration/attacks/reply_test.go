@@ -126,6 +126,7 @@ func (a *attacker) refresh(t *testing.T) error {
 	if err != nil {
 		return err
 	}
+	cfg.RuntimeParams["dp.notice"] = "full" // one notice, whatever it says
 	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { a.notices = append(a.notices, n) }
 	if a.conn, err = pgconn.ConnectConfig(t.Context(), cfg); err != nil {
 		return err

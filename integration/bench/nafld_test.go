@@ -94,7 +94,7 @@ func runPsql(t *testing.T, conninfo, script string) (rows [][]string, notice str
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "psql"), "--no-psqlrc", "--csv", "--set=ON_ERROR_STOP=1", conninfo)
-	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "PGOPTIONS=-c dp.notice=full")
 	cmd.Stdin = strings.NewReader(script)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said

@@ -62,6 +62,7 @@ func noticing(t *testing.T, url string) (conn *pgx.Conn, notices *strings.Builde
 		t.Fatal(err)
 	}
 	notices = &strings.Builder{}
+	cfg.RuntimeParams["dp.notice"] = "full"
 	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notices.WriteString(n.Message + "\n" + n.Detail + "\n") }
 	conn, err = pgx.ConnectConfig(t.Context(), cfg)
 	if err != nil {

@@ -50,6 +50,12 @@ var psqlScripts = []struct {
 	{
 		"a count", "SELECT count(*) FROM patients;",
 		[]string{
+			`NOTICE: +count ± \d+; cost \S+ % of the budget of unit patient, about \d+ such questions left\n`, `count`, `\(1 row\)`,
+		},
+	},
+	{
+		"a count, told fully", "SET dp.notice = full; SELECT count(*) FROM patients;",
+		[]string{
 			`NOTICE: +cost ε=0.1 \(laplace\); error at 95 %: count\(\*\) ± `,
 			`left of unit patient, about \d+ more like this`, `count`, `\(1 row\)`,
 		},
@@ -98,7 +104,7 @@ var psqlScripts = []struct {
 		"SET dp.epsilon = 0.5; SHOW dp.epsilon; SELECT count(*) FROM patients; RESET dp.epsilon; SET dp.epsilon = -1; " +
 			"SET dp.nothing = 1;",
 		[]string{
-			`SET`, `0.5`, `cost ε=0.5`, `RESET`, `ERROR: +invalid value for parameter "dp.epsilon"`,
+			`SET`, `0.5`, `count ± 6; cost`, `RESET`, `ERROR: +invalid value for parameter "dp.epsilon"`,
 			`ERROR: +unrecognized configuration parameter "dp.nothing"`,
 		},
 	},
@@ -109,7 +115,7 @@ var psqlScripts = []struct {
 			"SET dp.epsilon = E'0.3 \\t'; SET dp.epsilon = '0.3 '; SELECT count(*) FROM patients;",
 		[]string{
 			`dp.epsilon *\n-+\n 0\.1\s+\n`, `twice *\n-+\n +0\.2\n`, `RESET\n`, ` 0\.1\s+\n`, `always`, `dp.max_rows`, `DISCARD ALL`,
-			`auto`, `cost ε=0.1`, `ERROR: +invalid value for parameter "dp.epsilon": "0.3 \\t"`, `SET`, `cost ε=0.3`,
+			`auto`, `count ± 30; cost`, `ERROR: +invalid value for parameter "dp.epsilon": "0.3 \\t"`, `SET`, `count ± 10; cost`,
 		},
 	},
 	{

@@ -59,13 +59,14 @@ func Dial(t testing.TB, url string) *pgx.Conn {
 	return DialTold(t, url, func(*pgconn.Notice) {})
 }
 
-// DialTold opens a session that ends with the test, and hands on the notices that it gets.
+// DialTold opens a session that ends with the test and is told everything, and hands on the notices that it gets.
 func DialTold(t testing.TB, url string, told func(*pgconn.Notice)) *pgx.Conn {
 	t.Helper()
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
 		t.Fatal(err)
 	}
+	cfg.RuntimeParams["dp.notice"] = "full"
 	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { told(n) }
 	conn, err := pgx.ConnectConfig(t.Context(), cfg)
 	if err != nil {

@@ -3,6 +3,7 @@ package cashier
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"dpproxy/accountant"
@@ -48,26 +49,53 @@ func (r *Receipt) Remarks() string {
 // Remaining names the budget that will be exhausted first by more of the same. An answer that
 // is paid for is given without it where the ledger does not say.
 func (c *Cashier) Remaining(ctx context.Context, r *Receipt, untold planner.Untold) string {
-	if r == nil {
-		return ""
-	}
-	left, err := c.ledger.Balances(context.WithoutCancel(ctx), scopesOf(r.Debits)...)
-	if err != nil {
-		return ""
-	}
-	var scope accountant.Balance
-	fewest := int64(-1)
-	for i, b := range left {
-		n := more(b, r.Debits[i].Loss)
-		if fewest < 0 || n < fewest || n == fewest && b.Remaining().Pico() < scope.Remaining().Pico() {
-			fewest, scope = n, b
-		}
-	}
+	scope, _, fewest := c.scarcest(ctx, r)
 	if fewest < 0 {
 		return ""
 	}
 	return fmt.Sprintf("; %s left of %s %s, about %d more like this", brief(scope.Remaining()), scope.Scope.Kind,
 		c.Told(scope.Scope, untold), fewest)
+}
+
+// Share writes the charge as a part of the budget that will be exhausted first by more of the same, and for how many it suffices: "cost
+// 1.7 % of your budget, about 58 such questions left".
+func (c *Cashier) Share(ctx context.Context, r *Receipt, untold planner.Untold) string {
+	scope, loss, fewest := c.scarcest(ctx, r)
+	switch {
+	case r == nil:
+		return "cost nothing, answered before"
+	case fewest < 0 || scope.Limit.Pico() == 0:
+		return "cost " + brief(r.Debits[0].Loss)
+	}
+	of := "your budget"
+	if scope.Scope.Kind != accountant.AnalystScope {
+		of = fmt.Sprintf("the budget of %s %s", scope.Scope.Kind, c.Told(scope.Scope, untold))
+	}
+	part := "less than 0.01"
+	if percent := 100 * float64(loss.Pico()) / float64(scope.Limit.Pico()); percent >= 0.01 {
+		part = planner.TwoDigits(percent, math.Ceil)
+	}
+	return fmt.Sprintf("cost %s %% of %s, about %s such questions left", part, of, planner.Grouped(float64(fewest)))
+}
+
+// scarcest returns the budget that will be exhausted first by more of the same, the charge to it, and how often that still fits; −1 if the
+// ledger does not say, or nothing was charged.
+func (c *Cashier) scarcest(ctx context.Context, r *Receipt) (scope accountant.Balance, loss dp.Loss, fewest int64) {
+	if r == nil {
+		return scope, loss, -1
+	}
+	left, err := c.ledger.Balances(context.WithoutCancel(ctx), scopesOf(r.Debits)...)
+	if err != nil {
+		return scope, loss, -1
+	}
+	fewest = -1
+	for i, b := range left {
+		n := more(b, r.Debits[i].Loss)
+		if fewest < 0 || n < fewest || n == fewest && b.Remaining().Pico() < scope.Remaining().Pico() {
+			scope, loss, fewest = b, r.Debits[i].Loss, n
+		}
+	}
+	return scope, loss, fewest
 }
 
 // brief writes a loss for people: its main parameter with four digits.

@@ -12,7 +12,7 @@ func TestComments(t *testing.T) {
 		"  \n/*dp:EPSILON = 2,mechanism=Gaussian*/ ":          {EpsilonPico: 2e12, Mechanism: "gaussian", Commented: true},
 		"/* a tool */ -- dp: max_rows=7\nSELECT 1":            {MaxRows: 7, Commented: true},
 		"--dp: max_partitions=1000000":                        {MaxPartitions: 1_000_000, Commented: true},
-		"/* DP: notice=on */ /* dp: confidence=0.5 */ SELECT": {Notices: true, Confidence: 0.5, Commented: true},
+		"/* DP: notice=on */ /* dp: confidence=0.5 */ SELECT": {Notice: Brief, Confidence: 0.5, Commented: true},
 		"/* /* dp: epsilon=1 */ */ SELECT 1":                  {},
 		"/* for dp: epsilon=1 */ SELECT 1":                    {},
 		"SELECT /* dp: epsilon=1 */ 1":                        {},

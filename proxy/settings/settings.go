@@ -21,7 +21,7 @@ type Settings struct {
 	EpsilonPico int64 // 10⁻¹² of ε
 	Mechanism   string
 	Confidence  float64
-	Notices     bool
+	Notice      Notice
 	// MaxRows, MaxPartitions and MaxSum are the limits that the analyst puts on contributions:
 	// a lower limit of the policy comes first. 0 and nil are none.
 	MaxRows, MaxPartitions int64
@@ -47,6 +47,16 @@ type Settings struct {
 	Spending       string // which statements that cost are run: Always, Confirmed or Never; empty: Always
 	Commented      bool   // a comment of the statement sets something: its author knows that it costs
 }
+
+// A Notice is how much is told of an answer beside it, a word of dp.notice.
+type Notice string
+
+// The words of dp.notice. On is another word for Brief.
+const (
+	Brief   Notice = "brief" // how wrong it may be, and its price, in one line; and in another all that it leaves out
+	Full    Notice = "full"  // all that there is to say
+	Silence Notice = "off"
+)
 
 // The words of dp.spend. Confirmed statements are those whose price was shown, and those with a comment of ours.
 const (
@@ -78,7 +88,7 @@ var knownSettings = []setting{
 	{"epsilon", "a number from 1e-12 to 1000", func(s *Settings, value string) bool { return setEpsilon(&s.EpsilonPico, value) }},
 	{"mechanism", strings.Join(planner.MechanismNames(), ", "), (*Settings).setMechanism},
 	{"confidence", "a number from 0.5 to 0.999999", (*Settings).setConfidence},
-	{"notice", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.Notices, value) }},
+	{"notice", "brief, full or off", (*Settings).setNotice},
 	{"max_rows", "a whole number from 1 to 1000000", func(s *Settings, value string) bool { return setCount(&s.MaxRows, value) }},
 	{
 		"max_partitions", "a whole number from 1 to 1000000",
@@ -156,7 +166,7 @@ func (s *Settings) Shown() map[string]string {
 		return fraction(x)
 	}
 	texts := map[string]string{
-		"epsilon": dp.Decimal(s.EpsilonPico, 12), "mechanism": s.Mechanism, "confidence": fraction(s.Confidence), "notice": "on",
+		"epsilon": dp.Decimal(s.EpsilonPico, 12), "mechanism": s.Mechanism, "confidence": fraction(s.Confidence), "notice": string(s.Notice),
 		"contribution": "default", "error": target(s.Target.Error), "relative_error": target(s.Target.Relative),
 		"target_fraction": fraction(cmp.Or(s.Target.Fraction, 1)), "refine": "off", "rows": "refuse",
 		"small_groups": "hide", "empty_groups": "show",
@@ -286,6 +296,15 @@ func (s *Settings) setIntervals(value string) bool {
 	ok := setSwitch(&intervals, value)
 	s.NoIntervals = !intervals
 	return ok
+}
+
+func (s *Settings) setNotice(value string) bool {
+	on := false
+	s.Notice = Notice(strings.ToLower(value))
+	if setSwitch(&on, value) {
+		s.Notice = map[bool]Notice{true: Brief, false: Silence}[on]
+	}
+	return slices.Contains([]Notice{Brief, Full, Silence}, s.Notice)
 }
 
 func (s *Settings) setTop(value string) bool {

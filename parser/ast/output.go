@@ -1,10 +1,12 @@
 package ast
 
-// A Computed is an output column of a statement whose error is not that of one aggregate in one row of its block.
-type Computed struct {
+// An Output is an output column with noise of a statement.
+type Output struct {
 	Name string
+	// Titled says that the statement gives it the name, for the aggregate that it alone is.
+	Titled bool
 	// Of are aggregates, one of which each of its values is as it was released. Without any it is computed of released values in another
-	// way, and its error is not known.
+	// way, and no formula has its error.
 	Of []Place
 	// Plus is how far rounding moves the values.
 	Plus float64
@@ -12,11 +14,8 @@ type Computed struct {
 	Chosen bool
 }
 
-// A Title is the name of an output column whose values are those of an aggregate.
-type Title struct {
-	Name string
-	Of   Place
-}
+// Plain reports whether its error is that of one aggregate in one row of its block.
+func (o Output) Plain() bool { return len(o.Of) == 1 && o.Plus == 0 && !o.Chosen }
 
 // A Place is that of an aggregate: of a block of a statement, and of its Aggregates.
 type Place struct{ Block, Aggregate int }

@@ -1,0 +1,165 @@
+package planner
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"dpproxy/parser/ast"
+)
+
+// An OutputError is the error of an output column, as one interval around each of its values: that of dp.lower and dp.upper, which includes
+// what limits of contributions leave out.
+type OutputError struct {
+	Name string
+	// Known says that a formula has it; Instead is said in the place of intervals, such as "withheld".
+	Known   bool
+	Instead string
+
+	unit   errorUnit
+	values int // that are shown
+	// The distance of a value from the farther end of its interval is between nearest and farthest. In the row of farthest, the value and
+	// its distances from both ends are these. Infinite distances are not known.
+	nearest, farthest   float64
+	value, below, above float64
+}
+
+// OutputErrors returns the errors of all output columns with noise, in their order. Released has the relations of each block.
+func OutputErrors(p *Plan, released [][]*Released) (all []OutputError) {
+	if !noisy(p) {
+		return nil
+	}
+	for _, c := range p.outputs {
+		if e, ok := p.outputError(c, released); ok {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// outputError is the error of an output column; ok is false if the column is itself an error.
+func (p *Plan) outputError(c ast.Output, released [][]*Released) (e OutputError, ok bool) {
+	e = OutputError{Name: c.Name, Known: len(c.Of) > 0}
+	for _, at := range c.Of {
+		b := p.Blocks[at.Block]
+		if b.block.aggregates[at.Aggregate].report != "" {
+			return e, false
+		}
+		if !b.none {
+			b.widen(&e, at.Aggregate, released[at.Block], c.Plus)
+		}
+		if e.values == 0 {
+			e.Instead = instead(b.errorOf(at.Aggregate, released[at.Block]))
+		}
+	}
+	if e.values > 0 {
+		e.Instead = ""
+	}
+	return e, true
+}
+
+// instead is said of a column none of whose values is shown with an interval.
+func instead(bar ErrorBar) string {
+	switch {
+	case bar.Withheld:
+		return "withheld"
+	case bar.Hidden:
+		return "hidden, of too few rows"
+	case bar.Unanswered:
+		return "not answered"
+	case bar.None:
+		return "of no group"
+	case bar.Said != "" && bar.Known() && !math.IsInf(bar.Least, 1):
+		return fmt.Sprintf(bar.Said, Number(bar.Most))
+	}
+	return "of unknown error"
+}
+
+// widen has an error include those of the values of an aggregate which are shown.
+func (b *BlockPlan) widen(e *OutputError, aggregate int, released []*Released, plus float64) {
+	alpha := atConfidence(b, released)
+	for j, rows := range b.judged(released) {
+		g := b.Sets[j]
+		o := &g.outputs[aggregate]
+		if len(rows) > 0 && g.unanswered(o, rows[0].clips) {
+			continue
+		}
+		for _, row := range rows {
+			if g.hides(o, row, len(rows)) {
+				continue
+			}
+			seen := g.observed(row).at(alpha)
+			low, high := o.ends(seen)
+			if value := o.number(seen); !math.IsNaN(value) && !math.IsNaN(low) && !math.IsNaN(high) {
+				e.unit = o.unit()
+				e.add(value, value-low+plus, high-value+plus)
+			}
+		}
+	}
+}
+
+// add is widen for one value, and its distances from the ends of its interval.
+func (e *OutputError) add(value, below, above float64) {
+	far := max(below, above)
+	if e.values == 0 {
+		e.nearest = far
+	}
+	if e.values == 0 || far > e.farthest {
+		e.farthest, e.value, e.below, e.above = far, value, below, above
+	}
+	e.nearest = min(e.nearest, far)
+	e.values++
+}
+
+// asPercent is the error from which that of a single number is told as a part of it.
+const asPercent = 100_000
+
+// String writes "n ± 1,130", "revenue ± 2.1 %", "n (- 110 / + 650)", of several rows "n ± 20 to 310", and "top withheld".
+func (e OutputError) String() string {
+	if e.values == 0 {
+		return e.Name + " " + e.Instead
+	}
+	even := min(e.below, e.above) > 0.95*max(e.below, e.above)
+	switch {
+	case e.values == 1 && !even:
+		return e.Name + " (- " + e.figure(e.below) + " / + " + e.figure(e.above) + ")"
+	case e.figure(e.nearest) != e.figure(e.farthest):
+		return e.Name + " ± " + e.figure(e.nearest) + " to " + e.figure(e.farthest)
+	}
+	return e.Name + " ± " + e.figure(e.farthest)
+}
+
+// figure rounds a distance up to three digits.
+func (e OutputError) figure(f float64) string {
+	switch size := math.Abs(e.value); {
+	case math.IsInf(f, 1):
+		return "unknown"
+	case e.unit != "":
+		return e.unit.figure(f)
+	case e.values == 1 && f >= asPercent && f < size:
+		return TwoDigits(100*f/size, math.Ceil) + " %"
+	}
+	return Grouped(upward(f, 3))
+}
+
+// upward rounds a number up to so many digits.
+func upward(f float64, digits int) float64 {
+	const slack = 1e-9 // of a double that should be whole
+	if f <= 0 {
+		return 0
+	}
+	scale := math.Pow(10, math.Floor(math.Log10(f))-float64(digits-1))
+	return math.Ceil(f/scale-slack) * scale
+}
+
+// Grouped writes a figure for people, from a thousand on with its digits in groups: "12,300".
+func Grouped(f float64) string {
+	text := Number(f)
+	if f < 1000 || strings.Trim(text, "0123456789") != "" {
+		return text
+	}
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}

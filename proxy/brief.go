@@ -1,0 +1,80 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"dpproxy/planner"
+	"dpproxy/proxy/cashier"
+	"dpproxy/wire"
+)
+
+// briefly is how long a brief notice is at most, in characters.
+const briefly = 160
+
+// A columnError is the error of an output column, in a few words.
+type columnError struct {
+	name, said string
+	replayed   bool // or no formula has it
+}
+
+// columnErrors are those of all output columns with noise, in their order.
+func columnErrors(plan *planner.Plan, released [][]*planner.Released) (all []columnError) {
+	for _, e := range planner.OutputErrors(plan, released) {
+		all = append(all, columnError{e.Name, e.String(), !e.Known})
+	}
+	return all
+}
+
+// brief tells in one line how wrong the answer may be and its price, and in another one all that is outside of these errors, if there is
+// anything.
+func (a *account) brief(ctx context.Context, c *cashier.Cashier) []wire.Notice {
+	price := c.Share(ctx, a.receipt, a.untold) + a.receipt.Remarks()
+	line := wire.Notice{Code: "00000", Message: price}
+	if errors := a.briefErrors(briefly - utf8.RuneCountInString(price) - len("; ")); errors != "" {
+		line.Message = errors + "; " + price
+	}
+	all := []wire.Notice{line}
+	if left := a.left(); len(left) > 0 {
+		all = append(all, wire.Notice{Code: "00000", Message: "Left out: " + strings.Join(left, "; ")})
+	}
+	return all
+}
+
+// briefErrors are the errors of the columns, as many as there is room for.
+func (a *account) briefErrors(room int) string {
+	var said []string
+	for _, c := range a.columns {
+		if !slices.Contains(said, c.said) {
+			said = append(said, c.said)
+		}
+	}
+	for n := len(said); n > 0; n-- {
+		text := strings.Join(said[:n], "; ")
+		if more := len(said) - n; more > 0 {
+			text += fmt.Sprintf("; %d more in dp.last", more)
+		}
+		if utf8.RuneCountInString(text) <= room {
+			return text
+		}
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return "errors in dp.last"
+}
+
+// left names all that is outside of the errors: rows of nobody, rows and values that are cut, groups, and replays that failed.
+func (a *account) left() []string {
+	left := slices.Clone(a.outside)
+	if a.hidden > 0 {
+		left = append(left, fmt.Sprintf("%d of %d values, of groups of too few rows", a.hidden, a.all))
+	}
+	if a.failed != "" {
+		left = append(left, a.failed)
+	}
+	return left
+}
