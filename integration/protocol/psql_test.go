@@ -50,7 +50,7 @@ var psqlScripts = []struct {
 	{
 		"a count", "SELECT count(*) FROM patients;",
 		[]string{
-			`NOTICE: +count ± \d+; cost \S+ % of the budget of unit patient, about \d+ such questions left\n`, `count`, `\(1 row\)`,
+			`NOTICE: +count ± \d+; cost .+ % of the budget of unit patient, about [0-9,]+ such questions left\n`, `count`, `\(1 row\)`,
 		},
 	},
 	{
