@@ -164,6 +164,9 @@ func (s *classification) analyse(query *pg.Node, form Form) {
 		return
 	}
 	s.st.Protected, s.st.Beside = s.protected, s.beside
+	if sel != nil && form == Query {
+		s.st.ErrorPlaces = errorPlaces(sel)
+	}
 	if sel != nil && form == Query && s.refusal == nil && r.kind != public && !s.modifies && isProbe(sel, r.kind) {
 		s.st.Class = Empty
 		return

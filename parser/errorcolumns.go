@@ -22,8 +22,8 @@ type Insertion struct {
 
 // ErrorColumns returns what makes the errors of a query's columns columns of their own, behind all others: of a column
 // x that is computed of aggregates, x_error. The confidence in [0.5, 1) is that of errors over several aggregates; those of one have
-// the session's. The error is NULL where x is more than an aggregate that is cast, rounded, or COALESCE of it and constants, and
-// more than arithmetic of counts, sums and averages. The query is a SELECT, also in PREPARE, COPY, DECLARE and
+// the session's. Where x is more than an aggregate that is cast, rounded, or COALESCE of it and constants, and
+// more than arithmetic of counts, sums and averages, the column keeps the place of its error. The query is a SELECT, also in PREPARE, COPY, DECLARE and
 // CREATE TABLE AS, without DISTINCT, or one of all or some columns of such a sub-select or WITH query. Others have none:
 // rows that differ by their errors alone would be different ones.
 func (s *Statement) ErrorColumns(confidence float64) []Insertion {
@@ -44,9 +44,11 @@ func (s *Statement) ErrorColumns(confidence float64) []Insertion {
 	if sel == nil {
 		return nil
 	}
-	w := &errorColumns{l: &locator{text: s.Text, toks: toks}, root: query, folded: lex.Lower(s.Text), confidence: confidence}
-	w.selected(sel)
-	slices.SortFunc(w.insertions, func(x, y Insertion) int { return x.At - y.At })
+	w := &errorColumns{
+		l: &locator{text: s.Text, toks: toks}, root: query, blocks: s.Blocks, folded: lex.Lower(s.Text), confidence: confidence,
+	}
+	w.keepPlaces(sel, w.selected(sel), s.Outputs)
+	slices.SortStableFunc(w.insertions, func(x, y Insertion) int { return x.At - y.At })
 	return w.insertions
 }
 
@@ -54,7 +56,8 @@ func (s *Statement) ErrorColumns(confidence float64) []Insertion {
 type errorColumns struct {
 	l          *locator
 	root       *pg.Node
-	folded     string // the text, to tell which names are taken
+	blocks     []*ast.Block // none if they are not known yet
+	folded     string       // the text, to tell which names are taken
 	confidence float64
 	insertions []Insertion
 }
@@ -67,14 +70,18 @@ func (w *errorColumns) selected(sel *pg.SelectStmt) []errorColumn {
 	if sel.Op > pg.SetOperation_SETOP_NONE || len(sel.ValuesLists) > 0 || len(sel.DistinctClause) > 0 || len(sel.TargetList) == 0 {
 		return nil
 	}
-	if pgtree.IsAggregated(sel) {
-		return w.aggregated(sel)
+	at := int(sel.TargetList[0].GetResTarget().GetLocation())
+	switch {
+	case !pgtree.IsAggregated(sel):
+		return w.passed(sel)
+	case len(w.blocks) > 0 && !slices.ContainsFunc(w.blocks, func(b *ast.Block) bool { return b.At == at }):
+		return nil // it aggregates released values
 	}
-	return w.passed(sel)
+	return w.measured(sel)
 }
 
-// aggregated adds the errors of the columns of a SELECT that aggregates.
-func (w *errorColumns) aggregated(sel *pg.SelectStmt) []errorColumn {
+// measured adds the errors of the columns of a release block.
+func (w *errorColumns) measured(sel *pg.SelectStmt) []errorColumn {
 	var out []errorColumn
 	var list strings.Builder
 	for _, n := range sel.TargetList {
@@ -83,10 +90,11 @@ func (w *errorColumns) aggregated(sel *pg.SelectStmt) []errorColumn {
 			continue
 		}
 		value := cmp.Or(w.errorOf(t.Val), w.arithmetic(t.Val))
-		if value == "" {
-			value = "CAST(NULL AS float8)"
-		}
 		name, _ := pgtree.OutputName(t)
+		if value == "" && len(w.blocks) > 0 {
+			continue
+		}
+		value = cmp.Or(value, keptPlace(name))
 		c := errorColumn{name, w.errorName(name)}
 		list.WriteString(", " + value + " AS " + ast.QuoteIdent(c.name))
 		out = append(out, c)
@@ -121,6 +129,23 @@ func (w *errorColumns) passed(sel *pg.SelectStmt) []errorColumn {
 		return nil
 	}
 	return w.insert(sel, list.String(), out)
+}
+
+// keepPlaces has the outermost SELECT keep places for the errors of all other columns with noise.
+func (w *errorColumns) keepPlaces(sel *pg.SelectStmt, known []errorColumn, outputs []ast.Output) {
+	if sel.Op > pg.SetOperation_SETOP_NONE || len(sel.ValuesLists) > 0 || len(sel.DistinctClause) > 0 || len(sel.TargetList) == 0 {
+		return
+	}
+	var list strings.Builder
+	for i, o := range outputs {
+		named := func(p ast.Output) bool { return p.Name == o.Name }
+		if slices.IndexFunc(outputs, named) < i ||
+			slices.ContainsFunc(known, func(c errorColumn) bool { return c.of == o.Name }) {
+			continue
+		}
+		list.WriteString(", " + keptPlace(o.Name) + " AS " + ast.QuoteIdent(w.errorName(o.Name)))
+	}
+	w.insert(sel, list.String(), nil)
 }
 
 // only adds the errors of the columns of the query that is all of a FROM clause, and returns them, with the prefix of

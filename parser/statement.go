@@ -61,6 +61,8 @@ type Statement struct {
 	Blocks []*ast.Block
 	// Outputs are the output columns with noise, in their order; values that are assigned too.
 	Outputs []ast.Output
+	// ErrorPlaces are the columns of a Query that keep places of errors.
+	ErrorPlaces []ErrorPlace
 	// Bare is the first call by a bare name, of values that are computed from aggregates, of which schema dp has a function; nil if
 	// there is none.
 	Bare *BareCall

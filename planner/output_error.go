@@ -30,21 +30,16 @@ func OutputErrors(p *Plan, released [][]*Released) (all []OutputError) {
 		return nil
 	}
 	for _, c := range p.outputs {
-		if e, ok := p.outputError(c, released); ok {
-			all = append(all, e)
-		}
+		all = append(all, p.outputError(c, released))
 	}
 	return all
 }
 
-// outputError is the error of an output column; ok is false if the column is itself an error.
-func (p *Plan) outputError(c ast.Output, released [][]*Released) (e OutputError, ok bool) {
-	e = OutputError{Name: c.Name, Known: len(c.Of) > 0}
+// outputError is the error of an output column.
+func (p *Plan) outputError(c ast.Output, released [][]*Released) OutputError {
+	e := OutputError{Name: c.Name, Known: len(c.Of) > 0}
 	for _, at := range c.Of {
 		b := p.Blocks[at.Block]
-		if b.block.aggregates[at.Aggregate].report != "" {
-			return e, false
-		}
 		if !b.none {
 			b.widen(&e, at.Aggregate, released[at.Block], c.Plus)
 		}
@@ -55,7 +50,7 @@ func (p *Plan) outputError(c ast.Output, released [][]*Released) (e OutputError,
 	if e.values > 0 {
 		e.Instead = ""
 	}
-	return e, true
+	return e
 }
 
 // instead is said of a column none of whose values is shown with an interval.

@@ -98,14 +98,18 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 	if !plan.Reads() {
 		return e.rewrite(ctx, query, pre, columns(plan, nil), b)
 	}
+	put := func(sql string) string { return sql }
 	if e.part == nil {
-		if err := replayed(ctx, e, m, b, query, plan, released, pre); err != nil {
+		if put, err = replayed(ctx, e, m, b, query, plan, released, pre); err != nil {
 			return wire.Rewrite{}, err
 		}
 	}
 	rw, err = e.rewrite(ctx, query, pre, columns(plan, released), b)
 	if err != nil {
 		return wire.Rewrite{}, err
+	}
+	if rw.Inline = put(rw.Inline); rw.SQL != "" {
+		rw.SQL = put(rw.SQL)
 	}
 	if e.part.quiet() {
 		return rw, nil

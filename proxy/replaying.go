@@ -27,31 +27,39 @@ type replaying struct {
 }
 
 // replayed adds errors to the account: of the columns that a SELECT computes above its released relations, and that have none by a formula.
+// It returns what puts them into the text of the answer as well, where columns keep places for them.
 func replayed(
 	ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest, q *planner.Query, plan *planner.Plan,
 	released [][]*planner.Released, pre *prelude,
-) error {
-	names, last := planner.Unexplained(plan), stateOf(e.session).last
-	if len(names) == 0 || last == nil || pre.settings.Notice == settings.Silence || e.text.stmt.Form != parser.Query {
-		return nil
+) (put func(sql string) string, err error) {
+	stmt, names, last := e.text.stmt, planner.Unexplained(plan), stateOf(e.session).last
+	put = func(sql string) string { return sql }
+	if len(names) == 0 || last == nil || stmt.Form != parser.Query ||
+		pre.settings.Notice == settings.Silence && len(stmt.ErrorPlaces) == 0 {
+		return put, nil
 	}
 	e.enter(stepReplay)
-	of, ok := replay.NewStatement(e.text.stmt, q, plan)
+	of, ok := replay.NewStatement(stmt, q, plan)
 	if !ok || len(of.Columns()) != len(b.Fields) {
-		return nil
+		return put, nil
 	}
 	r := &replaying{e, m, of, b}
 	result, err := r.evaluate(ctx, plan, replay.NewReplicas(plan, released), estimate.FewestReplicas(1-pre.settings.Confidence))
 	if err != nil || result == nil {
-		return err
+		return put, err
 	}
-	if account, ok := of.Account(result, numbersOf(b.Fields), 1-pre.settings.Confidence); ok {
-		own := *last // others may read the one of the history
-		cut := slices.ContainsFunc(planner.Errors(plan, released), func(e planner.ErrorBar) bool { return e.Beyond > 0 })
-		own.replay(account, names, cut)
-		setLast(e.session, &own)
+	account, ok := of.Account(result, numbersOf(b.Fields), 1-pre.settings.Confidence)
+	if !ok {
+		return put, nil
 	}
-	return nil
+	own := *last // others may read the one of the history
+	cut := slices.ContainsFunc(planner.Errors(plan, released), func(e planner.ErrorBar) bool { return e.Beyond > 0 })
+	own.replay(account, names, cut)
+	setLast(e.session, &own)
+	if cut || len(stmt.ErrorPlaces) == 0 {
+		return put, nil
+	}
+	return func(sql string) string { return of.WithErrors(sql, namesOf(b.Fields), stmt.ErrorPlaces, account) }, nil
 }
 
 // evaluate returns the rows of the query over the replicas, by the mirror; nil if it evaluates none.
@@ -111,6 +119,13 @@ func (r *replaying) literals(ctx context.Context) (all []string, err error) {
 		all = append(all, string(text))
 	}
 	return all, nil
+}
+
+func namesOf(fields []pgproto3.FieldDescription) (all []string) {
+	for _, f := range fields {
+		all = append(all, string(f.Name))
+	}
+	return all
 }
 
 // numbersOf says which columns have texts that are numbers.

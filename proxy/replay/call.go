@@ -192,9 +192,10 @@ func arranged(all [][]string) (c Cells, width int) {
 
 var errResult = errors.New("replay: the result of a replay is not as it was asked for")
 
-// An outcome is the rows of one replica, in their order. One that failed has none.
+// An outcome is the rows of one replica, in their order, and their keys. One that failed has none.
 type outcome struct {
 	rows   [][]*string
+	keys   []string
 	failed bool
 }
 
@@ -219,14 +220,14 @@ func outcomes(text []byte) (all []outcome, code string, err error) {
 		own[0].failed = b.Failed
 		slices.SortFunc(b.Rows, func(x, y []*string) int { return placeOf(x) - placeOf(y) })
 		for _, row := range b.Rows {
-			if len(row) < 2 || row[0] == nil {
+			if len(row) < 3 || row[0] == nil || row[2] == nil {
 				return nil, "", errResult
 			}
 			n, err := strconv.Atoi(*row[0])
 			if err != nil || n < 0 || n >= len(own) {
 				return nil, "", errResult
 			}
-			own[n].rows = append(own[n].rows, row[2:])
+			own[n].keys, own[n].rows = append(own[n].keys, *row[2]), append(own[n].rows, row[3:])
 		}
 		all = append(all, own...)
 	}

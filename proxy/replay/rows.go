@@ -12,8 +12,9 @@ import (
 // A Column is an output column with the errors of its values.
 type Column struct {
 	Name string
-	// Cells are the values that are numbers, in the order of the rows.
+	// Cells are the values that are numbers, in the order of the rows, and Keys those of their rows.
 	Cells []Cell
+	Keys  []string
 	// Unknown is the number of values without an error, since too few replicas have their rows.
 	Unknown int
 	// Agree is the least part of the replicas that have the same value, of values that are no numbers; 0 without any.
@@ -68,7 +69,7 @@ func (s *Statement) Account(text []byte, numbers []bool, alpha float64) (a Accou
 	for i, c := range s.marks.Columns {
 		switch c.Mark {
 		case marks.Noisy, marks.Most, marks.Least:
-			a.Columns = append(a.Columns, columnOf(c, i, m.answer, replicas, numbers[i], alpha))
+			a.Columns = append(a.Columns, columnOf(c, i, all[0], replicas, numbers[i], alpha))
 		case marks.Label, marks.Cell, marks.Unknown:
 		}
 	}
@@ -92,14 +93,7 @@ type matcher struct {
 }
 
 // tells reports whether rows can be told apart: by labels, since there is one, or by the order that was asked for.
-func (m *matcher) tells() bool {
-	for _, c := range m.marks.Columns {
-		if c.Mark == marks.Label {
-			return true
-		}
-	}
-	return len(m.answer) <= 1 || m.marks.Ordered
-}
+func (m *matcher) tells() bool { return m.labelled() || len(m.answer) <= 1 || m.marks.Ordered }
 
 // key is the labels of a row.
 func (m *matcher) key(row []*string) string {
@@ -136,13 +130,13 @@ func (m *matcher) matched(rows [][]*string) [][]*string {
 }
 
 // columnOf returns the errors of a column.
-func columnOf(of marks.Column, at int, answer [][]*string, replicas [][][]*string, number bool, alpha float64) Column {
+func columnOf(of marks.Column, at int, answer outcome, replicas [][][]*string, number bool, alpha float64) Column {
 	c := Column{Name: of.Name}
 	if !number {
-		c.Agree = agreement(at, answer, replicas)
+		c.Agree = agreement(at, answer.rows, replicas)
 		return c
 	}
-	for row, cells := range answer {
+	for row, cells := range answer.rows {
 		value, ok := finite(cells[at])
 		if !ok {
 			continue
@@ -161,7 +155,7 @@ func columnOf(of marks.Column, at int, answer [][]*string, replicas [][][]*strin
 			c.Unknown++
 			continue
 		}
-		c.Cells = append(c.Cells, Cell{value, oneEnd(of.Mark, r)})
+		c.Cells, c.Keys = append(c.Cells, Cell{value, oneEnd(of.Mark, r)}), append(c.Keys, answer.keys[row])
 	}
 	return c
 }

@@ -16,7 +16,7 @@ func answered(replicas [][]string) []byte {
 		var texts []string
 		for i, row := range rows {
 			label, value, _ := strings.Cut(row, " ")
-			texts = append(texts, fmt.Sprintf(`["0", "%d", %q, %q]`, i+1, label, value))
+			texts = append(texts, fmt.Sprintf(`["0", "%d", %q, %q, %q]`, i+1, label, label, value))
 		}
 		batches = append(batches, fmt.Sprintf(`{"size": 1, "failed": %v, "rows": [%s]}`, rows == nil, strings.Join(texts, ",")))
 	}

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,19 +52,20 @@ func (s *Statement) Calls() []string { return s.marks.Calls }
 // Names are those of other things that it uses, behind which functions may stand.
 func (s *Statement) Names() []string { return s.marks.Names }
 
-// SQL is a query of one row: an array of JSON arrays of texts, for each row of each replica its number in the batch, its place and its
-// cells. $1 is an array of texts, the columns of the blocks of one replica after another, $2 the number of replicas, and $3 the columns
-// that are the same in all. The client's own parameters are literals.
+// SQL is a query of one row: an array of JSON arrays of texts, for each row of each replica its number in the batch, its place, its key
+// and its cells. $1 is an array of texts, the columns of the blocks of one replica after another, $2 the number of replicas, and $3 the
+// columns that are the same in all. The client's own parameters are literals.
 //
 // Each block is a WITH query in front of the client's text, so that nothing within that text refers to the replica. The list of columns
 // makes names unique, and the line break ends a comment.
 func (s *Statement) SQL(literals []string, c Cells) string {
 	n, outer, text, place := s.prefix+"replica", s.prefix+"outer", s.prefix+"text", s.prefix+"place"
-	cells := []string{"CAST(" + n + ".n AS pg_catalog.text)", "CAST(" + outer + "." + place + " AS pg_catalog.text)"}
-	var names []string
-	for i := range s.marks.Columns {
-		name := "c" + strconv.Itoa(i+1)
-		names, cells = append(names, name), append(cells, "CAST("+outer+"."+name+" AS pg_catalog.text)")
+	cells := []string{
+		"CAST(" + n + ".n AS pg_catalog.text)", "CAST(" + outer + "." + place + " AS pg_catalog.text)", s.key(outer, outer+"."+place),
+	}
+	names := s.names()
+	for _, name := range names {
+		cells = append(cells, "CAST("+outer+"."+name+" AS pg_catalog.text)")
 	}
 	return "SELECT pg_catalog.json_agg(pg_catalog.to_json(ARRAY[" + strings.Join(cells, ", ") + "])) " +
 		"FROM pg_catalog.generate_series(0, $2 - 1) AS " + n + "(n), " +
@@ -117,3 +119,30 @@ func bound(sql string, literals []string) string {
 
 // Columns are those of the query.
 func (s *Statement) Columns() []marks.Column { return s.marks.Columns }
+
+// names are the columns of the query, as we call them.
+func (s *Statement) names() (all []string) {
+	for i := range s.marks.Columns {
+		all = append(all, "c"+strconv.Itoa(i+1))
+	}
+	return all
+}
+
+// labelled reports whether any column tells rows apart.
+func (s *Statement) labelled() bool {
+	return slices.ContainsFunc(s.marks.Columns, func(c marks.Column) bool { return c.Mark == marks.Label })
+}
+
+// key writes a text by which a row of the answer is found again: its labels, or, without any, its place.
+func (s *Statement) key(relation, place string) string {
+	if !s.labelled() {
+		return "CAST(" + place + " AS pg_catalog.text)"
+	}
+	var labels []string
+	for i, name := range s.names() {
+		if s.marks.Columns[i].Mark == marks.Label {
+			labels = append(labels, "CAST("+relation+"."+name+" AS pg_catalog.text)")
+		}
+	}
+	return "pg_catalog.md5(CAST(ROW(" + strings.Join(labels, ", ") + ") AS pg_catalog.text))"
+}
