@@ -23,9 +23,9 @@ type Insertion struct {
 // ErrorColumns returns what makes the errors of a query's columns columns of their own, behind all others: of a column
 // x that is computed of aggregates, x_error. The confidence in [0.5, 1) is that of errors over several aggregates; those of one have
 // the session's. Where x is more than an aggregate that is cast, rounded, or COALESCE of it and constants, and
-// more than arithmetic of counts, sums and averages, the column keeps the place of its error. The query is a SELECT, also in PREPARE, COPY, DECLARE and
-// CREATE TABLE AS, without DISTINCT, or one of all or some columns of such a sub-select or WITH query. Others have none:
-// rows that differ by their errors alone would be different ones.
+// more than arithmetic of counts, sums and averages, the column keeps the place of its error. The query is a SELECT, also in
+// PREPARE, COPY, DECLARE and CREATE TABLE AS, without DISTINCT, or one of all or some columns of such a sub-select or WITH query.
+// Others have none: rows that differ by their errors alone would be different ones.
 func (s *Statement) ErrorColumns(confidence float64) []Insertion {
 	toks, comments, err := lex.Scan(s.Text)
 	if err != nil || lex.Guard(toks) != nil {

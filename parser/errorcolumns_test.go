@@ -55,7 +55,8 @@ var errorColumns = []struct{ sql, want string }{
 		"SELECT count(*) * max(x) r, sum(a) % 3 s, sum(a) / g h, sum(x) + sum(y) + sum(a) + sum(b) + count(*) v FROM t GROUP BY g",
 		"SELECT count(*) * max(x) r, sum(a) % 3 s, sum(a) / g h, sum(x) + sum(y) + sum(a) + sum(b) + count(*) v, " +
 			"CAST(NULLIF('r', 'r') AS float8) AS r_error, " +
-			"CAST(NULLIF('s', 's') AS float8) AS s_error, CAST(NULLIF('h', 'h') AS float8) AS h_error, CAST(NULLIF('v', 'v') AS float8) AS v_error FROM t GROUP BY g",
+			"CAST(NULLIF('s', 's') AS float8) AS s_error, CAST(NULLIF('h', 'h') AS float8) AS h_error, " +
+			"CAST(NULLIF('v', 'v') AS float8) AS v_error FROM t GROUP BY g",
 	},
 	{
 		"SELECT mode() WITHIN GROUP (ORDER BY x) m FROM t",

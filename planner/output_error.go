@@ -30,18 +30,18 @@ func OutputErrors(p *Plan, released [][]*Released) (all []OutputError) {
 		return nil
 	}
 	for _, c := range p.outputs {
-		all = append(all, p.outputError(c, released))
+		all = append(all, outputError(p, c, released))
 	}
 	return all
 }
 
 // outputError is the error of an output column.
-func (p *Plan) outputError(c ast.Output, released [][]*Released) OutputError {
+func outputError(p *Plan, c ast.Output, released [][]*Released) OutputError {
 	e := OutputError{Name: c.Name, Known: len(c.Of) > 0}
 	for _, at := range c.Of {
 		b := p.Blocks[at.Block]
 		if !b.none {
-			b.widen(&e, at.Aggregate, released[at.Block], c.Plus)
+			e.widen(b, at.Aggregate, released[at.Block], c.Plus)
 		}
 		if e.values == 0 {
 			e.Instead = instead(b.errorOf(at.Aggregate, released[at.Block]))
@@ -70,8 +70,8 @@ func instead(bar ErrorBar) string {
 	return "of unknown error"
 }
 
-// widen has an error include those of the values of an aggregate which are shown.
-func (b *BlockPlan) widen(e *OutputError, aggregate int, released []*Released, plus float64) {
+// widen has the error include those of the values of an aggregate which are shown.
+func (e *OutputError) widen(b *BlockPlan, aggregate int, released []*Released, plus float64) {
 	alpha := atConfidence(b, released)
 	for j, rows := range b.judged(released) {
 		g := b.Sets[j]

@@ -37,7 +37,8 @@ type account struct {
 // newAccount returns that of what was released.
 func newAccount(text string, plan *planner.Plan, released [][]*planner.Released, r *cashier.Receipt, confidence float64) *account {
 	a := &account{
-		text: text, receipt: r, mechanism: plan.Mechanism, confidence: confidence, errors: errorBars(plan, released), columns: columnErrors(plan, released),
+		text: text, receipt: r, mechanism: plan.Mechanism, confidence: confidence,
+		errors: errorBars(plan, released), columns: columnErrors(plan, released),
 		outside: plan.Outside(released), clamp: planner.WideExtents(plan, released), bounds: plan.Clamped(),
 		leftOut: leftOut(plan, released), ranks: planner.RanksOf(plan, released), untold: plan.Untold,
 	}

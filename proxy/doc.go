@@ -10,8 +10,8 @@
 //
 // The files, from the ground up, so that a file uses those before it; archtest counts the uses that run the other way:
 //
-//   - kept values: recent.go, cache.go (plans), relations.go (OIDs), account.go (costs of an answer), replayed.go (errors from
-//     replicas), path.go (the steps);
+//   - kept values: recent.go, cache.go (plans), relations.go (OIDs), account.go (costs of an answer), brief.go (in one line),
+//     replayed.go (errors from replicas), path.go (the steps);
 //   - words for clients: wrap.go, notice.go, instead.go, errors.go, incidents.go;
 //   - sessions: aside.go (other ones on the mirror), session.go, allowance.go, grid.go and veil.go (when anything shows);
 //   - dp.history, dp.budget and their kin: statenames.go, history.go;

@@ -81,7 +81,7 @@ var allowed = map[string]string{
 	"proxy/flight":  "answers",
 	"proxy/memory":  "answers catalog dp mechanisms planner proxy/release",
 	"proxy/release": "dp contribution mechanisms planner proxy/reader",
-	"proxy/replay":  "contribution estimate parser parser/lex parser/marks planner",
+	"proxy/replay":  "contribution estimate parser parser/ast parser/lex parser/marks planner",
 	"proxy/reader": "dp pgerr catalog parser parser/ast contribution fold mechanisms planner planner/policy planner/scalar " +
 		"mirror/introspect mirror/steady internal/frugal",
 	"proxy/survey": "dp pgerr catalog parser parser/ast mechanisms accountant accountant/realized survey planner/pgtype planner/policy " +

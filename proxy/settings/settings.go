@@ -166,7 +166,8 @@ func (s *Settings) Shown() map[string]string {
 		return fraction(x)
 	}
 	texts := map[string]string{
-		"epsilon": dp.Decimal(s.EpsilonPico, 12), "mechanism": s.Mechanism, "confidence": fraction(s.Confidence), "notice": string(s.Notice),
+		"epsilon": dp.Decimal(s.EpsilonPico, 12), "mechanism": s.Mechanism, "confidence": fraction(s.Confidence),
+		"notice":       string(s.Notice),
 		"contribution": "default", "error": target(s.Target.Error), "relative_error": target(s.Target.Relative),
 		"target_fraction": fraction(cmp.Or(s.Target.Fraction, 1)), "refine": "off", "rows": "refuse",
 		"small_groups": "hide", "empty_groups": "show",
