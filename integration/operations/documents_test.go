@@ -151,7 +151,7 @@ func TestDemo(t *testing.T) {
 	if got, want := strings.Count(beside, "\nSELECT "), len(answered.FindAllString(string(out), -1)); got != want || want < 5 {
 		t.Errorf("%d of %d answers have the truth beside them:\n%s", got, want, beside)
 	}
-	if !regexp.MustCompile(`FROM patients;\nerror at 95 %: .*\ncount +truth\n[0-9]+ +2000\n`).MatchString(beside) {
+	if !regexp.MustCompile(`FROM patients;\ncount ± [0-9]+\ncount +truth\n[0-9]+ +2000\n`).MatchString(beside) {
 		t.Errorf("there are 2000 patients, and the demo says\n%s", beside)
 	}
 }

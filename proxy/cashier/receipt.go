@@ -75,7 +75,14 @@ func (c *Cashier) Share(ctx context.Context, r *Receipt, untold planner.Untold) 
 	if percent := 100 * float64(loss.Pico()) / float64(scope.Limit.Pico()); percent >= 0.01 {
 		part = planner.TwoDigits(percent, math.Ceil)
 	}
-	return fmt.Sprintf("cost %s %% of %s, about %s such questions left", part, of, planner.Grouped(float64(fewest)))
+	left := "no such question"
+	switch {
+	case fewest == 1:
+		left = "about one such question"
+	case fewest > 1:
+		left = "about " + planner.Grouped(float64(fewest)) + " such questions"
+	}
+	return fmt.Sprintf("cost %s %% of %s, %s left", part, of, left)
 }
 
 // scarcest returns the budget that will be exhausted first by more of the same, the charge to it, and how often that still fits; −1 if the

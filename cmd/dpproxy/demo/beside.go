@@ -17,7 +17,7 @@ import (
 // the password of the database's own superuser. The answers cost nothing: dpproxy remembers them.
 type beside struct {
 	answers, truth *pgx.Conn
-	notice         string // of the last answer
+	notices        []string // of the last answer
 }
 
 const besideTitle = `
@@ -32,7 +32,7 @@ func printBeside(ctx context.Context, proxy, database, conversation string) erro
 	if err != nil {
 		return err
 	}
-	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { b.notice = n.Message }
+	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { b.notices = append(b.notices, n.Message) }
 	if b.answers, err = pgx.ConnectConfig(ctx, config); err != nil {
 		return err
 	}
@@ -69,13 +69,12 @@ func statements(script string) []string {
 
 // compare prints one statement, if it was answered and has a truth.
 func (b *beside) compare(ctx context.Context, sql string) error {
-	b.notice = ""
+	b.notices = nil
 	answer, err := ask(ctx, b.answers, sql)
 	if _, refused := errors.AsType[*pgconn.PgError](err); err != nil && !refused {
 		return err
 	}
-	stated, cost, _ := strings.Cut("; "+b.notice, "; cost ")
-	if cost == "" {
+	if len(b.notices) == 0 {
 		return nil // refused, a setting, or nothing about protected rows
 	}
 	whole, _, _ := strings.Cut(sql, " LIMIT ") // other rows may come first in the truth
@@ -83,11 +82,8 @@ func (b *beside) compare(ctx context.Context, sql string) error {
 	if err != nil {
 		return err
 	}
-	if _, of, ok := strings.Cut(cost, "; "); ok {
-		of, _, _ = strings.Cut(of, "; ")
-		stated += "; " + of
-	}
-	fmt.Printf("\n%s;\n%s\n", sql, strings.TrimPrefix(stated, "; "))
+	b.notices[0], _, _ = strings.Cut(b.notices[0], "; cost ")
+	fmt.Printf("\n%s;\n%s\n", sql, strings.Join(b.notices, "\n"))
 	return listing.Table(answer.beside(truth)...)
 }
 
