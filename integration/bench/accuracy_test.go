@@ -149,7 +149,7 @@ func (p psqlClient) ask(sql string, settings ...string) (value, notice string, o
 	}
 	cmd := exec.CommandContext(p.t.Context(), filepath.Join(bin, "psql"), "-X", "-tA", "-h", host, "-p", port, "-U", "ana",
 		"-d", "postgres", "-c", sql)
-	options := ""
+	options := " -c dp.notice=full"
 	for _, s := range settings {
 		options += " -c " + s
 	}
