@@ -129,8 +129,8 @@ func TestRepeatsInPsql(t *testing.T) {
 	s := sitetest.New(t, sitetest.ClinicSchema, answersPolicy())
 	r := s.Run(t)
 	out := sitetest.Psql(t, r, bySex+";\n"+bySex+";\nEXPLAIN "+bySex+";\n")
-	costs := regexp.MustCompile(`cost ε=0\.1 \(laplace\)|`+
-		`cost nothing, the same was answered before|cost: nothing, the same was answered before`).FindAllString(out, -1)
+	costs := regexp.MustCompile(`cost [a-z0-9. ]+ % of|`+
+		`cost nothing, answered before|cost: nothing, the same was answered before`).FindAllString(out, -1)
 	if len(costs) != 3 || costs[0] == costs[1] {
 		t.Errorf("costs %q in\n%s", costs, out)
 	}

@@ -56,18 +56,25 @@ func Fails(t *testing.T, err error, code, message string) *pgconn.PgError {
 // Dial opens a session that ends with the test.
 func Dial(t testing.TB, url string) *pgx.Conn {
 	t.Helper()
-	return DialTold(t, url, func(*pgconn.Notice) {})
+	return dial(t, url, func(*pgx.ConnConfig) {})
 }
 
 // DialTold opens a session that ends with the test and is told everything, and hands on the notices that it gets.
 func DialTold(t testing.TB, url string, told func(*pgconn.Notice)) *pgx.Conn {
 	t.Helper()
+	return dial(t, url, func(cfg *pgx.ConnConfig) {
+		cfg.RuntimeParams["dp.notice"] = "full"
+		cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { told(n) }
+	})
+}
+
+func dial(t testing.TB, url string, change func(*pgx.ConnConfig)) *pgx.Conn {
+	t.Helper()
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.RuntimeParams["dp.notice"] = "full"
-	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { told(n) }
+	change(cfg)
 	conn, err := pgx.ConnectConfig(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
