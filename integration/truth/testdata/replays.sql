@@ -156,7 +156,7 @@ SELECT name, 1000.0 * c / 7000 + 1 AS v FROM {D} b;
 SELECT day, 100.0 * (c - lag(c, 2) OVER (ORDER BY day)) / nullif(lag(c, 2) OVER (ORDER BY day), 0) AS v FROM {M} b;
 -- mean of the middle groups:
 SELECT avg(c) AS v FROM (SELECT c, ntile(3) OVER (ORDER BY name) AS third FROM {D} b) q WHERE third = 2;
--- days above the public target:
+-- days above the public target: but noise pushes it one way
 SELECT sum(CASE WHEN c > 150 THEN 1 ELSE 0 END) AS v FROM {T} b;
 -- totals of pairs of groups: pair
 SELECT ascii(name) / 2 AS pair, sum(c) AS v FROM {D} b GROUP BY 1;
