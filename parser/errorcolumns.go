@@ -201,16 +201,38 @@ func (w *errorColumns) insert(sel *pg.SelectStmt, list string, columns []errorCo
 	if list == "" {
 		return columns
 	}
-	k, ok := w.l.clauses(&candidate{sel: sel, at: int(sel.TargetList[0].GetResTarget().GetLocation())})
+	last, ok := w.lastOfList(sel)
 	if !ok {
 		return nil
 	}
-	last := k.from - 1
-	if k.into >= 0 {
-		last = k.into - 1
-	}
 	w.insertions = append(w.insertions, Insertion{w.l.toks[last].End, list})
 	return columns
+}
+
+// lastOfList returns the last token of the list of a SELECT.
+func (w *errorColumns) lastOfList(sel *pg.SelectStmt) (token int, ok bool) {
+	at := int(sel.TargetList[0].GetResTarget().GetLocation())
+	if len(sel.FromClause) > 0 {
+		k, ok := w.l.clauses(&candidate{sel: sel, at: at})
+		if ok && k.into >= 0 {
+			return k.into - 1, true
+		}
+		return k.from - 1, ok
+	}
+	first := w.l.toks.IndexAt(at)
+	if first < 0 || sel.IntoClause != nil {
+		return 0, false
+	}
+	depth := w.l.toks[first].Depth
+	end := w.l.toks.EndOfSelect(first, depth)
+	for i := first; i < end; i++ {
+		kind := w.l.toks.Kind(i)
+		if w.l.afterGrouping(i, depth) || w.l.toks[i].Depth == depth && !w.l.toks.Label(i) &&
+			(kind == pg.Token_WHERE || kind == pg.Token_GROUP_P) {
+			return i - 1, true
+		}
+	}
+	return end - 1, true
 }
 
 // maxName is how long a name is, in bytes.

@@ -34,8 +34,9 @@ func replayed(
 ) (put func(sql string) string, err error) {
 	stmt, names, last := e.text.stmt, planner.Unexplained(plan), stateOf(e.session).last
 	put = func(sql string) string { return sql }
+	places := slices.DeleteFunc(slices.Clone(stmt.ErrorPlaces), func(p parser.ErrorPlace) bool { return !slices.Contains(names, p.Of) })
 	if len(names) == 0 || last == nil || stmt.Form != parser.Query ||
-		pre.settings.Notice == settings.Silence && len(stmt.ErrorPlaces) == 0 {
+		pre.settings.Notice == settings.Silence && len(places) == 0 {
 		return put, nil
 	}
 	e.enter(stepReplay)
@@ -56,10 +57,10 @@ func replayed(
 	cut := slices.ContainsFunc(planner.Errors(plan, released), func(e planner.ErrorBar) bool { return e.Beyond > 0 })
 	own.replay(account, names, cut)
 	setLast(e.session, &own)
-	if cut || len(stmt.ErrorPlaces) == 0 {
+	if cut || len(places) == 0 {
 		return put, nil
 	}
-	return func(sql string) string { return of.WithErrors(sql, namesOf(b.Fields), stmt.ErrorPlaces, account) }, nil
+	return func(sql string) string { return of.WithErrors(sql, namesOf(b.Fields), places, account) }, nil
 }
 
 // evaluate returns the rows of the query over the replicas, by the mirror; nil if it evaluates none.
