@@ -29,6 +29,16 @@ func (p *Plan) eachOnce(of func(b *BlockPlan, unit string) []string) []string {
 	return all
 }
 
+// Astray names in a few words the rows that no group or condition has as they are. A block that reads nothing leaves them out too.
+func Astray(p *Plan) []string {
+	return p.eachOnce(func(b *BlockPlan, _ string) (all []string) {
+		for _, s := range straysOf(b) {
+			all = append(all, s.which())
+		}
+		return all
+	})
+}
+
 func leftOutOf(b *BlockPlan, unit string) []string {
 	var all []string
 	for _, c := range cutsOf(b.block) {

@@ -9,11 +9,15 @@ import (
 
 	"dpproxy/planner"
 	"dpproxy/proxy/cashier"
+	"dpproxy/proxy/settings"
 	"dpproxy/wire"
 )
 
 // briefly is how long a brief notice is at most, in characters.
 const briefly = 160
+
+// leftOutBegins begins a notice of all that is outside of the errors.
+const leftOutBegins = "Left out: "
 
 // A columnError is the error of an output column, in a few words.
 type columnError struct {
@@ -39,7 +43,7 @@ func (a *account) brief(ctx context.Context, c *cashier.Cashier) []wire.Notice {
 	}
 	all := []wire.Notice{line}
 	if left := a.left(); len(left) > 0 {
-		all = append(all, wire.Notice{Code: "00000", Message: "Left out: " + strings.Join(left, "; ")})
+		all = append(all, wire.Notice{Code: "00000", Message: leftOutBegins + strings.Join(left, "; ")})
 	}
 	return all
 }
@@ -65,6 +69,15 @@ func (a *account) briefErrors(room int) string {
 		return ""
 	}
 	return "errors in dp.last"
+}
+
+// astray tells of an answer that is known without reading a row which rows it leaves out.
+func astray(plan *planner.Plan, pre *prelude) []wire.Notice {
+	out := planner.Astray(plan)
+	if len(out) == 0 || pre.settings.Notice == settings.Silence {
+		return nil
+	}
+	return []wire.Notice{{Code: "00000", Message: leftOutBegins + strings.Join(out, "; ")}}
 }
 
 // left names all that is outside of the errors: rows of nobody, rows and values that are cut, groups, and replays that failed.

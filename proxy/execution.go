@@ -96,7 +96,11 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 		return wire.Rewrite{}, err
 	}
 	if !plan.Reads() {
-		return e.rewrite(ctx, query, pre, columns(plan, nil), b)
+		rw, err = e.rewrite(ctx, query, pre, columns(plan, nil), b)
+		if !e.part.quiet() {
+			rw.Notices = append(rw.Notices, astray(plan, pre)...)
+		}
+		return rw, err
 	}
 	put := func(sql string) string { return sql }
 	if e.part == nil {
