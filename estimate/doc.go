@@ -16,7 +16,7 @@
 //     noisy counts over a public grid of buckets, a [Shape].
 //   - [Combine] and [Reconcile]: independent measurements of one number, and
 //     totals and parts, merged by their variances.
-//   - [Margins] and [Agreement]: cells and their margins, and the variances they have then.
+//   - [Margins] and [Agreement]: cells and their margins, the variances they have then, and the parts of a price that make those small.
 //   - [Interval]: the arithmetic of error bounds.
 //
 // An interval covers the value that the exact aggregates that were measured would
@@ -30,5 +30,6 @@
 // Hierarchical Methods for Differentially Private Histograms. [Boucheron-Lugosi-
 // Massart 2013] Concentration Inequalities. [Barlow et al. 1972] Statistical
 // Inference under Order Restrictions. [Nelder 1965] The Analysis of Randomized
-// Experiments with Orthogonal Block Structure.
+// Experiments with Orthogonal Block Structure. [Yu 2010] Monotonic Convergence of a
+// General Algorithm for Computing Optimal Designs.
 package estimate

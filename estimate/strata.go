@@ -1,6 +1,9 @@
 package estimate
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // A partition puts each cell of a table into a row.
 type partition struct {
@@ -176,7 +179,7 @@ func (p partition) orthogonal(q, join partition) bool {
 // from Σ_{G at least as coarse as F} q(G) = k_T²/k_F.
 type strata struct {
 	measured int // the first partitions are those that were measured
-	sizes    []int
+	sizes    []float64
 	coarser  [][]bool // coarser[f][g] says that g is at least as coarse as f
 }
 
@@ -194,7 +197,7 @@ func strataOf(measured []partition) (s strata, ok bool) {
 		if !ok {
 			return s, false
 		}
-		s.sizes = append(s.sizes, size)
+		s.sizes = append(s.sizes, float64(size))
 		for j := range i {
 			join := all[i].join(all[j])
 			if !all[i].orthogonal(all[j], join) {
@@ -208,30 +211,53 @@ func strataOf(measured []partition) (s strata, ok bool) {
 			}
 		}
 	}
-	s.measured = len(measured)
+	s.measured, s.coarser = len(measured), coarserOf(all)
+	return s, true
+}
+
+// levelsOf returns the strata of partitions that form a chain, as if all rows of one had the same size, which is the mean of their sizes.
+func levelsOf(measured []partition) strata {
+	s := strata{measured: len(measured), coarser: coarserOf(measured)}
+	for _, p := range measured {
+		s.sizes = append(s.sizes, float64(len(p.rows))/float64(len(p.sizes)))
+	}
+	return s
+}
+
+// coarserOf says of each partition which of all are at least as coarse.
+func coarserOf(all []partition) (of [][]bool) {
 	for _, p := range all {
 		coarser := make([]bool, len(all))
 		for g, q := range all {
 			coarser[g] = p.within(q)
 		}
-		s.coarser = append(s.coarser, coarser)
+		of = append(of, coarser)
 	}
-	return s, true
+	return of
 }
 
 // variance returns aᵀM⁻¹a for the rows a of measured partition t.
-func (s strata) variance(t int, variances []float64) float64 {
-	sum, q := 0.0, map[int]float64{}
-	for _, f := range s.coarsestFirst(t) {
-		q[f] = float64(s.sizes[t]) * float64(s.sizes[t]) / float64(s.sizes[f])
-		for g, part := range q {
-			if g != f && s.coarser[f][g] {
-				q[f] -= part
-			}
-		}
-		sum += q[f] / s.lambda(f, variances)
+func (s strata) variance(t int, variances []float64) (sum float64) {
+	of, squares := s.squares(t)
+	for i, f := range of {
+		sum += squares[i] / s.lambda(f, variances)
 	}
 	return sum
+}
+
+// squares returns q(F) for the rows of measured partition t, of each partition at least as coarse.
+func (s strata) squares(t int) (of []int, q []float64) {
+	of = s.coarsestFirst(t)
+	q = make([]float64, len(of))
+	for i, f := range of {
+		q[i] = s.sizes[t] * s.sizes[t] / s.sizes[f]
+		for j, g := range of[:i] {
+			if s.coarser[f][g] {
+				q[i] -= q[j]
+			}
+		}
+	}
+	return of, q
 }
 
 // coarsestFirst returns the partitions at least as coarse as t, each after those that are coarser, and one for each that are equal.
@@ -242,7 +268,7 @@ func (s strata) coarsestFirst(t int) []int {
 			out = append(out, f)
 		}
 	}
-	slices.SortStableFunc(out, func(f, g int) int { return s.sizes[g] - s.sizes[f] })
+	slices.SortStableFunc(out, func(f, g int) int { return cmp.Compare(s.sizes[g], s.sizes[f]) })
 	return out
 }
 
@@ -251,7 +277,7 @@ func (s strata) lambda(f int, variances []float64) float64 {
 	sum := 0.0
 	for m := range s.measured {
 		if s.coarser[m][f] {
-			sum += float64(s.sizes[m]) / variances[m]
+			sum += s.sizes[m] / variances[m]
 		}
 	}
 	return sum

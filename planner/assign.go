@@ -84,10 +84,10 @@ func (p *Plan) divide(of split) error {
 		if err := joinWeights(b, of.all.kind == laplace); err != nil {
 			return err
 		}
+		if err := (apportioner{b, of}).assign(); err != nil {
+			return err
+		}
 		for _, set := range b.Sets {
-			if err := set.assign(of); err != nil {
-				return err
-			}
 			if err := (rankChooser{set, of, p.settings, alphaOfIntervals(b)}).choose(); err != nil {
 				return err
 			}

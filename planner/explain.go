@@ -220,7 +220,7 @@ func (r *Read) explain(w *tree, depth int, b *block) {
 	}
 }
 
-// partOfBudget writes the part of the budget that a statistic has, or "" if no aggregate is weighed.
+// partOfBudget writes the part of the budget that a statistic has, or "" if all parts are equal.
 func (g *GroupingSet) partOfBudget(s *statistic) string {
 	if g.of == nil {
 		return ""
@@ -236,7 +236,7 @@ func (g *GroupingSet) partOfBudget(s *statistic) string {
 	return g.budgetPart(part * float64(s.shares))
 }
 
-// budgetPart writes the part of the budget that a number of shares is, or "" if no aggregate is weighed.
+// budgetPart writes the part of the budget that a number of shares is, or "" if all parts are equal.
 func (g *GroupingSet) budgetPart(shares float64) string {
 	if g.of == nil {
 		return ""

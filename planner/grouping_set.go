@@ -26,7 +26,7 @@ type GroupingSet struct {
 	strays []stray
 	results
 	ranks []*rankPlan // how percentiles are answered
-	of    *split      // of the statement; nil if no aggregate is weighed
+	of    *split      // of the statement; nil if all parts of it are equal
 	// division is how the budget was divided among its statistics; nil if it was not, since an error is asked for.
 	division *split
 }
@@ -99,6 +99,11 @@ func (g *GroupingSet) weigh() {
 	for _, s := range g.statistics {
 		s.shares = cmp.Or(s.shares, oneShare)
 	}
+	g.addShares()
+}
+
+// addShares gives each measure the shares of its statistics.
+func (g *GroupingSet) addShares() {
 	for _, m := range g.Measures {
 		m.shares = 0
 		for _, i := range m.statistics {

@@ -46,7 +46,7 @@ func block(t testing.TB, cat *policy.Model, sql string, s planner.Settings) *pla
 	return plan.Blocks[0]
 }
 
-// People returns the catalogue of a table of people, with two public values of sex, and a table of their visits, in two wards.
+// People returns the catalogue of a table of people, with two public values of sex and four of region, and of their visits, in two wards.
 func People(t testing.TB) *policy.Model {
 	t.Helper()
 	return clinic(t, 0)
@@ -59,11 +59,13 @@ func clinic(t testing.TB, units int64) *policy.Model {
 	bounds := policy.ColumnPolicy{Bounds: &policy.Bounds{Low: new(big.Rat), High: big.NewRat(5000, 1), LowText: "0", HighText: "5000"}}
 	cat, problems := policy.Check(
 		policy.Policy{Unit: "person", Units: units, Tables: []policy.TablePolicy{
-			{Name: people, UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{"sex": values("f", "m"), "height": bounds}},
+			{Name: people, UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{
+				"sex": values("f", "m"), "region": values("e", "n", "s", "w"), "height": bounds,
+			}},
 			{Name: visits, UnitColumn: "person", Columns: map[string]policy.ColumnPolicy{"ward": values("a", "b"), "cost": bounds}},
 		}},
 		&catalog.Schema{Tables: map[catalog.Name]*catalog.Table{
-			people: table(people, "id", number("id"), text("sex"), text("name"), number("height")),
+			people: table(people, "id", number("id"), text("sex"), text("name"), number("height"), text("region")),
 			visits: table(visits, "visit", number("visit"), number("person"), text("ward"), text("reason"), number("cost")),
 		}})
 	if problems != nil {
