@@ -37,7 +37,6 @@ func (b apportioner) assign() error {
 	if b.assignMoved() == nil {
 		for _, g := range b.Sets {
 			g.of = &b.of
-			g.shareOfJudge(b.of.shares)
 		}
 		return nil
 	}
@@ -75,6 +74,9 @@ func (b apportioner) move() map[*statistic]int64 {
 	}
 	before := map[*statistic]int64{}
 	for _, at := range a.statistics {
+		if slices.ContainsFunc(b.Sets, func(g *GroupingSet) bool { return g.judge != nil && g.judge.statistic == at }) {
+			continue // verdicts of each set are by the count as it was released there
+		}
 		var of []*statistic
 		for _, i := range a.order() {
 			of = append(of, b.Sets[i].statistics[at])

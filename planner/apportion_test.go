@@ -55,9 +55,9 @@ func TestPartsOfSets(t *testing.T) {
 		"SELECT count(*) FROM patients GROUP BY GROUPING SETS ((sex), (region))":      false, // none has all keys
 		"SELECT count(DISTINCT birth_year) FROM patients GROUP BY CUBE (sex, region)": false, // does not add up
 		"SELECT count(*) FROM visits GROUP BY CUBE (diagnosis)":                       false, // limits are chosen with thirds
-		"SELECT count(*) FROM patients GROUP BY GROUPING SETS ((sex, region))":        false,
-		"SELECT count(DISTINCT patient_id) FROM visits GROUP BY ROLLUP (diagnosis)":   false,
-		"SELECT count(*) FROM patients WHERE sex = 'q' GROUP BY ROLLUP (sex)":         false, // without groups
+
+		"SELECT count(DISTINCT patient_id) FROM visits GROUP BY ROLLUP (diagnosis)": false,
+		"SELECT count(*) FROM patients WHERE sex = 'q' GROUP BY ROLLUP (sex)":       false, // without groups
 	} {
 		for _, mechanism := range []string{"gaussian", "laplace"} {
 			p := planWith(t, conn, clinic(t), sql, func(s *planner.Settings) { s.Mechanism = mechanism })
