@@ -124,7 +124,7 @@ var ownSettings = map[string]func(value){
 	"dp.empty_groups":    func(v value) { v.oneOf(planner.EmptyGroupWords()...) },
 	"dp.minimum_people":  func(v value) { v.count(maxContribution) },
 	"dp.consistent":      func(v value) { v.oneOf("on", "off") },
-	"dp.columns":         func(v value) { v.oneOf("values", "errors") },
+	"dp.columns":         func(v value) { v.oneOf("values", "errors", "intervals", "rounded") },
 	"dp.intervals":       func(v value) { v.oneOf("on", "off") },
 	"dp.limit_retry":     func(v value) { v.oneOf("on", "off") },
 	"dp.top":             func(v value) { v.oneOf(planner.TopWords()...) },

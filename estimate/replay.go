@@ -17,6 +17,10 @@ type Replay struct {
 	// Up and Down say that noise has raised, or lowered, the value by about By: then the other end alone is known.
 	Up, Down bool
 	By       float64
+	// Below and Above are the parts of the distances from the ends that are no noise.
+	Below, Above float64
+	// StdDev is half of the distance between the quantiles that are two standard deviations apart in a normal law.
+	StdDev float64
 	// Of are the replicas that have the value.
 	Of int
 }
@@ -26,6 +30,9 @@ func FewestReplicas(alpha float64) int { return int(math.Ceil(2/alpha)) - 1 }
 
 // oneSided is the part of the replicas beyond the value on one side that says that noise has moved it to that side.
 const oneSided = 0.8
+
+// oneDeviation is the probability that a normal number is more than one standard deviation below its mean.
+const oneDeviation = 0.158655
 
 // NewReplay returns the error at level α of a finite value with the finite replicas that it has. ok is false if they are too few.
 func NewReplay(value float64, replicas []float64, alpha float64) (r Replay, ok bool) {
@@ -47,6 +54,7 @@ func NewReplay(value float64, replicas []float64, alpha float64) (r Replay, ok b
 	slices.Sort(distances)
 	h := ranked(distances, 1-alpha)
 	r = Replay{Low: min(value-h, ranked(sorted, alpha/2)), High: max(value+h, ranked(sorted, 1-alpha/2)), Of: n}
+	r.StdDev = (ranked(sorted, 1-oneDeviation) - ranked(sorted, oneDeviation)) / 2
 	by := math.Abs(ranked(sorted, 0.5) - value)
 	switch most := oneSided * float64(n); {
 	case float64(above) > most:
@@ -55,6 +63,16 @@ func NewReplay(value float64, replicas []float64, alpha float64) (r Replay, ok b
 		r.Down, r.High, r.By = true, math.Inf(1), by
 	}
 	return r, true
+}
+
+// Moved returns the error of a value that something else than noise may have moved as well, as limits of contributions do: both ends go as
+// much further as the value was moved to either side where that was tried.
+func (r Replay) Moved(value float64, tried []float64) Replay {
+	for _, x := range tried {
+		r.Below, r.Above = max(r.Below, value-x), max(r.Above, x-value)
+	}
+	r.Low, r.High = r.Low-r.Below, r.High+r.Above
+	return r
 }
 
 // ranked returns the ⌈p(n+1)⌉-th smallest of n sorted numbers.

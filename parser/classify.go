@@ -165,10 +165,13 @@ func (s *classification) analyse(query *pg.Node, form Form) {
 	}
 	s.st.Protected, s.st.Beside = s.protected, s.beside
 	if sel != nil && form == Query {
-		s.st.ErrorPlaces = errorPlaces(sel)
+		s.st.ErrorPlaces, _ = errorPlaces(sel)
 	}
 	if sel != nil && form == Query && s.refusal == nil && r.kind != public && !s.modifies && isProbe(sel, r.kind) {
-		s.st.Class = Empty
+		s.st.Class, s.st.Outputs = Empty, noisyOutputs(s.outputs, nil)
+		for _, c := range s.found {
+			s.st.empty = append(s.st.empty, s.l.client(c.at))
+		}
 		return
 	}
 	if r.kind == rows {

@@ -17,7 +17,7 @@
 //     statement becomes), setting.go, reserved.go;
 //   - edits of the text, and the new text that is compared with the edited tree: inner.go, edits.go, views.go (views over protected rows
 //     are expanded in the text), splice.go, sorts.go, execute.go;
-//   - columns of errors: errorarithmetic.go, errorplaces.go, errorcolumns.go;
+//   - columns of errors: errorbars.go, errorarithmetic.go, errorplaces.go, errorcolumns.go;
 //   - the trees of relations and sub-selects: convert.go, convert_quantified.go, convert_from.go,
 //     convert_elements.go, convert_listed.go, convert_row.go, convert_query.go, per_row.go, top.go;
 //   - what the block finder asks: valuer.go, counted.go, groups.go, from.go, modify.go, probe.go;

@@ -54,8 +54,8 @@ type ends struct {
 	positive  bool // it is a constant, and not negative
 }
 
-// arithmetic writes the error of an expression over aggregates, or "" where none is known.
-func (w *errorColumns) arithmetic(n *pg.Node) string {
+// arithmetic writes what is known of the error of an expression over aggregates.
+func (w *errorColumns) arithmetic(n *pg.Node) bars {
 	count := &intervals{w: w}
 	count.of(n)
 	slices.Sort(count.leaves)
@@ -63,18 +63,21 @@ func (w *errorColumns) arithmetic(n *pg.Node) string {
 	each := math.Ceil((1-(1-w.confidence)/float64(k))*1e6) / 1e6
 	span, ok := w.l.span(n)
 	if count.unknown || k == 0 || len(count.leaves) > maxLeaves || each >= 1 || !ok {
-		return ""
+		return bars{}
 	}
 	v := &intervals{w: w, confidence: strconv.FormatFloat(each, 'f', -1, 64)}
 	e := v.of(n)
 	v.guard(e.low+" > -"+farthest, e.high+" < "+farthest)
 	value := "CAST((" + w.l.text[span.Start:span.End] + ") AS numeric)"
-	text := "CASE WHEN " + strings.Join(v.guards, " AND ") +
-		" THEN CAST(round(greatest(" + e.high + " - " + value + ", " + value + " - (" + e.low + ")), " + digits + ") AS float8) END"
-	if len(text) > 2*maxError {
-		return ""
+	written := func(number string) string {
+		return "CASE WHEN " + strings.Join(v.guards, " AND ") + " THEN CAST(round(" + number + ", " + digits + ") AS float8) END"
 	}
-	return text
+	half := "greatest(" + e.high + " - " + value + ", " + value + " - (" + e.low + "))"
+	b := bars{low: written(e.low), high: written(e.high), half: written(half), composed: true}
+	if len(b.half) > 2*maxError {
+		return bars{}
+	}
+	return b
 }
 
 // of writes the ends of an expression, which are unknown where they would be long: each operator has those of its arguments twice

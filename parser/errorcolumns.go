@@ -1,7 +1,6 @@
 package parser
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,34 +19,37 @@ type Insertion struct {
 	Text string
 }
 
-// ErrorColumns returns what makes the errors of a query's columns columns of their own, behind all others: of a column
-// x that is computed of aggregates, x_error. The confidence in [0.5, 1) is that of errors over several aggregates; those of one have
-// the session's. Where x is more than an aggregate that is cast, rounded, or COALESCE of it and constants, and
-// more than arithmetic of counts, sums and averages, the column keeps the place of its error. The query is a SELECT, also in
-// PREPARE, COPY, DECLARE and CREATE TABLE AS, without DISTINCT, or one of all or some columns of such a sub-select or WITH query.
-// Others have none: rows that differ by their errors alone would be different ones.
-func (s *Statement) ErrorColumns(confidence float64) []Insertion {
+// ErrorColumns returns what makes the errors of a query's columns columns of their own, behind all others: of a column x that is computed
+// of aggregates, x_error, and others by the word of dp.columns. The confidence in [0.5, 1) is that of errors over several aggregates; those
+// of one have the session's. Where x is more than an aggregate that is cast, rounded, or COALESCE of it and constants, the column keeps the
+// place of its error, which arithmetic of counts, sums and averages fills. The query is a SELECT, also in COPY, DECLARE and
+// CREATE TABLE AS, without DISTINCT, or one of all or some columns of such a sub-select or WITH query. Others have none: rows that differ
+// by their errors alone would be different ones.
+func (s *Statement) ErrorColumns(confidence float64, beside Beside) []Insertion {
 	toks, comments, err := lex.Scan(s.Text)
-	if err != nil || lex.Guard(toks) != nil {
+	if err != nil || lex.Guard(toks) != nil || beside == Values {
 		return nil
 	}
 	tree, err := pg.Parse(lex.Blank(s.Text, toks, comments))
 	if err != nil || len(tree.Stmts) != 1 {
 		return nil
 	}
-	stmt := tree.Stmts[0].Stmt
-	query, _, _ := executed(stmt)
-	if p := stmt.GetPrepareStmt(); p != nil {
-		query = p.Query
-	}
+	query, form, _ := executed(tree.Stmts[0].Stmt)
 	sel := query.GetSelectStmt()
 	if sel == nil {
 		return nil
 	}
-	w := &errorColumns{
-		l: &locator{text: s.Text, toks: toks}, root: query, blocks: s.Blocks, folded: lex.Lower(s.Text), confidence: confidence,
+	if form == Utility && beside == Rounded {
+		beside = Errors // the values of what it writes are not rounded
 	}
-	w.keepPlaces(sel, w.selected(sel), s.Outputs)
+	w := &errorColumns{
+		l: &locator{text: s.Text, toks: toks}, root: query, blocks: s.empty, folded: lex.Lower(s.Text),
+		confidence: confidence, beside: beside,
+	}
+	for _, b := range s.Blocks {
+		w.blocks = append(w.blocks, b.At)
+	}
+	w.selected(sel, shownAll, s.Outputs)
 	slices.SortStableFunc(w.insertions, func(x, y Insertion) int { return x.At - y.At })
 	return w.insertions
 }
@@ -56,101 +58,128 @@ func (s *Statement) ErrorColumns(confidence float64) []Insertion {
 type errorColumns struct {
 	l          *locator
 	root       *pg.Node
-	blocks     []*ast.Block // none if they are not known yet
-	folded     string       // the text, to tell which names are taken
+	blocks     []int  // where they begin; none if they are not known yet
+	folded     string // the text, to tell which names are taken
 	confidence float64
+	beside     Beside
 	insertions []Insertion
+	inner      []errorColumn // those of the only query in FROM of the SELECT that is read
 }
 
-// An errorColumn is a column with that of its error.
-type errorColumn struct{ of, name string }
+// An errorColumn is a column with what is known of its error.
+type errorColumn struct {
+	of string
+	bars
+}
 
-// selected adds the errors of the columns of a SELECT, and returns them.
-func (w *errorColumns) selected(sel *pg.SelectStmt) []errorColumn {
-	if sel.Op > pg.SetOperation_SETOP_NONE || len(sel.ValuesLists) > 0 || len(sel.DistinctClause) > 0 || len(sel.TargetList) == 0 {
-		return nil
+// A shownBy says which columns of a SELECT the client sees.
+type shownBy int
+
+const (
+	shownAll shownBy = iota // it is the query itself
+	byStar                  // the query has all of its columns
+	byOthers                // what the query computes of them
+)
+
+// selected inserts the errors of the columns of a SELECT, and returns them as the query around it can name them. Of columns that the client
+// sees they are in the order of outputs, the columns with noise, whatever is known of them.
+func (w *errorColumns) selected(sel *pg.SelectStmt, by shownBy, outputs []ast.Output) []errorColumn {
+	if sel == nil || sel.Op > pg.SetOperation_SETOP_NONE || len(sel.DistinctClause) > 0 || len(sel.TargetList) == 0 {
+		return nil // it is VALUES, or its rows would be other ones
 	}
+	var columns, passed []errorColumn
+	if pgtree.IsAggregated(sel) {
+		columns = w.measured(sel)
+	} else {
+		columns, passed = w.passed(sel, by, outputs)
+	}
+	if by == byOthers {
+		columns = slices.DeleteFunc(columns, errorColumn.unknown)
+	} else {
+		columns = placed(columns, passed, by, outputs)
+	}
+	return append(passed, w.insert(sel, columns, by, outputs)...)
+}
+
+// placed are the columns that have places for their errors in a SELECT that the client sees: those with noise, which are all if they are
+// not known, but those that a star has.
+func placed(columns, passed []errorColumn, by shownBy, outputs []ast.Output) (all []errorColumn) {
+	has := func(of []errorColumn, name string) int {
+		return slices.IndexFunc(of, func(c errorColumn) bool { return c.of == name })
+	}
+	if outputs == nil {
+		return columns
+	}
+	for _, o := range outputs {
+		at := has(columns, o.Name)
+		switch {
+		case has(all, o.Name) >= 0 || has(passed, o.Name) >= 0:
+		case at >= 0:
+			all = append(all, columns[at])
+		case by == shownAll:
+			all = append(all, errorColumn{of: o.Name})
+		}
+	}
+	return all
+}
+
+// measured are the columns of a release block with noise.
+func (w *errorColumns) measured(sel *pg.SelectStmt) (all []errorColumn) {
 	at := int(sel.TargetList[0].GetResTarget().GetLocation())
-	switch {
-	case !pgtree.IsAggregated(sel):
-		return w.passed(sel)
-	case len(w.blocks) > 0 && !slices.ContainsFunc(w.blocks, func(b *ast.Block) bool { return b.At == at }):
+	if len(w.blocks) > 0 && !slices.Contains(w.blocks, at) {
 		return nil // it aggregates released values
 	}
-	return w.measured(sel)
-}
-
-// measured adds the errors of the columns of a release block.
-func (w *errorColumns) measured(sel *pg.SelectStmt) []errorColumn {
-	var out []errorColumn
-	var list strings.Builder
+	w.inner = nil
 	for _, n := range sel.TargetList {
 		t := n.GetResTarget()
 		if t == nil || pgtree.IsStar(t.Val) || !isNoisy(t.Val) {
 			continue
 		}
-		value := cmp.Or(w.errorOf(t.Val), w.arithmetic(t.Val))
 		name, _ := pgtree.OutputName(t)
-		if value == "" && len(w.blocks) > 0 {
-			continue
+		c := errorColumn{name, w.barsOf(t.Val)}
+		if c.unknown() {
+			c.bars = w.arithmetic(t.Val)
 		}
-		value = cmp.Or(value, keptPlace(name))
-		c := errorColumn{name, w.errorName(name)}
-		list.WriteString(", " + value + " AS " + ast.QuoteIdent(c.name))
-		out = append(out, c)
+		all = append(all, c)
 	}
-	return w.insert(sel, list.String(), out)
+	return all
 }
 
-// passed adds the errors of columns that a SELECT has of the only query in its FROM.
-func (w *errorColumns) passed(sel *pg.SelectStmt) []errorColumn {
+// passed are the columns with noise that a SELECT computes of the only query in its FROM, and those of that query which a star has.
+func (w *errorColumns) passed(sel *pg.SelectStmt, by shownBy, outputs []ast.Output) (columns, all []errorColumn) {
 	before := len(w.insertions)
-	inner, alias := w.only(sel)
-	var out []errorColumn
-	var list strings.Builder
+	star := slices.ContainsFunc(sel.TargetList, func(n *pg.Node) bool { return pgtree.IsStar(n.GetResTarget().GetVal()) })
+	of := byOthers
+	if star && by != byOthers {
+		of = byStar
+	}
+	query, alias := w.only(sel)
+	inner := w.selected(query, of, outputs)
+	if star {
+		all = inner
+	}
+	w.inner = nil
+	for _, c := range inner {
+		w.inner = append(w.inner, errorColumn{c.of, c.within(alias)})
+	}
 	for _, n := range sel.TargetList {
 		t := n.GetResTarget()
 		if pgtree.IsStar(t.GetVal()) {
-			out = append(out, inner...)
 			continue
 		}
-		fields, _ := pgtree.Strings(t.GetVal().GetColumnRef().GetFields())
-		i := slices.IndexFunc(inner, func(c errorColumn) bool { return len(fields) > 0 && c.of == fields[len(fields)-1] })
-		if i < 0 {
-			continue
+		if b := w.barsOf(t.GetVal()); !b.unknown() {
+			name, _ := pgtree.OutputName(t)
+			columns = append(columns, errorColumn{name, b})
 		}
-		name, _ := pgtree.OutputName(t)
-		c := errorColumn{name, w.errorName(name)}
-		list.WriteString(", " + alias + ast.QuoteIdent(inner[i].name) + " AS " + ast.QuoteIdent(c.name))
-		out = append(out, c)
 	}
-	if len(out) == 0 {
+	if len(columns)+len(all) == 0 {
 		w.insertions = w.insertions[:before]
-		return nil
 	}
-	return w.insert(sel, list.String(), out)
+	return columns, all
 }
 
-// keepPlaces has the outermost SELECT keep places for the errors of all other columns with noise.
-func (w *errorColumns) keepPlaces(sel *pg.SelectStmt, known []errorColumn, outputs []ast.Output) {
-	if sel.Op > pg.SetOperation_SETOP_NONE || len(sel.ValuesLists) > 0 || len(sel.DistinctClause) > 0 || len(sel.TargetList) == 0 {
-		return
-	}
-	var list strings.Builder
-	for i, o := range outputs {
-		named := func(p ast.Output) bool { return p.Name == o.Name }
-		if slices.IndexFunc(outputs, named) < i ||
-			slices.ContainsFunc(known, func(c errorColumn) bool { return c.of == o.Name }) {
-			continue
-		}
-		list.WriteString(", " + keptPlace(o.Name) + " AS " + ast.QuoteIdent(w.errorName(o.Name)))
-	}
-	w.insert(sel, list.String(), nil)
-}
-
-// only adds the errors of the columns of the query that is all of a FROM clause, and returns them, with the prefix of
-// their names.
-func (w *errorColumns) only(sel *pg.SelectStmt) (columns []errorColumn, alias string) {
+// only is the query that is all of a FROM clause, with the prefix of the names of its columns; nil if there is none.
+func (w *errorColumns) only(sel *pg.SelectStmt) (query *pg.SelectStmt, alias string) {
 	if len(sel.FromClause) != 1 {
 		return nil, ""
 	}
@@ -158,7 +187,7 @@ func (w *errorColumns) only(sel *pg.SelectStmt) (columns []errorColumn, alias st
 		if name := r.Alias.GetAliasname(); name != "" {
 			alias = ast.QuoteIdent(name) + "."
 		}
-		return w.selected(r.Subquery.GetSelectStmt()), alias
+		return r.Subquery.GetSelectStmt(), alias
 	}
 	r := sel.FromClause[0].GetRangeVar()
 	if r == nil || r.Schemaname != "" || len(r.Alias.GetColnames()) > 0 {
@@ -174,7 +203,7 @@ func (w *errorColumns) only(sel *pg.SelectStmt) (columns []errorColumn, alias st
 		if a := r.Alias.GetAliasname(); a != "" {
 			name = a
 		}
-		return w.selected(body), ast.QuoteIdent(name) + "."
+		return body, ast.QuoteIdent(name) + "."
 	}
 	return nil, ""
 }
@@ -196,17 +225,43 @@ func (w *errorColumns) mentions(name string) (n int) {
 	return n
 }
 
-// insert puts a list of columns behind those of a SELECT, and returns them; none where their place is not found.
-func (w *errorColumns) insert(sel *pg.SelectStmt, list string, columns []errorColumn) []errorColumn {
-	if list == "" {
-		return columns
+// insert puts the errors of columns behind those of a SELECT, and returns their names; none where their place is not found. The error
+// of a column that is computed of released values further than its formula tells has a place, which something else may be put into.
+func (w *errorColumns) insert(sel *pg.SelectStmt, columns []errorColumn, by shownBy, outputs []ast.Output) (out []errorColumn) {
+	if len(columns) == 0 {
+		return nil
+	}
+	sides := w.beside.of()
+	if by == byOthers && w.beside == Rounded {
+		sides = Errors.of()
+	}
+	further := func(c errorColumn) bool {
+		i := slices.IndexFunc(outputs, func(o ast.Output) bool { return o.Name == c.of })
+		return c.composed || i >= 0 && len(outputs[i].Of) == 0
+	}
+	var list strings.Builder
+	for _, c := range columns {
+		named := errorColumn{c.of, bars{whole: c.whole}}
+		for _, side := range sides {
+			value := c.side(side)
+			if by != byOthers && (value == "" || side != Half || further(c)) {
+				value = side.kept(c.of, value)
+			}
+			if value == "" {
+				continue
+			}
+			name := ast.QuoteIdent(w.errorName(c.of, side))
+			list.WriteString(", " + value + " AS " + name)
+			named.set(side, name)
+		}
+		out = append(out, named)
 	}
 	last, ok := w.lastOfList(sel)
 	if !ok {
 		return nil
 	}
-	w.insertions = append(w.insertions, Insertion{w.l.toks[last].End, list})
-	return columns
+	w.insertions = append(w.insertions, Insertion{w.l.toks[last].End, list.String()})
+	return out
 }
 
 // lastOfList returns the last token of the list of a SELECT.
@@ -238,10 +293,10 @@ func (w *errorColumns) lastOfList(sel *pg.SelectStmt) (token int, ok bool) {
 // maxName is how long a name is, in bytes.
 const maxName = 63
 
-// errorName returns the name of the error of a column: one that the statement does not have.
-func (w *errorColumns) errorName(of string) string {
+// errorName returns the name of a side of the error of a column: one that the statement does not have.
+func (w *errorColumns) errorName(of string, side Side) string {
 	for i := 0; ; i++ {
-		suffix := pgtree.ErrorSuffix
+		suffix := side.suffix()
 		if i > 0 {
 			suffix += strconv.Itoa(i)
 		}
@@ -270,73 +325,4 @@ func isNoisy(n *pg.Node) bool {
 	}
 	pgtree.Visit(n, visit)
 	return found
-}
-
-// errorOf writes the error of an expression, or "" where none is known.
-func (w *errorColumns) errorOf(n *pg.Node) string {
-	switch x := n.GetNode().(type) {
-	case *pg.Node_FuncCall:
-		if pgtree.IsAggregate(n) && !pgtree.IsReport(x.FuncCall) {
-			s, ok := w.l.span(n)
-			if !ok {
-				return ""
-			}
-			return "dp.error(" + w.l.text[s.Start:s.End] + ")"
-		}
-		if _, name := pgtree.Callee(x.FuncCall); name == "round" && len(x.FuncCall.Args) > 0 {
-			return w.rounded(x.FuncCall.Args[0], x.FuncCall.Args[1:])
-		}
-	case *pg.Node_TypeCast:
-		return w.cast(x.TypeCast)
-	case *pg.Node_CoalesceExpr:
-		args := x.CoalesceExpr.Args
-		if !slices.ContainsFunc(args[1:], func(n *pg.Node) bool { return n.GetAConst() == nil }) {
-			return w.errorOf(args[0])
-		}
-	}
-	return ""
-}
-
-// cast is the error of a number that is cast to another type of numbers.
-func (w *errorColumns) cast(c *pg.TypeCast) string {
-	names, _ := pgtree.Strings(c.TypeName.GetNames())
-	if len(names) == 0 || len(c.TypeName.ArrayBounds) > 0 {
-		return ""
-	}
-	switch names[len(names)-1] {
-	case "float8":
-		return w.errorOf(c.Arg)
-	case "numeric":
-		if mods := c.TypeName.Typmods; len(mods) > 0 {
-			return w.rounded(c.Arg, mods[1:])
-		}
-		return w.errorOf(c.Arg)
-	case "int2", "int4", "int8":
-		if f := pgtree.Unweighed(c.Arg).GetFuncCall(); f != nil {
-			if _, name := pgtree.Callee(f); name == "count" {
-				return w.errorOf(c.Arg)
-			}
-		}
-		return w.rounded(c.Arg, nil)
-	}
-	return ""
-}
-
-// maxDigits bounds the digits that a value is rounded to.
-const maxDigits = 30
-
-// rounded is the error of a number that is rounded to so many digits, none for a whole number.
-func (w *errorColumns) rounded(n *pg.Node, digits []*pg.Node) string {
-	places := 0
-	if len(digits) > 0 {
-		var ok bool
-		if places, ok = pgtree.Position(digits[0]); !ok || places > maxDigits || len(digits) > 1 {
-			return ""
-		}
-	}
-	of := w.errorOf(n)
-	if of == "" {
-		return ""
-	}
-	return of + " + 0.5e" + strconv.Itoa(-places)
 }

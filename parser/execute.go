@@ -143,37 +143,48 @@ func createTableAs(text string) (*pg.RawStmt, *pg.CreateTableAsStmt) {
 
 // Prepared returns the text of the query that PREPARE prepares; ok is false of all other statements.
 func Prepared(text string) (query string, ok bool) {
+	span, ok := PreparedSpan(text)
+	return text[span.Start:span.End], ok
+}
+
+// PreparedSpan is where that query stands.
+func PreparedSpan(text string) (query Span, ok bool) {
 	if !lex.HasPrefixFold(strings.TrimSpace(lex.Uncommented(text)), "prepare") {
-		return "", false
+		return Span{}, false
 	}
 	tree, err := pg.Parse(lex.Uncommented(text))
 	if err != nil || len(tree.Stmts) != 1 || tree.Stmts[0].Stmt.GetPrepareStmt() == nil {
-		return "", false
+		return Span{}, false
 	}
-	return PreparedText(text, tree.Stmts[0].Stmt.GetPrepareStmt().Name)
+	return preparedSpan(text, tree.Stmts[0].Stmt.GetPrepareStmt().Name)
 }
 
 // PreparedText returns the text of the query that PREPARE name AS prepares. Text is
 // the message that the client sent, in which that PREPARE may stand among other statements. Ok is
 // false if it does not stand there, or more than once, or cannot be parsed safely.
 func PreparedText(text, name string) (query string, ok bool) {
+	span, ok := preparedSpan(text, name)
+	return text[span.Start:span.End], ok
+}
+
+func preparedSpan(text, name string) (query Span, ok bool) {
 	if len(text) > lex.MaxText {
-		return "", false
+		return Span{}, false
 	}
 	toks, comments, err := lex.Scan(text)
 	if err != nil || lex.Guard(toks) != nil {
-		return "", false
+		return Span{}, false
 	}
 	tree, err := pg.Parse(lex.Blank(text, toks, comments))
 	if err != nil {
-		return "", false
+		return Span{}, false
 	}
 	found := slices.DeleteFunc(tree.Stmts, func(raw *pg.RawStmt) bool {
 		p := raw.Stmt.GetPrepareStmt()
 		return p == nil || p.Name != name
 	})
 	if len(found) != 1 {
-		return "", false
+		return Span{}, false
 	}
 	start, end := int(found[0].StmtLocation), len(text)
 	if found[0].StmtLen > 0 {
@@ -182,7 +193,9 @@ func PreparedText(text, name string) (query string, ok bool) {
 	own := lex.Tokens(lex.Slice(toks, start, end))
 	as := own.Keyword(pg.Token_AS, 2, len(own), 0)
 	if as < 0 || as+1 >= len(own) {
-		return "", false
+		return Span{}, false
 	}
-	return strings.TrimSpace(text[start+own[as+1].Start : end]), true
+	query = Span{start + own[as+1].Start, end}
+	query.End = query.Start + len(strings.TrimSpace(text[query.Start:end]))
+	return query, true
 }

@@ -109,6 +109,8 @@ type Statement struct {
 	// spliced text, since they aggregate themselves, in text order.
 	Concealed []ast.TableRef
 
+	// empty are the places of the release blocks of one of class Empty.
+	empty []int
 	// whole and inner are the text and the inner query with places for the relations.
 	whole, inner []piece
 	into         Span // the INTO clause of SELECT INTO

@@ -109,6 +109,8 @@ func (c counted) ends(r observation) (low, high float64) {
 // beyond implements limited.
 func (c counted) beyond(r observation) (below, above float64) { return r.beyond(c.statistic) }
 
+func (counted) written(value *big.Rat) string { return numberText(value, pgtype.Int8, 0) }
+
 // A countedTo is a count that cannot exceed a public number.
 type countedTo struct {
 	counted
@@ -121,6 +123,13 @@ func (c countedTo) text(r observation) *string {
 	n := clampInt64(r.integer(c.statistic)).Int64()
 	s := strconv.FormatInt(min(n, c.most), 10)
 	return &s
+}
+
+func (c countedTo) written(value *big.Rat) string {
+	if most := new(big.Rat).SetInt64(c.most); value.Cmp(most) > 0 {
+		value = most
+	}
+	return c.counted.written(value)
 }
 
 // ends has both ends below that number too.
@@ -186,9 +195,11 @@ func (s summed) value(r observation) *big.Rat {
 }
 
 func (s summed) text(r observation) *string {
-	text := numberText(s.value(r), s.result.OID, s.digits)
+	text := s.written(s.value(r))
 	return &text
 }
+
+func (s summed) written(value *big.Rat) string { return numberText(value, s.result.OID, s.digits) }
 
 func (s summed) number(r observation) float64 { return float(s.value(r)) }
 

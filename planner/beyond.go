@@ -11,6 +11,9 @@ import (
 // are distributed as they are below them.
 type limited interface {
 	beyond(r observation) (below, above float64)
+	value(r observation) *big.Rat
+	// written is the text of such a value.
+	written(value *big.Rat) string
 }
 
 // observable returns the released rows, with the fraction of what the limit of each statistic leaves out that falls to the row.

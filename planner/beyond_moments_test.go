@@ -3,6 +3,9 @@ package planner_test
 import (
 	"math"
 	"math/big"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"dpproxy/contribution"
@@ -50,6 +53,26 @@ func TestMomentsBeyond(t *testing.T) {
 		}
 		if math.Abs(want-row[0]) < noise {
 			t.Errorf("%s: the noise %v alone holds %v, and %v is shown", sql, noise, want, row[0])
+		}
+		shiftsReach(t, b, released, row, noise)
+	}
+}
+
+// shiftsReach holds that the value of a row, with both ends of its interval behind it, can be moved as far as limits widen that interval.
+func shiftsReach(t *testing.T, b *planner.BlockPlan, released []*planner.Released, row []float64, noise float64) {
+	t.Helper()
+	s := planner.ShiftsOf(b, released)
+	if s.Len() != 1 || !s.Known() {
+		t.Fatalf("%d values can be moved, known: %v", s.Len(), s.Known())
+	}
+	for part, want := range map[float64]float64{1: row[2] - noise, 0: row[0], -1: row[1] + noise} {
+		columns := s.Columns(func(int) float64 { return part })
+		got, err := strconv.ParseFloat(strings.Trim(columns[0], `{}"`), 64)
+		if err != nil || math.Abs(got-want) > 1e-6*math.Abs(want) {
+			t.Errorf("moved by %v it is %v, want %v: %v", part, got, want, err)
+		}
+		if rest := b.Columns(released)[1:]; !slices.Equal(columns[1:], rest) {
+			t.Errorf("moved by %v the ends are %v, were %v", part, columns[1:], rest)
 		}
 	}
 }

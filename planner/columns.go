@@ -16,6 +16,18 @@ func (b *BlockPlan) Columns(released []*Released) []string {
 	if b.none {
 		return emptyBlock{b}.columns()
 	}
+	return arrays(b.cells(released, func(cellAt) {}))
+}
+
+// A cellAt is a value of an aggregate in a column, that of a row of a grouping set.
+type cellAt struct {
+	column, place    int
+	set, row, output int
+	seen             observation
+}
+
+// cells returns the columns as lists of texts, and calls visit for each value that is shown.
+func (b *BlockPlan) cells(released []*Released, visit func(cellAt)) [][]*string {
 	var keys, groupings, outputs [][]*string
 	keys = make([][]*string, len(b.block.keys))
 	groupings = make([][]*string, len(b.block.groupings))
@@ -31,11 +43,16 @@ func (b *BlockPlan) Columns(released []*Released) []string {
 			p.appendKeys(keys, p.keysOf(released[i], row))
 			b.appendGroupings(groupings, p)
 			for o := range outputs {
-				outputs[o] = append(outputs[o], p.text(o, shown[o].in(p, o, i, row, rows[row]), len(rows), alpha))
+				of := shown[o].in(p, o, i, row, rows[row])
+				text := p.text(o, of, len(rows), alpha)
+				if text != nil {
+					visit(cellAt{len(keys) + len(groupings) + o, len(outputs[o]), i, row, o, p.observed(of).at(alpha)})
+				}
+				outputs[o] = append(outputs[o], text)
 			}
 		}
 	}
-	return arrays(slices.Concat(keys, groupings, outputs))
+	return slices.Concat(keys, groupings, outputs)
 }
 
 // appendGroupings appends the values of calls of GROUPING in a row of a set.

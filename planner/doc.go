@@ -39,8 +39,8 @@
 //   - a grouping set, which has all of these: aggregation.go, results.go, unanswered.go, errorbar.go, grouping_set.go;
 //   - mechanisms: candidate.go, staircase.go, expected.go, noisereduction.go, choose_top.go, choose_ranks.go, candidates.go, assign.go;
 //   - a statement: stated.go, computed.go, question.go, parts.go, bytes.go, specializer.go, plan.go, analyze.go, specialize.go;
-//   - the answer: margins.go, apportion.go (the budget, among grouping sets that agree), nonnegative.go, columns.go, relation.go,
-//     redrawn.go (its noise, for replicas);
+//   - the answer: margins.go, apportion.go (the budget, among grouping sets that agree), nonnegative.go, columns.go, known_errors.go,
+//     relation.go, redrawn.go (its noise, for replicas), shifts.go (its limits, likewise);
 //   - words about it: cut.go, leftout.go, untold.go, wide.go, explain_measure.go, standing.go, explain.go.
 //
 // The planner never sees a protected value. Nothing that an analyst wrote is part of the SQL for the protected database: constants travel

@@ -89,9 +89,11 @@ func (e estimated) text(r observation) *string {
 	if v == nil {
 		return nil
 	}
-	s := numberText(v, e.result.OID, e.digits)
+	s := e.written(v)
 	return &s
 }
+
+func (e estimated) written(value *big.Rat) string { return numberText(value, e.result.OID, e.digits) }
 
 func (e estimated) number(r observation) float64 { return float(e.value(r)) }
 

@@ -16,8 +16,9 @@ type OutputError struct {
 	Known   bool
 	Instead string
 
-	unit   errorUnit
-	values int // that are shown
+	unit     errorUnit
+	replayed bool // the ends are observed, and known less exactly
+	values   int  // that are shown
 	// The distance of a value from the farther end of its interval is between nearest and farthest. In the row of farthest, the value and
 	// its distances from both ends are these. Infinite distances are not known.
 	nearest, farthest   float64
@@ -72,6 +73,16 @@ func instead(bar ErrorBar) string {
 
 // widen has the error include those of the values of an aggregate which are shown.
 func (e *OutputError) widen(b *BlockPlan, aggregate int, released []*Released, plus float64) {
+	eachInterval(b, aggregate, released, func(o *output, seen observation, value, low, high float64) {
+		e.unit = o.unit()
+		e.Add(value, value-low+plus, high-value+plus)
+	})
+}
+
+// eachInterval calls visit with the values of an aggregate that are shown and have an interval.
+func eachInterval(
+	b *BlockPlan, aggregate int, released []*Released, visit func(o *output, seen observation, value, low, high float64),
+) {
 	alpha := atConfidence(b, released)
 	for j, rows := range b.judged(released) {
 		g := b.Sets[j]
@@ -86,15 +97,17 @@ func (e *OutputError) widen(b *BlockPlan, aggregate int, released []*Released, p
 			seen := g.observed(row).at(alpha)
 			low, high := o.ends(seen)
 			if value := o.number(seen); !math.IsNaN(value) && !math.IsNaN(low) && !math.IsNaN(high) {
-				e.unit = o.unit()
-				e.add(value, value-low+plus, high-value+plus)
+				visit(o, seen, value, low, high)
 			}
 		}
 	}
 }
 
-// add is widen for one value, and its distances from the ends of its interval.
-func (e *OutputError) add(value, below, above float64) {
+// ReplayedError returns that of a column whose errors are observed in replays of the statement. It has no value yet.
+func ReplayedError(name string) OutputError { return OutputError{Name: name, replayed: true} }
+
+// Add includes the error of one more value, by its distances from the ends of its interval.
+func (e *OutputError) Add(value, below, above float64) {
 	far := max(below, above)
 	if e.values == 0 {
 		e.nearest = far
@@ -114,7 +127,11 @@ func (e OutputError) String() string {
 	if e.values == 0 {
 		return e.Name + " " + e.Instead
 	}
-	even := min(e.below, e.above) > 0.95*max(e.below, e.above)
+	much := 0.95
+	if e.replayed {
+		much = 0.75 // each end is off by some per cent
+	}
+	even := min(e.below, e.above) >= much*max(e.below, e.above)
 	switch {
 	case e.values == 1 && !even:
 		return e.Name + " (- " + e.figure(e.below) + " / + " + e.figure(e.above) + ")"
@@ -124,7 +141,7 @@ func (e OutputError) String() string {
 	return e.Name + " ± " + e.figure(e.farthest)
 }
 
-// figure rounds a distance up to three digits.
+// figure rounds a distance up to three digits, of replays to two.
 func (e OutputError) figure(f float64) string {
 	switch size := math.Abs(e.value); {
 	case math.IsInf(f, 1):
@@ -134,7 +151,11 @@ func (e OutputError) figure(f float64) string {
 	case e.values == 1 && f >= asPercent && f < size:
 		return TwoDigits(100*f/size, math.Ceil) + " %"
 	}
-	return Grouped(upward(f, 3))
+	digits := 3
+	if e.replayed {
+		digits = 2
+	}
+	return Grouped(upward(f, digits))
 }
 
 // upward rounds a number up to so many digits.

@@ -18,6 +18,7 @@
 //   - permission: grant.go, concealed.go, lists.go, prelude.go, describe.go, fitting.go, remark.go;
 //   - a statement: proxy.go, metered.go (planning that takes too long ends), execution.go (the path), probe.go, explain.go, execute.go,
 //     consent.go, binding.go, join.go, let.go (statements that use released results), drawing.go, attend.go, read.go,
+//     beside.go (columns of errors),
 //     replaying.go (the query above the blocks, over replicas);
 //   - statements of other kinds: estimation.go, forecast.go, surveying.go, refuse.go;
 //   - the proxy, and which kind a text is: localstate.go, state.go, advice.go, watch.go, widen.go, screen.go, front.go.

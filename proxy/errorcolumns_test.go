@@ -114,6 +114,45 @@ func TestErrorColumnsOfUtilities(t *testing.T) {
 			t.Errorf("%s: %d %v, %v", sql, n, half, err)
 		}
 	}
+	utilitiesHaveAllColumns(t, ana)
+}
+
+// utilitiesHaveAllColumns has a value that is replayed and one with a formula, by each word of dp.columns: rows that are written have the
+// same columns as rows that are shown, NULL of the replayed value, and values that are not rounded.
+func utilitiesHaveAllColumns(t *testing.T, ana *client) {
+	t.Helper()
+	const sql = "SELECT sqrt(n) AS root, n FROM (SELECT count(*) AS n FROM patients) g"
+	for word, want := range map[string]string{
+		"errors": "root n root_error n_error", "rounded": "root n root_error n_error",
+		"intervals": "root n root_lower root_upper root_stderr root_error n_lower n_upper n_stderr n_error",
+	} {
+		ana.set(t, "dp.columns = "+word)
+		for _, made := range []string{"DECLARE d CURSOR FOR " + sql, "PREPARE q AS " + sql, "CREATE TEMP TABLE y AS " + sql} {
+			must(t, ana.Conn, made)
+		}
+		for _, read := range []string{sql, "FETCH d", "EXECUTE q", "SELECT * FROM y"} {
+			rows, err := ana.Query(t.Context(), read, pgx.QueryExecModeSimpleProtocol)
+			if err != nil {
+				t.Fatal(err)
+			}
+			replayed := read == sql || read == "EXECUTE q"
+			for rows.Next() {
+				values, err := rows.Values()
+				n, root, half := values[1], values[2], values[len(values)-1]
+				if err != nil || (root != nil && root != "unknown") != replayed || half == nil || n == nil {
+					t.Errorf("%s: %s: %v, %v", word, read, values, err)
+				}
+			}
+			var names []string
+			for _, f := range rows.FieldDescriptions() {
+				names = append(names, f.Name)
+			}
+			if got := strings.Join(names, " "); got != want || rows.Err() != nil {
+				t.Errorf("%s: %s: %s, %v", word, read, got, rows.Err())
+			}
+		}
+		must(t, ana.Conn, "CLOSE d; DEALLOCATE q; DROP TABLE y")
+	}
 }
 
 // TestErrorColumnsOfOne asks for them in a comment, by a function that sets them, and not at all; statements whose rows they

@@ -80,8 +80,8 @@ type Analyst struct {
 	Tables map[catalog.Name]bool
 	// Budget says that the analyst has a budget of their own.
 	Budget bool
-	// ErrorColumns says that sessions begin with dp.columns = errors.
-	ErrorColumns bool
+	// Widens says that sessions begin with a word of dp.columns by which statements get more columns.
+	Widens bool
 	// Pooled says that a pooler gives the analyst's sessions to other clients between transactions.
 	Pooled bool
 	Allowance

@@ -10,9 +10,9 @@ import (
 	"dpproxy/proxy/replay"
 )
 
-// replay states errors of replicas for columns of these names, which no formula has. cut says that limits may leave out something of the
-// released values: by how much that moves the columns is not known.
-func (a *account) replay(r replay.Account, names []string, cut bool) {
+// replay states errors of replicas for columns of these names, which no formula has. unbounded says that limits may leave out more of the
+// released values than can be told.
+func (a *account) replay(r replay.Account, names []string, unbounded bool) {
 	errors, columns, stated := slices.Clone(a.errors), slices.Clone(a.columns), []string(nil)
 	for _, c := range r.Columns {
 		at := slices.Index(errors, planner.UnknownError(c.Name))
@@ -20,7 +20,7 @@ func (a *account) replay(r replay.Account, names []string, cut bool) {
 			continue
 		}
 		if said, ok := ofReplicas(c); ok {
-			if cut {
+			if unbounded {
 				said += ", limits leave out more than can be told"
 			}
 			errors[at], stated = said, append(stated, c.Name)
@@ -45,6 +45,9 @@ func (a *account) replay(r replay.Account, names []string, cut bool) {
 func howReplayed(r replay.Account, columns []string, hidden bool) string {
 	said := fmt.Sprintf("The error of %s is from %d replays of the statement with fresh noise.",
 		strings.Join(columns, ", "), r.Replicas-r.Failed)
+	if r.Shifted > 0 {
+		said += fmt.Sprintf(" How far limits may move it is seen in %d more, without noise, and is a part of it.", r.Shifted)
+	}
 	if r.Failed > 0 {
 		said += fmt.Sprintf(" In %s more the statement fails (%s).", times(r.Failed), r.Code)
 	}
@@ -69,13 +72,13 @@ func ofReplicas(c replay.Column) (said string, ok bool) {
 	if c.Agree > 0 {
 		return fmt.Sprintf("%s the same in %d of 100 replays", c.Name, int(100*c.Agree)), true
 	}
-	least, most, ends := math.Inf(1), 0.0, 0
+	e, ends := planner.ReplayedError(c.Name), 0
 	for _, of := range c.Cells {
 		if of.Up || of.Down {
 			ends++
 			continue
 		}
-		least, most = min(least, of.Half()), max(most, of.Half())
+		e.Add(of.Value, of.Value-of.Low, of.High-of.Value)
 	}
 	switch {
 	case len(c.Cells) == 0:
@@ -85,10 +88,7 @@ func ofReplicas(c replay.Column) (said string, ok bool) {
 	case ends == len(c.Cells):
 		said = c.Name + " of one known end"
 	default:
-		said = c.Name + " ± " + upward(least)
-		if upward(most) != upward(least) {
-			said += " to " + upward(most)
-		}
+		said = e.String()
 		if ends > 0 {
 			said += fmt.Sprintf(", of %d values one end alone is known", ends)
 		}
@@ -111,5 +111,5 @@ func ofOneEnd(c replay.Cell) string {
 	return end
 }
 
-// upward rounds an error up to two digits.
+// upward rounds an amount up to two digits.
 func upward(f float64) string { return planner.TwoDigits(f, math.Ceil) }

@@ -27,48 +27,70 @@ type replaying struct {
 }
 
 // replayed adds errors to the account: of the columns that a SELECT computes above its released relations, and that have none by a formula.
-// It returns what puts them into the text of the answer as well, where columns keep places for them.
+// It returns what puts all that is known of errors into the text of the answer as well, where columns keep places for it.
 func replayed(
 	ctx context.Context, e *execution, m *wire.Asker, b wire.BindRequest, q *planner.Query, plan *planner.Plan,
 	released [][]*planner.Released, pre *prelude,
 ) (put func(sql string) string, err error) {
-	stmt, names, last := e.text.stmt, planner.Unexplained(plan), stateOf(e.session).last
-	put = func(sql string) string { return sql }
-	places := slices.DeleteFunc(slices.Clone(stmt.ErrorPlaces), func(p parser.ErrorPlace) bool { return !slices.Contains(names, p.Of) })
-	if len(names) == 0 || last == nil || stmt.Form != parser.Query ||
-		pre.settings.Notice == settings.Silence && len(places) == 0 {
-		return put, nil
+	stmt, names := e.text.stmt, planner.Unexplained(plan)
+	f := &filling{fields: b.Fields, places: stmt.ErrorPlaces, replayed: map[string]string{}, known: map[string][]planner.KnownError{}}
+	if stmt.Form != parser.Query {
+		return f.put, nil
+	}
+	for _, p := range f.places {
+		if !p.Formula && !slices.Contains(names, p.Of) {
+			f.known[p.Of] = planner.KnownErrors(plan, released, p.Of)
+		}
+	}
+	unexplained := func(p parser.ErrorPlace) bool { return slices.Contains(names, p.Of) }
+	if len(names) == 0 || stateOf(e.session).last == nil ||
+		pre.settings.Notice == settings.Silence && !slices.ContainsFunc(f.places, unexplained) {
+		return f.put, nil
 	}
 	e.enter(stepReplay)
 	of, ok := replay.NewStatement(stmt, q, plan)
 	if !ok || len(of.Columns()) != len(b.Fields) {
-		return put, nil
+		return f.put, nil
 	}
-	r := &replaying{e, m, of, b}
-	result, err := r.evaluate(ctx, plan, replay.NewReplicas(plan, released), estimate.FewestReplicas(1-pre.settings.Confidence))
-	if err != nil || result == nil {
-		return put, err
+	f.of = of
+	account, known, err := (&replaying{e, m, of, b}).account(ctx, plan, released, 1-pre.settings.Confidence)
+	if err != nil || account == nil {
+		return f.put, err
 	}
-	account, ok := of.Account(result, numbersOf(b.Fields), 1-pre.settings.Confidence)
-	if !ok {
-		return put, nil
-	}
-	own := *last // others may read the one of the history
-	cut := slices.ContainsFunc(planner.Errors(plan, released), func(e planner.ErrorBar) bool { return e.Beyond > 0 })
-	own.replay(account, names, cut)
+	own := *stateOf(e.session).last // others may read the one of the history
+	own.replay(*account, names, !known)
 	setLast(e.session, &own)
-	if cut || len(places) == 0 {
-		return put, nil
+	if known {
+		for _, name := range names {
+			f.replayed[name] = account.ErrorsOf(name)
+		}
 	}
-	return func(sql string) string { return of.WithErrors(sql, namesOf(b.Fields), places, account) }, nil
+	return f.put, nil
+}
+
+// account replays the query; nil if no error follows from that. known is false if limits may leave out more than can be told.
+func (r *replaying) account(
+	ctx context.Context, plan *planner.Plan, released [][]*planner.Released, alpha float64,
+) (a *replay.Account, known bool, err error) {
+	replicas := replay.NewReplicas(plan, released)
+	moved := replay.NewShifted(replicas)
+	cells, ok := r.of.Cells(replicas, moved, estimate.FewestReplicas(alpha))
+	if !ok {
+		return nil, false, nil
+	}
+	result, err := r.evaluate(ctx, cells)
+	if err != nil || result == nil {
+		return nil, false, err
+	}
+	account, ok := r.of.Account(result, numbersOf(r.bound.Fields), cells.Shifted, alpha)
+	if !ok {
+		return nil, false, nil
+	}
+	return &account, !moved.Any() || account.Shifted > 0, nil
 }
 
 // evaluate returns the rows of the query over the replicas, by the mirror; nil if it evaluates none.
-func (r *replaying) evaluate(ctx context.Context, plan *planner.Plan, replicas *replay.Replicas, fewest int) ([]byte, error) {
-	cells, ok := r.of.Cells(plan, replicas, fewest)
-	if !ok {
-		return nil, nil
-	}
+func (r *replaying) evaluate(ctx context.Context, cells replay.Cells) ([]byte, error) {
 	literals, err := r.literals(ctx)
 	if err != nil {
 		return nil, err
@@ -120,13 +142,6 @@ func (r *replaying) literals(ctx context.Context) (all []string, err error) {
 		all = append(all, string(text))
 	}
 	return all, nil
-}
-
-func namesOf(fields []pgproto3.FieldDescription) (all []string) {
-	for _, f := range fields {
-		all = append(all, string(f.Name))
-	}
-	return all
 }
 
 // numbersOf says which columns have texts that are numbers.

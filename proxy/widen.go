@@ -17,7 +17,8 @@ const columnsSQL = "SELECT pg_catalog.current_setting('" + columnsSetting + "', 
 
 const confidenceSQL = "SELECT pg_catalog.current_setting('dp.confidence', true)"
 
-// Widen implements wire.Widener: with dp.columns = errors, a column with noise gets another one with its error. The wider
+// Widen implements wire.Widener: with dp.columns = errors, a column with noise gets another one with its error, and more with its other
+// words. The wider
 // statement is then described to the client, prepared, copied or read by a cursor, as if the client had
 // written it. Sessions that cannot have changed the setting are not asked for it.
 func (p *Proxy) Widen(s *wire.Session, sql string, ask func(sql string) (string, error)) (*wire.Widened, error) {
@@ -25,7 +26,7 @@ func (p *Proxy) Widen(s *wire.Session, sql string, ask func(sql string) (string,
 		return nil, nil //nolint:nilnil // the client's own text
 	}
 	state := stateOf(s)
-	if strings.Contains(strings.ToLower(sql), "columns") || p.analyst(s.User()).ErrorColumns || s.StartedWith(columnsSetting) != "" {
+	if strings.Contains(strings.ToLower(sql), "columns") || p.analyst(s.User()).Widens || s.StartedWith(columnsSetting) != "" {
 		state.widens = true
 	}
 	if !state.widens {
@@ -39,7 +40,8 @@ func (p *Proxy) Widen(s *wire.Session, sql string, ask func(sql string) (string,
 	out := &wire.Widened{}
 	end := 0
 	for _, t := range texts {
-		if !p.widens(t) {
+		query, at := p.widened(t)
+		if query == nil {
 			continue
 		}
 		if session == nil {
@@ -51,7 +53,7 @@ func (p *Proxy) Widen(s *wire.Session, sql string, ask func(sql string) (string,
 			_ = session.Parse("columns", value) // refused when the statement runs
 		}
 		own := *session
-		if own.ReadComments(t.stmt) != nil || !own.ErrorColumns {
+		if own.ReadComments(t.stmt) != nil || !settings.Widens(string(own.Beside)) {
 			continue
 		}
 		if own.Confidence == 0 {
@@ -63,9 +65,9 @@ func (p *Proxy) Widen(s *wire.Session, sql string, ask func(sql string) (string,
 			session.Confidence = cmp.Or(session.Confidence, p.cfg.Defaults.Confidence)
 			own.Confidence = session.Confidence
 		}
-		for _, i := range t.stmt.ErrorColumns(own.Confidence) {
-			out.SQL += sql[end : t.stmt.Offset+i.At]
-			end = t.stmt.Offset + i.At
+		for _, i := range query.ErrorColumns(own.Confidence, own.Beside) {
+			out.SQL += sql[end : t.stmt.Offset+at+i.At]
+			end = t.stmt.Offset + at + i.At
 			out.Inserted = append(out.Inserted, struct{ Start, End int }{len(out.SQL), len(out.SQL) + len(i.Text)})
 			out.SQL += i.Text
 		}
@@ -77,19 +79,22 @@ func (p *Proxy) Widen(s *wire.Session, sql string, ask func(sql string) (string,
 	return out, nil
 }
 
-// widens reports whether a statement releases columns with noise, at once or when it is executed.
-func (p *Proxy) widens(t *text) bool {
+// widened is the query of a statement that releases columns with noise, at once or when it is executed, and where it begins in it; nil if
+// there is none.
+func (p *Proxy) widened(t *text) (query *parser.Statement, at int) {
 	switch t.stmt.Class {
 	case parser.Release, parser.Empty:
-		return true
+		return t.stmt, 0
 	case parser.Relay:
-		inner, ok := parser.Prepared(t.stmt.Text)
+		inner, ok := parser.PreparedSpan(t.stmt.Text)
 		if !ok {
-			return false
+			return nil, 0
 		}
-		texts, err := p.texts.get(parser.Text{SQL: inner})
-		return err == nil && len(texts) == 1 && texts[0].stmt.Class == parser.Release
+		texts, err := p.texts.get(parser.Text{SQL: t.stmt.Text[inner.Start:inner.End]})
+		if err == nil && len(texts) == 1 && texts[0].stmt.Class == parser.Release {
+			return texts[0].stmt, inner.Start + texts[0].stmt.Offset
+		}
 	case parser.Explain, parser.Refused, parser.Set, parser.Execution:
 	}
-	return false
+	return nil, 0
 }

@@ -9,6 +9,23 @@ import (
 // ErrorSuffix ends the name of a column that is the error of another.
 const ErrorSuffix = "_error"
 
+// Kept returns the text by which a column says that it keeps the place of something: it is NULL unless that is put there, or what the
+// first argument of COALESCE is.
+func Kept(value *pg.Node) (of string, coalesced, ok bool) {
+	if args := value.GetCoalesceExpr().GetArgs(); len(args) == 2 {
+		value, coalesced = args[1], true
+	}
+	x := value.GetTypeCast().GetArg().GetAExpr()
+	if x.GetKind() != pg.A_Expr_Kind_AEXPR_NULLIF {
+		return "", false, false
+	}
+	first, second := x.Lexpr.GetAConst().GetSval(), x.Rexpr.GetAConst().GetSval()
+	if first == nil || second == nil || first.Sval != second.Sval {
+		return "", false, false
+	}
+	return first.Sval, coalesced, true
+}
+
 // IsAggregated reports whether the SELECT is aggregated.
 func IsAggregated(sel *pg.SelectStmt) bool {
 	return len(sel.GroupClause) > 0 || sel.HavingClause != nil || Holds(IsAggregate, sel.TargetList...) ||

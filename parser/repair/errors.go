@@ -35,6 +35,9 @@ func withoutErrors(t *statement, at int) (rest string, newAt int, shorter bool) 
 
 // isErrorColumn reports whether an item of a SELECT list is the error of a column, or passes such an error on.
 func isErrorColumn(target *pg.Node) bool {
+	if _, _, kept := pgtree.Kept(valueOf(target)); kept {
+		return true
+	}
 	if !strings.Contains(target.GetResTarget().GetName(), pgtree.ErrorSuffix) {
 		return false
 	}

@@ -132,8 +132,10 @@ const Fetch = `SELECT pg_catalog.current_setting('` + resultSetting + `', true),
 type Cells struct {
 	// Text is the argument of Block: the numbers of columns that replicas differ in, of replicas without which there is no interval, and of
 	// columns that are the same in all; these columns, and then the others, of the answer and of one replica after another.
-	Text   string
-	places []place
+	Text string
+	// Shifted is how many of the replicas behind the answer have no noise, but values as limits may have moved them.
+	Shifted int
+	places  []place
 }
 
 // A place is that of a column of the blocks: among those that are the same in all replicas, or among those of one replica.
@@ -142,23 +144,32 @@ type place struct {
 	at   int
 }
 
-// Cells draws replicas, fewest at least, and fewer the more cells each has. ok is false if there would be too few.
-func (s *Statement) Cells(plan *planner.Plan, r *Replicas, fewest int) (c Cells, ok bool) {
-	n := most
+// Cells draws replicas, fewest at least, and fewer the more cells each has. Replicas that limits have moved are left out if they would be
+// too many. ok is false if there would be too few.
+func (s *Statement) Cells(r *Replicas, moved *Shifted, fewest int) (c Cells, ok bool) {
+	n, room := most, maxCells
 	if cells := r.cells(); cells > 0 {
-		n = min(n, maxCells/cells)
+		room = maxCells / cells
 	}
+	n = min(n, room)
 	if s.width == 0 || n < fewest+fewest/4 { // some may fail
 		return c, false
 	}
 	all := [][]string{slices.Concat(r.Released()...)}
-	for range n {
+	if parts := moved.parts(room - fewest - fewest/4); parts > 0 {
+		for _, columns := range moved.Columns(parts) {
+			all = append(all, slices.Concat(columns...))
+		}
+	}
+	shifted := len(all) - 1
+	for range min(n, max(room-shifted, fewest+fewest/4)) {
 		all = append(all, slices.Concat(r.Next()...))
 	}
 	c, width := arranged(all)
 	if width == 0 {
 		return c, false
 	}
+	c.Shifted, fewest = shifted, shifted+fewest
 	var same, cells []*string
 	for i, p := range c.places {
 		if p.same {

@@ -24,6 +24,7 @@ type Replicas struct {
 // A noise draws one number for each integer of a row. Each integer has a source of its own.
 type noise struct {
 	of      []contribution.Noise // Of is nil if it is not drawn
+	seeds   [][sha256.Size]byte
 	sources []*rand.ChaCha8
 }
 
@@ -52,7 +53,7 @@ func (r *Replicas) of(block, set int) *planner.Released {
 
 func noiseOf(b *planner.BlockPlan, at int, set *planner.GroupingSet, of *planner.Released) (n noise) {
 	integers := set.Integers()
-	n.of, n.sources = make([]contribution.Noise, integers), make([]*rand.ChaCha8, integers)
+	n.of, n.seeds = make([]contribution.Noise, integers), make([][sha256.Size]byte, integers)
 	for i := range integers {
 		if of.Margins == nil {
 			n.of[i] = set.Noise(i, of.Clips)
@@ -61,20 +62,23 @@ func noiseOf(b *planner.BlockPlan, at int, set *planner.GroupingSet, of *planner
 	i := 0
 	for _, p := range planner.PartsOf(b) {
 		for k := range p.Integers() {
-			n.sources[i] = seeded(append(p.Question(), p.Law(), number(k)), of, i)
+			n.seeds[i] = seedFor(append(p.Question(), p.Law(), number(k)), of, i)
 			i++
 		}
 	}
 	for ; i < integers; i++ {
-		n.sources[i] = seeded(append(b.Question(), number(at), number(i)), of, i)
+		n.seeds[i] = seedFor(append(b.Question(), number(at), number(i)), of, i)
+	}
+	for _, seed := range n.seeds {
+		n.sources = append(n.sources, rand.NewChaCha8(seed))
 	}
 	return n
 }
 
 func number(n int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
 
-// seeded returns the source of an integer, which follows from its question and its released values.
-func seeded(question [][]byte, of *planner.Released, integer int) *rand.ChaCha8 {
+// seedFor returns the seed of an integer, which follows from its question and its released values.
+func seedFor(question [][]byte, of *planner.Released, integer int) [sha256.Size]byte {
 	h := sha256.New()
 	add := func(text []byte) {
 		h.Write(number(len(text)))
@@ -89,7 +93,7 @@ func seeded(question [][]byte, of *planner.Released, integer int) *rand.ChaCha8 
 			add(row[integer].Append(nil, 10))
 		}
 	}
-	return rand.NewChaCha8([sha256.Size]byte(h.Sum(nil)))
+	return [sha256.Size]byte(h.Sum(nil))
 }
 
 // Next returns the columns of each block for the next replica, as [planner.BlockPlan.Columns] does.

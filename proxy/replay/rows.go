@@ -33,9 +33,9 @@ func (c Cell) Half() float64 { return max(c.Value-c.Low, c.High-c.Value) }
 // An Account is the outcome of a replay.
 type Account struct {
 	Columns []Column
-	// Replicas were evaluated, of which Failed raised an error, of the SQLSTATE Code.
-	Replicas, Failed int
-	Code             string
+	// Replicas were evaluated, of which Failed raised an error, of the SQLSTATE Code; Shifted are those that limits have moved.
+	Replicas, Failed, Shifted int
+	Code                      string
 	// Least is the least part of the replicas in which a row of the answer is there.
 	Least float64
 }
@@ -43,36 +43,52 @@ type Account struct {
 // maxFailed is the part of the replicas that may raise an error.
 const maxFailed = 0.5
 
-// Account reads the outcome of a replay, of which the first is the answer. ok is false if no error follows from it. Of the columns, numbers
-// says which are numbers.
-func (s *Statement) Account(text []byte, numbers []bool, alpha float64) (a Account, ok bool) {
+// Account reads the outcome of a replay, of which the first is the answer, and so many behind it were moved as limits may have. ok is
+// false if no error follows from it. Of the columns, numbers says which are numbers.
+func (s *Statement) Account(text []byte, numbers []bool, shifted int, alpha float64) (a Account, ok bool) {
 	all, code, err := outcomes(text)
-	if err != nil || len(all) < 1+estimate.FewestReplicas(alpha) || all[0].failed || len(numbers) != len(s.marks.Columns) {
+	if err != nil || len(all) < 1+shifted+estimate.FewestReplicas(alpha) || all[0].failed || len(numbers) != len(s.marks.Columns) {
 		return a, false
 	}
 	m := matcher{Statement: s, answer: all[0].rows}
 	if !m.tells() {
 		return a, false
 	}
-	a = Account{Replicas: len(all) - 1, Least: 1}
-	var replicas [][][]*string // the rows that are those of the answer
-	for _, o := range all[1:] {
-		if o.failed {
-			a.Failed, a.Code = a.Failed+1, code
-			continue
-		}
-		replicas = append(replicas, m.matched(o.rows))
+	moved, _ := m.replicas(all[1 : 1+shifted])
+	drawn, failed := m.replicas(all[1+shifted:])
+	a = Account{Replicas: len(drawn) + failed, Failed: failed, Shifted: len(moved), Least: min(m.least(drawn), m.least(moved))}
+	if failed > 0 {
+		a.Code = code
 	}
-	if float64(a.Failed) > maxFailed*float64(a.Replicas) || len(replicas) < estimate.FewestReplicas(alpha) {
+	if float64(failed) > maxFailed*float64(a.Replicas) || float64(len(moved)) < (1-maxFailed)*float64(shifted) ||
+		len(drawn) < estimate.FewestReplicas(alpha) {
 		return a, false
 	}
 	for i, c := range s.marks.Columns {
 		switch c.Mark {
 		case marks.Noisy, marks.Most, marks.Least:
-			a.Columns = append(a.Columns, columnOf(c, i, all[0], replicas, numbers[i], alpha))
+			a.Columns = append(a.Columns, columnOf(c, i, all[0], drawn, moved, numbers[i], alpha))
 		case marks.Label, marks.Cell, marks.Unknown:
 		}
 	}
+	return a, true
+}
+
+// replicas are the rows of replicas which are those of the answer, without the replicas that failed.
+func (m *matcher) replicas(of []outcome) (all [][][]*string, failed int) {
+	for _, o := range of {
+		if o.failed {
+			failed++
+			continue
+		}
+		all = append(all, m.matched(o.rows))
+	}
+	return all, failed
+}
+
+// least is the least part of replicas in which a row of the answer is there.
+func (m *matcher) least(replicas [][][]*string) float64 {
+	least := 1.0
 	for row := range m.answer {
 		n := 0
 		for _, r := range replicas {
@@ -80,9 +96,11 @@ func (s *Statement) Account(text []byte, numbers []bool, alpha float64) (a Accou
 				n++
 			}
 		}
-		a.Least = min(a.Least, float64(n)/float64(len(replicas)))
+		if len(replicas) > 0 {
+			least = min(least, float64(n)/float64(len(replicas)))
+		}
 	}
-	return a, true
+	return least
 }
 
 // A matcher finds the rows of the answer among those of a replica: by their labels, of several with the same labels by their order, and
@@ -129,11 +147,11 @@ func (m *matcher) matched(rows [][]*string) [][]*string {
 	return out
 }
 
-// columnOf returns the errors of a column.
-func columnOf(of marks.Column, at int, answer outcome, replicas [][][]*string, number bool, alpha float64) Column {
+// columnOf returns the errors of a column, by replicas that were drawn and those that limits may have moved.
+func columnOf(of marks.Column, at int, answer outcome, drawn, moved [][][]*string, number bool, alpha float64) Column {
 	c := Column{Name: of.Name}
 	if !number {
-		c.Agree = agreement(at, answer.rows, replicas)
+		c.Agree = min(agreement(at, answer.rows, drawn), agreement(at, answer.rows, moved))
 		return c
 	}
 	for row, cells := range answer.rows {
@@ -141,23 +159,29 @@ func columnOf(of marks.Column, at int, answer outcome, replicas [][][]*string, n
 		if !ok {
 			continue
 		}
-		var drawn []float64
-		for _, r := range replicas {
-			if r[row] == nil {
-				continue
-			}
-			if x, ok := finite(r[row][at]); ok {
-				drawn = append(drawn, x)
-			}
-		}
-		r, ok := estimate.NewReplay(value, drawn, alpha)
-		if !ok {
+		r, ok := estimate.NewReplay(value, valuesOf(drawn, row, at), alpha)
+		tried := valuesOf(moved, row, at)
+		if !ok || len(moved) > 0 && len(tried) == 0 {
 			c.Unknown++
 			continue
 		}
-		c.Cells, c.Keys = append(c.Cells, Cell{value, oneEnd(of.Mark, r)}), append(c.Keys, answer.keys[row])
+		r = oneEnd(of.Mark, r.Moved(value, tried))
+		c.Cells, c.Keys = append(c.Cells, Cell{value, r}), append(c.Keys, answer.keys[row])
 	}
 	return c
+}
+
+// valuesOf are the numbers in a cell of the replicas that have one there.
+func valuesOf(replicas [][][]*string, row, at int) (all []float64) {
+	for _, r := range replicas {
+		if r[row] == nil {
+			continue
+		}
+		if x, ok := finite(r[row][at]); ok {
+			all = append(all, x)
+		}
+	}
+	return all
 }
 
 // oneEnd leaves the largest of noisy values without a lower end, and the smallest without an upper one, also if no replica shows that noise
@@ -181,7 +205,7 @@ func finite(text *string) (float64, bool) {
 	return x, err == nil && !math.IsInf(x, 0) && !math.IsNaN(x)
 }
 
-// agreement is the least part of the replicas that have the value of the answer.
+// agreement is the least part of replicas that have the value of the answer.
 func agreement(at int, answer [][]*string, replicas [][][]*string) float64 {
 	least := 1.0
 	for row, cells := range answer {
@@ -191,7 +215,9 @@ func agreement(at int, answer [][]*string, replicas [][][]*string) float64 {
 				same++
 			}
 		}
-		least = min(least, float64(same)/float64(len(replicas)))
+		if len(replicas) > 0 {
+			least = min(least, float64(same)/float64(len(replicas)))
+		}
 	}
 	return least
 }

@@ -133,6 +133,12 @@ func (s *Statement) labelled() bool {
 	return slices.ContainsFunc(s.marks.Columns, func(c marks.Column) bool { return c.Mark == marks.Label })
 }
 
+// Prefix begins names that a statement does not have.
+func (s *Statement) Prefix() string { return s.prefix }
+
+// Key writes the key of a row of the answer, a relation whose columns have the names of [Statement.Named] and, behind them, its place.
+func (s *Statement) Key(relation, place string) string { return s.key(relation, relation+"."+place) }
+
 // key writes a text by which a row of the answer is found again: its labels, or, without any, its place.
 func (s *Statement) key(relation, place string) string {
 	if !s.labelled() {

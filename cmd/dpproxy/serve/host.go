@@ -149,7 +149,7 @@ func (s *Host) analysts() map[string]proxy.Analyst {
 		}
 		out[a.Name] = proxy.Analyst{
 			Tables: granted, Budget: a.Budget != nil, Allowance: proxy.Allowance(a.Allowance),
-			ErrorColumns: a.Settings["dp.columns"] == "errors", Pooled: a.Pooled,
+			Widens: settings.Widens(a.Settings["dp.columns"]), Pooled: a.Pooled,
 		}
 	}
 	return out
