@@ -234,11 +234,11 @@ func (s *classification) refuseFile() {
 
 // explain handles EXPLAIN: of blocks it is answered with the privacy plan.
 func (s *classification) explain(e *pg.ExplainStmt) {
-	query, _, ok := executed(e.Query)
+	query, form, ok := executed(e.Query)
 	if !ok {
 		return
 	}
-	s.st.Form = Utility
+	s.st.Form, s.st.Explained = Utility, form
 	s.locate(query)
 	s.analyse(query, Utility)
 	let, all := s.lets(query)

@@ -53,6 +53,8 @@ type Statement struct {
 	Offset int
 	Class  Class
 	Form   Form
+	// Explained is the form of the statement inside an Explain.
+	Explained Form
 	// Inner is the query inside a Utility or Explain, as offsets into Text; the
 	// whole of Text for a Query.
 	Inner Span

@@ -32,9 +32,7 @@ func (p *Plan) Explain(costs []Cost) []string {
 		}
 		b.explain(w, p.unit, p.hidden, standingsAt(p, i))
 	}
-	for _, bar := range computedErrors(p, nil) {
-		w.line(1, "%s", bar)
-	}
+	p.explainErrors(w)
 	free := "no protected row is read"
 	if p.Reads() {
 		free = "the same was answered before"
@@ -58,6 +56,41 @@ func (p *Plan) Explain(costs []Cost) []string {
 		w.line(1, "cost: %s%s", p.atMost(c.Loss.Measure()), c)
 	}
 	return w.draw()
+}
+
+// explainErrors writes the errors of columns that are more than an aggregate, and, if no formula has all of them, one line that says of
+// each column where its error comes from.
+func (p *Plan) explainErrors(w *tree) {
+	unexplained := Unexplained(p)
+	for _, bar := range computedErrors(p, nil) {
+		if !slices.Contains(unexplained, bar.Label) {
+			w.line(1, "%s", bar)
+		}
+	}
+	if len(unexplained) == 0 {
+		return
+	}
+	var exact, replayed, unknown []string
+	for _, c := range p.outputs {
+		switch {
+		case len(c.Of) > 0:
+			exact = append(exact, c.Name)
+		case slices.Contains(p.Replayed, c.Name):
+			replayed = append(replayed, c.Name)
+		default:
+			unknown = append(unknown, c.Name)
+		}
+	}
+	var said []string
+	for _, kind := range []struct {
+		of  []string
+		how string
+	}{{exact, "by a formula"}, {replayed, "by replays, with the answer"}, {unknown, "unknown"}} {
+		if len(kind.of) > 0 {
+			said = append(said, strings.Join(kind.of, ", ")+" "+kind.how)
+		}
+	}
+	w.line(1, "errors: %s", strings.Join(said, "; "))
 }
 
 // unsettled reports whether a value is computed with a released result that is not known: errors follow from other bounds then.

@@ -126,7 +126,7 @@ func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRe
 		return nil, false, timely(context.Cause(patience))
 	}
 	told := *plan
-	told.Standings = known.Standings()
+	told.Standings, told.Replayed = known.Standings(), replayable(x.text.stmt, analysed.query, plan)
 	return told.Explain(costs), false, nil
 }
 

@@ -68,6 +68,16 @@ func replayed(
 	return f.put, nil
 }
 
+// replayable names the columns of a statement whose errors are found by replays, as far as its text tells. A replay that would take long,
+// or calls a function of the session's own, states none of them.
+func replayable(stmt *parser.Statement, q *planner.Query, plan *planner.Plan) (names []string) {
+	of, ok := replay.NewStatement(stmt, q, plan)
+	if !ok || stmt.Form != parser.Query && stmt.Explained != parser.Query || len(planner.Unexplained(plan)) == 0 {
+		return nil
+	}
+	return of.Replayed()
+}
+
 // account replays the query; nil if no error follows from that. known is false if limits may leave out more than can be told.
 func (r *replaying) account(
 	ctx context.Context, plan *planner.Plan, released [][]*planner.Released, alpha float64,

@@ -120,6 +120,18 @@ func bound(sql string, literals []string) string {
 // Columns are those of the query.
 func (s *Statement) Columns() []marks.Column { return s.marks.Columns }
 
+// Replayed are the names of the columns whose errors are found by replays.
+func (s *Statement) Replayed() (all []string) {
+	for _, c := range s.marks.Columns {
+		switch c.Mark {
+		case marks.Noisy, marks.Most, marks.Least:
+			all = append(all, c.Name)
+		case marks.Label, marks.Cell, marks.Unknown:
+		}
+	}
+	return all
+}
+
 // names are the columns of the query, as we call them.
 func (s *Statement) names() (all []string) {
 	for i := range s.marks.Columns {
