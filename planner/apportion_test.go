@@ -14,14 +14,22 @@ import (
 // TestPriceOfParts holds that grouping sets cost together what the statement may spend, however it is divided among them.
 func TestPriceOfParts(t *testing.T) {
 	conn := connect(t)
-	for _, by := range []string{
-		"ROLLUP (sex)", "CUBE (sex, region)", "CUBE (sex, region, birth_year < 1960)", "GROUPING SETS ((sex, region), (region))",
-		"GROUPING SETS ((sex), (sex), ())", "GROUPING SETS ((sex), (region))",
+	const (
+		columns = "SELECT sex, region, birth_year FROM patients"
+		twice   = "(" + columns + " UNION ALL " + columns + ") q" // a unit has two rows
+	)
+	of := []string{
+		"patients GROUP BY ROLLUP (sex)", "patients GROUP BY CUBE (sex, region)", "patients GROUP BY CUBE (sex, region, birth_year < 1960)",
+		"patients GROUP BY GROUPING SETS ((sex, region), (region))", "patients GROUP BY GROUPING SETS ((sex), (sex), ())",
+		"patients GROUP BY GROUPING SETS ((sex), (region))", twice + " GROUP BY ROLLUP (sex, region)", twice + " GROUP BY CUBE (sex, region)",
+	}
+	for _, aggregates := range []string{
+		"count(*)", "avg(birth_year), variance(birth_year)", "sum(birth_year), dp.weight(count(*), 0.001), count(DISTINCT birth_year)",
 	} {
-		for _, aggregates := range []string{"count(*)", "sum(birth_year), dp.weight(count(*), 0.001), count(DISTINCT birth_year)"} {
+		for _, from := range of {
 			for _, epsilon := range []int64{dp.PicoPerUnit / 1000, dp.PicoPerUnit, 7 * dp.PicoPerUnit} {
-				pays(t, conn, "SELECT "+aggregates+" FROM patients GROUP BY "+by, epsilon, "gaussian")
-				pays(t, conn, "SELECT "+aggregates+" FROM patients GROUP BY "+by, epsilon, "laplace")
+				pays(t, conn, "SELECT "+aggregates+" FROM "+from, epsilon, "gaussian")
+				pays(t, conn, "SELECT "+aggregates+" FROM "+from, epsilon, "laplace")
 			}
 		}
 	}
