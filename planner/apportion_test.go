@@ -19,9 +19,11 @@ func TestPriceOfParts(t *testing.T) {
 		twice   = "(" + columns + " UNION ALL " + columns + ") q" // a unit has two rows
 	)
 	of := []string{
-		"patients GROUP BY ROLLUP (sex)", "patients GROUP BY CUBE (sex, region)", "patients GROUP BY CUBE (sex, region, birth_year < 1960)",
+		"patients GROUP BY ROLLUP (sex)", "patients GROUP BY CUBE (sex, region)",
+		"patients GROUP BY CUBE (sex, region, birth_year < 1960)",
 		"patients GROUP BY GROUPING SETS ((sex, region), (region))", "patients GROUP BY GROUPING SETS ((sex), (sex), ())",
-		"patients GROUP BY GROUPING SETS ((sex), (region))", twice + " GROUP BY ROLLUP (sex, region)", twice + " GROUP BY CUBE (sex, region)",
+		"patients GROUP BY GROUPING SETS ((sex), (region))",
+		twice + " GROUP BY ROLLUP (sex, region)", twice + " GROUP BY CUBE (sex, region)",
 	}
 	for _, aggregates := range []string{
 		"count(*)", "avg(birth_year), variance(birth_year)", "sum(birth_year), dp.weight(count(*), 0.001), count(DISTINCT birth_year)",
