@@ -140,11 +140,17 @@ func (a averaged) centre(r observation) int64 {
 }
 
 func (a averaged) estimator(r observation) estimate.Average {
-	values := a.values()
-	if a.chosen {
-		values.Centre = new(big.Rat).Mul(new(big.Rat).SetInt64(a.centre(r)), values.Unit)
+	compute := func() estimate.Average {
+		values := a.values()
+		if a.chosen {
+			values.Centre = new(big.Rat).Mul(new(big.Rat).SetInt64(a.centre(r)), values.Unit)
+		}
+		return must(estimate.NewAverage(values, r.noise(a.sum), r.noise(a.count), r.alpha))
 	}
-	return must(estimate.NewAverage(values, r.noise(a.sum), r.noise(a.count), r.alpha))
+	if of, ok := r.noises(a.sum, a.count); ok {
+		return r.cache.averages.get(of, compute)
+	}
+	return compute()
 }
 
 // leftOut bounds the parts of sum and count that limits leave out, if norms above a limit are distributed as they are below it. For a sum

@@ -118,7 +118,7 @@ func (e estimated) ends(r observation) (low, high float64) {
 func (e estimated) rows(r observation) (low, high, fewest float64) {
 	statistic, least := e.countedBy()
 	rows, _ := new(big.Float).SetInt(r.integer(statistic)).Float64()
-	half := r.noise(statistic).Quantile(r.alpha)
+	half := r.half(statistic)
 	return rows - half, rows + half, float64(least)
 }
 

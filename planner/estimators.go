@@ -1,8 +1,10 @@
 package planner
 
 import (
+	"reflect"
 	"sync"
 
+	"dpproxy/contribution"
 	"dpproxy/estimate"
 )
 
@@ -12,6 +14,39 @@ type estimators struct {
 	extremes onceOf[estimatorOf, *estimate.Extreme]
 	ranks    onceOf[estimatorOf, *estimate.RankError]
 	totals   onceOf[estimatorOf, float64]
+	averages onceOf[noisesOf, estimate.Average]
+	halves   onceOf[noisesOf, float64]
+}
+
+// noisesOf is all that an estimator depends on of one or two statistics, with the noise of their mechanisms.
+type noisesOf struct {
+	statistics [2]int
+	of         [2]contribution.Noise
+	vector     int // that was chosen with the limit
+	alpha      float64
+}
+
+// noises returns the key of an estimator of two statistics in a row; ok is false if their noise is the row's own.
+func (r observation) noises(first, second int) (of noisesOf, ok bool) {
+	of.statistics, of.alpha = [2]int{first, second}, r.alpha
+	for i, statistic := range of.statistics {
+		if of.of[i], ok = r.noise(statistic).(contribution.Noise); !ok || !reflect.ValueOf(of.of[i].Of).Comparable() {
+			return of, false
+		}
+	}
+	if m := r.statistics[first].measure; m != nil && r.clips != nil {
+		of.vector = r.clips[m.at].Vector
+	}
+	return of, r.cache != nil
+}
+
+// half is how far a statistic may be off.
+func (r observation) half(statistic int) float64 {
+	compute := func() float64 { return r.noise(statistic).Quantile(r.alpha) }
+	if of, ok := r.noises(statistic, statistic); ok {
+		return r.cache.halves.get(of, compute)
+	}
+	return compute()
 }
 
 // estimatorOf is all that an estimator depends on.
