@@ -6,6 +6,7 @@ import (
 
 	"dpproxy/contribution"
 	"dpproxy/dp"
+	"dpproxy/planner/scalar"
 )
 
 // Fraction bits of the lattices of directions and weights, and binary exponents of the largest limits of sums.
@@ -131,7 +132,8 @@ func (n *Norm) beginAt(one int64, sum bool) {
 }
 
 // ofOneRow returns the most that one row adds to the norm of the statistic, and whether that is a sum of values; it is 0 for counts, and
-// for values of which nothing is known.
+// for values of which nothing is known. If rows of a unit add up to the values, it is what one of these rows adds: few units come near the
+// bound of their number.
 func (s *statistic) ofOneRow() (most int64, sum bool) {
 	if s.counts() || s.terms()[0].values.technical {
 		return 0, false
@@ -140,7 +142,7 @@ func (s *statistic) ofOneRow() (most int64, sum bool) {
 		return f.plausible(), false
 	}
 	_, sum = s.statisticForm.(valueSum)
-	return s.statisticForm.(normForm).adds(1).Int64(), sum
+	return max(s.statisticForm.(normForm).adds(1).Int64()/scalar.AddedRows(s.terms()[0].arg), 1), sum
 }
 
 // top returns the largest limit that can be chosen for a norm.

@@ -15,6 +15,32 @@ func accumulates(e *aggregate) bool {
 	return e.over == nil && (e.name == "count" || e.name == "sum")
 }
 
+// AddedRows returns how many rows of a unit add up at most to something that an expression is computed of: 1 if that is neither a count
+// nor a sum.
+func AddedRows(e Expr) int64 {
+	seen, most := map[*Column]bool{}, int64(1) // each column once: derived tables can double an expression at each level
+	var look func(list []Expr)
+	look = func(list []Expr) {
+		for _, e := range list {
+			below := operands(e)
+			switch e := e.(type) { //nolint:gochecksumtype // operands decide about the others
+			case *aggregate:
+				if accumulates(e) {
+					most = max(most, e.rows)
+				}
+			case *Ref:
+				if seen[e.Column] {
+					continue
+				}
+				seen[e.Column], below = true, e.Column.Of
+			}
+			look(below)
+		}
+	}
+	look([]Expr{e})
+	return most
+}
+
 // mostCount bounds a count. A count of different values is clamped to how many the policy, types and public keys have.
 func mostCount(env *Env, e *aggregate) *big.Rat {
 	rows := rat(e.rows)
