@@ -133,6 +133,23 @@ func TestJoinedGroups(t *testing.T) {
 		{"c.term, t.name", "charges c JOIN terms t ON t.id = c.term", "c.term < 20", 19, ""},
 		{"o.id, t.id", "charges c JOIN codes o ON o.id = c.code JOIN terms t ON t.id = c.term", "c.term <= 1000", 0, ""},
 		{"o.id, t.id", "charges c JOIN codes o ON o.id = c.code JOIN terms t ON t.id = c.term", "c.term <= 10", 390, ""},
+		// IN and EXISTS of public rows.
+		{"o.name", "charges c JOIN codes o ON o.id = c.code", "o.id IN (SELECT id FROM terms WHERE class = 3)", 6, ""},
+		{"o.name", "charges c JOIN codes o ON o.id = c.code", "c.code IN (SELECT id FROM terms WHERE class = 3)", 6, ""},
+		{"o.id", "charges c JOIN codes o ON o.id = c.code", "o.class IN (SELECT class FROM terms WHERE id < 3)", 16, ""},
+		{
+			"o.id", "charges c JOIN codes o ON o.id = c.code",
+			"EXISTS (SELECT FROM terms t WHERE t.id = o.id AND t.class = o.class AND t.id IN (SELECT u.id FROM terms u WHERE u.id < 4))",
+			3, "",
+		},
+		{"o.name", "charges c LEFT JOIN codes o ON o.id = c.code", "o.id IN (SELECT id FROM terms WHERE class = 3)", 6, ""},
+		{
+			"x.name", "(SELECT c.patient_id, o.name, o.id AS i FROM charges c JOIN codes o ON o.id = c.code) x",
+			"x.i IN (SELECT id FROM terms WHERE class = 3)", 6, "",
+		},
+		{"o.id", "charges c JOIN codes o ON o.id = c.code", "o.id NOT IN (SELECT id FROM terms WHERE class = 3)", 39, ""}, // no list
+		{"o.id", "charges c JOIN codes o ON o.id = c.code", "o.id < 10 OR o.id IN (SELECT id FROM terms WHERE class = 3)", 39, ""},
+		{"t.name", "charges c JOIN terms t ON t.id = c.term", "t.id IN (SELECT id FROM codes WHERE class = 3)", 8, ""},
 	} {
 		checkListed(t, cat, conn, c.keys, c.from, c.where, c.declared, c.groups)
 	}

@@ -178,6 +178,11 @@ func (p publicRows) Rows(cols []*scalar.Column) (sql string, most int64, ok bool
 	return q.SQL(), most, true
 }
 
+// Found implements [scalar.Publics].
+func (p publicRows) Found(w *scalar.Writer, q *scalar.Query) (sql string, ok bool) {
+	return p.Source.Found(w, p.constants, q)
+}
+
 func parameter(fold int) string { return "$" + strconv.Itoa(fold+1) }
 
 // publicListing is listing for keys over public tables.

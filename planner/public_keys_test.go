@@ -81,6 +81,12 @@ func TestPublicKeys(t *testing.T) {
 		{"x.store", "(SELECT patient_id, store FROM sales WHERE store > 20) x", "", 10},
 		{"s.store", "sales s LEFT JOIN stores o ON o.id = s.store", "", 13},
 		{"s.store", "sales s JOIN stores o ON o.id = s.store", "o.name = 'n1'", 3},
+		{"store", "sales", "store IN (SELECT id FROM stores WHERE name = 'n1')", 3},
+		{"store, item", "sales s", "EXISTS (SELECT FROM stores o WHERE o.id = s.store AND o.name = 'n1') AND item <= 'i3'", 69},
+		{"store % 10", "sales", "store IN (SELECT id FROM stores WHERE name = 'n1')", 2},
+		{"store IN (SELECT id FROM stores WHERE name = 'n1')", "sales", "", 0},
+		{"day", "sales", "day IN (SELECT d FROM calendar WHERE week = 3)", 7},
+		{"extract(year FROM day)", "sales", "day IN (SELECT d FROM calendar WHERE week = 60)", 1},
 		{"other", "sales", "", 0},
 		{"store, other", "sales", "", 0},
 	} {
@@ -103,6 +109,19 @@ func TestNewerPublicRows(t *testing.T) {
 		p := planWith(t, conn, cat, sql, showSmallGroups)
 		said := strings.Join(p.LeftOut(), "; ")
 		if strings.Contains(said, "refers to a newer row of a public table than were copied can be in no group") != told {
+			t.Errorf("%s: %q", sql, said)
+		}
+	}
+	const joined = "SELECT o.name, count(*) FROM sales s JOIN stores o ON o.id = s.store "
+	for sql, told := range map[string]bool{
+		joined + "WHERE o.id IN (SELECT id FROM stores WHERE name = 'n1') GROUP BY 1":                           true,
+		joined + "WHERE s.item IN (SELECT code FROM items WHERE class = 1) GROUP BY 1":                          false,
+		"SELECT store, count(*) FROM sales WHERE store IN (SELECT id FROM stores WHERE name = 'n1') GROUP BY 1": true,
+		joined + "WHERE o.name = 'nowhere' GROUP BY 1":                                                          true,
+		"SELECT count(*) FROM sales WHERE store IN (SELECT id FROM stores WHERE name = 'n1') AND other > 5":     false,
+	} {
+		said := strings.Join(planWith(t, conn, cat, sql, showSmallGroups).LeftOut(), "; ")
+		if strings.Contains(said, "rows that meet a newer row of a public table than were copied can be in no group") != told {
 			t.Errorf("%s: %q", sql, said)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 type stray struct {
 	use scalar.Use
 	as  strayAs
+	// newer says that it is not a column: the rows meet rows of a public table that the mirror has not.
+	newer bool
 }
 
 // strayAs is what happens to such rows in an answer.
@@ -29,6 +31,8 @@ const (
 func (s stray) which() string {
 	c := s.use.Column
 	switch {
+	case s.newer:
+		return "rows that meet a newer row of a public table than were copied"
 	case c == nil:
 		b := s.use.Bounded
 		return fmt.Sprintf("rows whose %s is outside [%s, %s]", b.Name, b.Bounds.LowText, b.Bounds.HighText)
@@ -45,7 +49,7 @@ func (s stray) which() string {
 // beyond names the values of the rows, in the words for clamped values of a column.
 func (s stray) beyond() string {
 	c := s.use.Column
-	if c == nil || c.Bounds == nil || c.Values != nil && !s.use.Brought {
+	if s.newer || c == nil || c.Bounds == nil || c.Values != nil && !s.use.Brought {
 		return ""
 	}
 	return fmt.Sprintf("%s beyond [%s, %s]", c.Shown(), c.Bounds.LowText, c.Bounds.HighText)
@@ -111,7 +115,10 @@ func (sp *specializer) strays(set []int, lists []*list) (all []stray) {
 		}))
 	}
 	for _, c := range sp.lookedUp(set, lists) {
-		all = withStrays(all, []stray{{scalar.Use{Column: c}, perhapsInNone}})
+		all = withStrays(all, []stray{{use: scalar.Use{Column: c}, as: perhapsInNone}})
+	}
+	if lists != nil && sp.asksPublic(set) {
+		all = withStrays(all, []stray{{as: perhapsInNone, newer: true}})
 	}
 	for _, i := range set {
 		e := sp.b.keys[i].expr
@@ -138,6 +145,25 @@ func (sp *specializer) lookedUp(set []int, lists []*list) (all []*scalar.Column)
 		}
 	}
 	return all
+}
+
+// asksPublic reports whether sub-selects of public rows restrict the public values of keys.
+func (sp *specializer) asksPublic(set []int) bool {
+	var bases []*scalar.Column
+	for _, i := range set {
+		bases = append(bases, scalar.Bases(sp.b.keys[i].expr)...)
+	}
+	return slices.ContainsFunc(sp.b.source.AllConjuncts(), func(e scalar.Expr) bool {
+		q, asks := e.(*scalar.Query)
+		return asks && sp.b.source.Decided(q) && every(q.Uses, func(c *scalar.Column) bool {
+			return sp.b.source.ShowsPublic(c) || slices.Contains(bases, c.Base())
+		})
+	})
+}
+
+// showsPublic reports whether a key has values of public tables that are joined.
+func showsPublic(b *block) bool {
+	return slices.ContainsFunc(b.keys, func(k *key) bool { return slices.ContainsFunc(k.expr.Columns(), b.source.ShowsPublic) })
 }
 
 // sharedDeclared returns the columns whose declared values are conditions on public rows that keys share with other columns.
@@ -184,7 +210,7 @@ func (sp *specializer) ofConditions() (all []stray) {
 			}
 			for _, u := range scalar.Uses(sp.env, e) {
 				if u.Brought && !proved(u) && !sp.confined(u, where) {
-					all = withStrays(all, []stray{{u, atTheEnd}})
+					all = withStrays(all, []stray{{use: u, as: atTheEnd}})
 				}
 			}
 		}
@@ -220,7 +246,7 @@ func (sp *specializer) replaced(r replacement) (all []stray) {
 		switch {
 		case proved(u) || sp.confined(u, r.where):
 		case u.Brought:
-			all = append(all, stray{u, atEnd})
+			all = append(all, stray{use: u, as: atEnd})
 		default:
 			asIs = append(asIs, u)
 		}
@@ -233,7 +259,7 @@ func (sp *specializer) replaced(r replacement) (all []stray) {
 		as, asIs = r.perhaps, sp.escaping(r, asIs)
 	}
 	for _, u := range asIs {
-		all = append(all, stray{u, as})
+		all = append(all, stray{use: u, as: as})
 	}
 	return all
 }

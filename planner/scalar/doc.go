@@ -37,7 +37,7 @@
 //   - values that an expression can have: bins.go, bucket.go, enumerate.go, enumerated.go, possible.go, impossible.go, extent.go, key.go,
 //     scale.go, share.go, strays.go, unclamped.go, sameness.go, bounded.go, searched.go;
 //   - values that keys can have together: bases.go, zones.go, settled.go (one value for all of a cell), line.go, grid.go (the cells),
-//     public_key.go, sources.go, listing.go;
+//     public_key.go, sources.go, publics.go, listing.go;
 //   - whole steps of numbers: product.go, steps.go;
 //   - normal forms of conditions: region.go (values between edges), points.go (of constants), truth.go (where a test is true), normal.go;
 //   - the meaning of the parser's trees: unify.go, convert.go, constant.go, fields.go, fractions.go,

@@ -40,14 +40,6 @@ type Lister struct {
 	Public Publics
 }
 
-// Publics are public relations whose rows are values of columns together.
-type Publics interface {
-	// PartOf returns what a column shares with all others whose values vary together with its own; nil if it shows no public values.
-	PartOf(c *Column) any
-	// Rows selects the different values of such columns, as c1, c2, ..., and says how many there are at most.
-	Rows(columns []*Column) (sql string, most int64, ok bool)
-}
-
 // List returns the listing of keys in rows that meet all conditions; ok is false if some source has no list, or too long a list.
 func (m *Lister) List(keys, where []Expr) (out *Listing, ok bool) {
 	var before *combination
@@ -111,25 +103,6 @@ const maxBranches = 8
 // find finds the sources of all keys.
 func (l *combination) find(keys []Expr) bool {
 	return !slices.ContainsFunc(keys, func(e Expr) bool { return !l.add(e) })
-}
-
-// public adds a column that shows values of public relations.
-func (l *combination) public(c *Column) bool {
-	if l.Public == nil || l.depth > 0 {
-		return false
-	}
-	part := l.Public.PartOf(c)
-	if part == nil {
-		return false
-	}
-	i := slices.IndexFunc(l.sources, func(s *source) bool { return s.part == part })
-	if i < 0 {
-		i, l.sources = len(l.sources), append(l.sources, &source{part: part})
-	}
-	if s := l.sources[i]; !slices.Contains(s.rows, c) {
-		s.rows = append(s.rows, c)
-	}
-	return true
 }
 
 func (l *combination) note(x, called Expr) {
@@ -253,6 +226,7 @@ func (l *combination) values(s *source, over []Expr) bool {
 	case len(c.Of) > 0:
 		return l.branches(s, c) || l.row(s, over)
 	case c.Values != nil:
+		s.whole = true
 		l.texts(s, c.Values)
 		return true
 	case c.Type.OID == pgtype.Bool && !c.Type.Array:
@@ -261,6 +235,7 @@ func (l *combination) values(s *source, over []Expr) bool {
 	case c.List != nil:
 		return l.constants(s, c.List)
 	case c.Among != nil && c.Among.Rows < mostListed:
+		s.whole = true
 		l.keyed(s, c)
 		return true
 	case l.row(s, over):
@@ -501,6 +476,7 @@ func (l *combination) written(keys []Expr) (*Listing, bool) {
 			out.Where = append(out.Where, sql)
 		}
 	}
+	out.Where = append(out.Where, l.asked(w)...)
 	for i, s := range l.sources {
 		out.From = append(out.From, s.as(i))
 		if ref, plain := s.x.(*Ref); plain {

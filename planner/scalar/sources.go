@@ -23,6 +23,8 @@ type source struct {
 	cells  int // the cells that are looked for at most
 	// long says that there are more cells, and uncut that none were looked for.
 	long, uncut bool
+	// whole says that each value is listed that the policy or a public table has of it, whatever keys and conditions are.
+	whole bool
 }
 
 // is reports whether an expression is the source, or one of its columns.

@@ -78,7 +78,8 @@
 //   - the term of a level, and its judgment: computed_links.go, terms.go, terms_table.go, terms_query.go, equalities.go, judgment.go;
 //   - references: references_to_people.go, reference_tables.go, nobody.go;
 //   - the unit of a level: semijoin.go, ownership.go, linking.go;
-//   - how many rows a unit has: fanout.go, bridges.go, unitrows.go, shown.go, public.go, public_ties.go, cut.go;
+//   - how many rows a unit has: fanout.go, bridges.go, unitrows.go, shown.go, public.go, public_ties.go,
+//     public_found.go, cut.go;
 //   - SQL: redact.go, write_own.go, write.go, sides.go, subselect_by_index.go, leftout.go;
 //   - forms in FROM and conditions: union.go, listed.go, row.go, window.go, derived.go, elements.go, take_out.go, united.go,
 //     united_told.go, subselect.go, full.go, always_found.go, public_first.go, from.go;

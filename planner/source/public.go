@@ -33,6 +33,34 @@ func (s *Source) PublicPart(w *scalar.Writer, constants scalar.Inlined, cols []*
 	return publicPart(s.level, w, constants, cols)
 }
 
+// Found writes IN or EXISTS of public rows, in the source or in a derived table of it, for the mirror. The writer renames the columns of
+// the row around it.
+func (s *Source) Found(w *scalar.Writer, constants scalar.Inlined, q *scalar.Query) (sql string, ok bool) {
+	if !s.Decided(q) {
+		return "", false
+	}
+	in := subselectOf(levelOf(s.level, q), q).inner
+	sql, later, ok := onMirror(in, w, constants)
+	if !ok || later {
+		return "", false
+	}
+	for _, c := range tying(in) {
+		if w.Env.Unsettled(c.x) {
+			continue
+		}
+		if tied, err := w.Expr(c.x); err == nil {
+			sql += " AND " + tied
+		}
+	}
+	return sql + ")", true
+}
+
+// Decided reports whether a condition of the source, or of a derived table in it, is IN or EXISTS, of public rows alone.
+func (s *Source) Decided(q *scalar.Query) bool {
+	at := levelOf(s.level, q)
+	return at != nil && decidedByPublic(at, q)
+}
+
 // SharesPublicPart reports whether the part that shows some columns has relations of the part that shows others.
 func (s *Source) SharesPublicPart(cols, others []*scalar.Column) bool {
 	return sharesPublicPart(s.level, cols, others)
@@ -131,7 +159,7 @@ func (d *domain) keeps(r *relation) bool { return d.wanted[r] != nil }
 // covers reports whether the condition is over kept public relations, columns that are identical to theirs, and constants alone; within is
 // the item of FROM around the condition.
 func (d *domain) covers(c condition, within node) bool {
-	if c.query {
+	if q, alone := c.x.(*scalar.Query); c.query && (!alone || !decidedByPublic(d.level, q)) {
 		return false
 	}
 	for _, col := range c.x.Columns() {
@@ -210,6 +238,9 @@ func (d *domain) where(conds []condition) (sql string, whole bool) {
 
 // condition writes a condition.
 func (d *domain) condition(x scalar.Expr) (sql string, ok bool) {
+	if q, asks := x.(*scalar.Query); asks {
+		return d.found(q)
+	}
 	if !slices.ContainsFunc(x.Columns(), func(c *scalar.Column) bool { return d.ties[c] != nil }) {
 		return scalar.Native(x, (*scalar.Column).Read, d.constants)
 	}
@@ -259,7 +290,7 @@ func (d *domain) node(n node) (text string, conds []condition, err error) {
 // written. Each has its matches, and none where public rows alone do not decide that.
 func (d *domain) outerJoin(j *joined, left, right string, below []condition) string {
 	r, single := j.right.(*relation)
-	outside := func(c condition) bool { return !d.covers(c, j) }
+	outside := func(c condition) bool { return c.query || !d.covers(c, j) }
 	decided := left != "" && single && !r.protected() && !slices.ContainsFunc(j.on, outside)
 	on, whole := d.on(j, below)
 	if decided && whole {
