@@ -32,7 +32,7 @@
 //     aggregate.go;
 //   - a release block: block.go, twins.go, top_clause.go, refuse_counted.go, params.go, eval_cost.go, join_rows.go;
 //   - the groups of a block: groups.go, lists.go (what the mirror is asked for once the constants are known), domains.go, partitions.go,
-//     none.go;
+//     coarser.go, none.go;
 //   - SQL for the protected database, and how its rows are added up: read_writer.go, summands.go, folded_sums.go, folded.go, read.go,
 //     meaning.go, moment.go (for questions);
 //   - limits and budgets of measures: unit_bounding.go, measure_bounding.go, one_weight.go, measure_target.go, measure_budget.go;

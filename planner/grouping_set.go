@@ -24,6 +24,8 @@ type GroupingSet struct {
 	totals *Totals
 	// strays are the rows that no group has as they are.
 	strays []stray
+	// coarser are public groups in the place of private ones; nil if none are known.
+	coarser *Coarser
 	results
 	ranks []*rankPlan // how percentiles are answered
 	of    *split      // of the statement; nil if all parts of it are equal
@@ -235,6 +237,19 @@ func (g *GroupingSet) shownFrom() string {
 		return "it takes about " + Number(math.Ceil(s.Threshold())) + ", and more of those in several groups"
 	}
 	return "it takes some"
+}
+
+// ShownFrom says how many units a private group needs; none says that there are private groups, and that none of them is shown.
+func ShownFrom(p *Plan, released [][]*Released) (fewest string, none bool) {
+	for i, b := range p.Blocks {
+		for at, g := range b.Sets {
+			if !g.Private() || released[i] == nil || released[i][at] == nil || len(released[i][at].Keys) > 0 {
+				return "", false
+			}
+			fewest = g.shownFrom()
+		}
+	}
+	return fewest, len(p.Blocks) > 0
 }
 
 // leavesOut reports whether withheld groups of a set are left out; otherwise their values are NULL.

@@ -262,6 +262,9 @@ func (sp *specializer) groupingSet(keys []int, s Settings, unit string) (*Groupi
 		if err := sp.refusePrivate(keys, unit); err != nil {
 			return nil, err
 		}
+		if g.coarser, err = coarser(sp, keys); err != nil {
+			return nil, err
+		}
 	}
 	if len(sp.b.aggregates) == 0 && !g.Private() {
 		return g, nil

@@ -127,7 +127,14 @@ func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRe
 	}
 	told := *plan
 	told.Standings, told.Replayed = known.Standings(), replayable(x.text.stmt, analysed.query, plan)
-	return told.Explain(costs), false, nil
+	lines = told.Explain(costs)
+	if said := wouldBePublic(plan); said != "" && x.part == nil {
+		lines = append(lines, said)
+	}
+	if try := coarser(ctx, x.execution, plan, b.ParamOIDs); try != "" {
+		lines = append(lines, "larger groups: Try: "+try+".")
+	}
+	return lines, false, nil
 }
 
 // compared returns the plan with its alternatives, within dp.epsilon: noise of either kind, and the chosen one, if that is
