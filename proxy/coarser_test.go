@@ -41,7 +41,7 @@ func TestUnshownGroups(t *testing.T) {
 			args = []any{3}
 		}
 		said = nil
-		if rows := texts(t, ana, sql, args...); len(rows) > 0 || len(said) == 0 {
+		if rows := firstColumn(t, ana, sql, args...); len(rows) > 0 || len(said) == 0 {
 			t.Fatalf("%s: %q, %v", sql, rows, said)
 		}
 		hint := ""
@@ -51,15 +51,15 @@ func TestUnshownGroups(t *testing.T) {
 		if !strings.HasPrefix(said[0].Message, "No group is shown: of units (patient) it takes about ") || said[0].Hint != hint {
 			t.Errorf("%s: %q, %q", sql, said[0].Message, said[0].Hint)
 		}
-		plan := strings.Join(strings.Fields(strings.Join(texts(t, ana, "EXPLAIN "+sql, args...), " ")), " ")
+		plan := strings.Join(strings.Fields(strings.Join(firstColumn(t, ana, "EXPLAIN "+sql, args...), " ")), " ")
 		if _, last, _ := strings.Cut(plan, "larger groups: "); last != strings.Replace(hint, "Try: ", "Try: EXPLAIN ", 1) {
 			t.Errorf("%s: %q", sql, last)
 		}
 	}
 }
 
-// texts returns the first column of an answer.
-func texts(t *testing.T, conn *pgx.Conn, sql string, args ...any) []string {
+// firstColumn returns the first column of an answer.
+func firstColumn(t *testing.T, conn *pgx.Conn, sql string, args ...any) []string {
 	t.Helper()
 	rows, err := conn.Query(t.Context(), sql, append([]any{pgx.QueryExecModeExec}, args...)...)
 	if err != nil {
