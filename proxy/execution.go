@@ -119,8 +119,8 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 	if e.part.quiet() {
 		return rw, nil
 	}
-	rw.Notices = slices.Concat(rw.Notices, warnings(plan, released, pre.settings.Spend()), unshown(ctx, e, plan, released, pre, b.ParamOIDs),
-		stateOf(e.session).last.notices(ctx, e.p.cashier, pre.settings.Notice))
+	rw.Notices = slices.Concat(rw.Notices, warnings(plan, released, pre.settings.Spend()),
+		unshown(ctx, e, plan, released, pre, b.ParamOIDs), stateOf(e.session).last.notices(ctx, e.p.cashier, pre.settings.Notice))
 	return rw, nil
 }
 

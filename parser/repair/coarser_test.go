@@ -15,7 +15,7 @@ func TestCoarser(t *testing.T) {
 		keys []string
 		want []string
 	}{
-		{"SELECT diagnosis, day AS d, count(*) FROM visits WHERE cost > 0 GROUP BY 1, 2 ORDER BY 2 LIMIT 3", []string{"", "month"}, []string{
+		{"SELECT diagnosis, day AS d, count(*) FROM visits WHERE cost > 0 GROUP BY 1, 2 LIMIT 3", []string{"", "month"}, []string{
 			"SELECT diagnosis, date_trunc('month', day) AS d, count(*) FROM visits WHERE cost > 0 " +
 				"GROUP BY diagnosis, date_trunc('month', day)",
 		}},
