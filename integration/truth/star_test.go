@@ -54,12 +54,16 @@ func TestStar(t *testing.T) {
 // rows are in none of them.
 func astray(t *testing.T, ours *session) {
 	t.Helper()
-	const joined = " FROM orders o JOIN products p ON p.id = o.product_id WHERE "
+	const (
+		joined = " FROM orders o JOIN products p ON p.id = o.product_id WHERE "
+		refers = "whose product_id refers to"
+		meet   = "that meet"
+	)
 	for sql, left := range map[string]string{
-		"SELECT product_id, count(*) FROM orders WHERE product_id > 4000 GROUP BY 1":                            "whose product_id refers to",
-		"SELECT product_id / 1000, count(*) FROM orders WHERE product_id + 0 > 4000 GROUP BY 1":                 "whose product_id refers to",
-		"SELECT p.id / 1000, count(*)" + joined + "p.id + 0 > 4000 GROUP BY 1":                                  "that meet",
-		"SELECT p.category, count(*)" + joined + "p.id IN (SELECT id FROM products WHERE id > 4000) GROUP BY 1": "that meet",
+		"SELECT product_id, count(*) FROM orders WHERE product_id > 4000 GROUP BY 1":                            refers,
+		"SELECT product_id / 1000, count(*) FROM orders WHERE product_id + 0 > 4000 GROUP BY 1":                 refers,
+		"SELECT p.id / 1000, count(*)" + joined + "p.id + 0 > 4000 GROUP BY 1":                                  meet,
+		"SELECT p.category, count(*)" + joined + "p.id IN (SELECT id FROM products WHERE id > 4000) GROUP BY 1": meet,
 	} {
 		ours.notices = nil
 		rows, err := cells(t, ours.Conn, sql)
