@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"math/big"
+	"math/bits"
 	"slices"
 
 	"dpproxy/mechanisms"
@@ -155,22 +156,26 @@ func (c *Cells) Clipped(g Grid, j int, fraction uint) mechanisms.Private {
 // limits of a grid does not count. The sum is in lattice units of 2^−f.
 func (c *Cells) Weighted(grids []Grid, chosen []int, fraction uint) mechanisms.Private {
 	var all [MaxNorms]int
+	sum, weight := new(big.Int), new(big.Int)
 	return c.total(func(part *big.Int, x cell) {
-		least := big.NewInt(1 << fraction)
-		for i, l := range x.levels.ints(all[:0]) {
-			if l == grids[i].Len() {
-				least.SetInt64(0)
-				break
-			}
-			if l > chosen[i] {
-				w := new(big.Int).Lsh(big.NewInt(grids[i].limits[chosen[i]]), fraction)
-				if w.Quo(w, big.NewInt(grids[i].limits[l])).Cmp(least) < 0 {
-					least = w
-				}
-			}
-		}
-		x.setSum(part).Mul(part, least)
+		part.Mul(x.setSum(sum), weight.SetUint64(weightOf(x.levels.ints(all[:0]), grids, chosen, fraction)))
 	})
+}
+
+// weightOf returns 2^f·w of a unit with levels of norms. fraction is at most 62.
+func weightOf(levels []int, grids []Grid, chosen []int, fraction uint) uint64 {
+	least := uint64(1) << fraction
+	for i, l := range levels {
+		if l == grids[i].Len() {
+			return 0
+		}
+		if l > chosen[i] {
+			high, low := bits.Mul64(uint64(grids[i].limits[chosen[i]]), 1<<fraction)
+			w, _ := bits.Div64(high, low, uint64(grids[i].limits[l])) // below 2^f: limits increase
+			least = min(least, w)
+		}
+	}
+	return least
 }
 
 // Above returns mⱼ for each of the first limits of a grid: the number of units whose level of a norm is above j. One unit changes each mⱼ

@@ -146,6 +146,40 @@ func (e *Exact) Differ(o *Exact) string {
 	return ""
 }
 
+// apart returns two readings of a set without the integers, of partitions, that have the same sums in both. Limits make the same of these,
+// so they change by nothing.
+func apart(a, b *Exact) (*Exact, *Exact) {
+	if a == nil {
+		return nil, nil
+	}
+	differ := map[place]bool{}
+	for _, p := range keysOf(a.sums, b.sums) {
+		if x, y := a.sums[p], b.sums[p]; x == nil || y == nil || x.sum.Cmp(y.sum) != 0 || x.directions.Cmp(y.directions) != 0 {
+			differ[p.anyLevels()] = true
+		}
+	}
+	x, y := a.only(differ), b.only(differ)
+	x.finest, y.finest = apart(a.finest, b.finest)
+	return x, y
+}
+
+// anyLevels is the place of an integer with units of all levels.
+func (p place) anyLevels() place {
+	p.levels = ""
+	return p
+}
+
+// only returns the reading with the integers of some places.
+func (e *Exact) only(of map[place]bool) *Exact {
+	out := &Exact{set: e.set, sums: map[place]*sum{}, keys: e.keys}
+	for p, s := range e.sums {
+		if p.of != integers || of[p.anyLevels()] {
+			out.sums[p] = s
+		}
+	}
+	return out
+}
+
 // cells adds the sums to [contribution.Cells].
 func (e *Exact) cells() {
 	if e.integers != nil {

@@ -28,6 +28,7 @@ type Neighbours struct {
 // Check compares with their declarations each statistic under each limit at which units can be cut, the numbers of units by which a limit
 // is chosen, and the weights of partitions.
 func (n Neighbours) Check() error {
+	n.With, n.Without = apart(n.With, n.Without)
 	for _, s := range n.Set.Statistics() {
 		m := n.Set.MeasureOf(s.Place)
 		for _, clips := range n.clips(m) {
