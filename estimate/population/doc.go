@@ -28,4 +28,5 @@
 //
 // References: [Rubin 1976] Inference and Missing Data. [Murphy-van der Vaart 2000] On
 // Profile Likelihood. [Lindsay 1983] The Geometry of Mixture Likelihoods.
+// [Duchi-Shalev-Shwartz-Singer-Chandra 2008] Efficient Projections onto the ℓ₁-Ball.
 package population

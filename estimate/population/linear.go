@@ -1,8 +1,10 @@
 package population
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"dpproxy/accountant/realized"
 	"dpproxy/mechanisms"
@@ -22,7 +24,7 @@ func (p *Population) linear(column int, z float64) ([]Estimate, error) {
 			return nil, fmt.Errorf("%w: scores about column %d", ErrTooLarge, column)
 		}
 	}
-	estimates := make([]Estimate, p.columns[column].Values)
+	estimates, raw := make([]Estimate, p.columns[column].Values), make([]float64, p.columns[column].Values)
 	for v := range estimates {
 		sum, weight := 0.0, 0.0
 		for _, q := range own.questions {
@@ -37,15 +39,39 @@ func (p *Population) linear(column int, z float64) ([]Estimate, error) {
 		if weight == 0 {
 			return nil, fmt.Errorf("%w: about column %d", ErrNoAnswers, column)
 		}
-		share := sum / weight
-		inside := min(max(share, 0), 1)
+		raw[v] = sum / weight
+		inside := min(max(raw[v], 0), 1)
 		off := z * math.Sqrt(1/weight+inside*(1-inside)/float64(p.objects))
 		estimates[v] = Estimate{
-			Value: inside, Low: min(max(share-off, 0), 1), High: min(max(share+off, 0), 1),
+			Low: min(max(raw[v]-off, 0), 1), High: min(max(raw[v]+off, 0), 1),
 			Partial: len(p.parts) > 1 && p.mode == realized.Never,
 		}
 	}
+	for v, share := range ontoSimplex(raw) {
+		e := &estimates[v]
+		e.Value, e.Low, e.High = share, min(e.Low, share), max(e.High, share)
+	}
 	return estimates, nil
+}
+
+// ontoSimplex returns the shares, at least 0 and of sum 1, with the least sum of squared differences from some numbers x: they are
+// max(0, x − τ) with the one τ that makes their sum 1 [Duchi-Shalev-Shwartz-Singer-Chandra 2008]. No shares that x estimates are farther
+// from these than from x.
+func ontoSimplex(x []float64) []float64 {
+	largest := slices.Clone(x)
+	slices.SortFunc(largest, func(a, b float64) int { return cmp.Compare(b, a) })
+	sum, tau := 0.0, 0.0
+	for i, v := range largest {
+		sum += v
+		if t := (sum - 1) / float64(i+1); t < v {
+			tau = t
+		}
+	}
+	shares := make([]float64, len(x))
+	for i, v := range x {
+		shares[i] = max(0, v-tau)
+	}
+	return shares
 }
 
 // share estimates a share from how often a category was named, and returns the variance that answers add.

@@ -103,14 +103,20 @@ func TestVeryManyTranscripts(t *testing.T) {
 	}
 	shares, err := p.Histogram(0, 0.999999)
 	must(t, shares, err)
+	sum, square := 0.0, 0.0
 	for v, e := range shares {
 		want := 0.0
 		if v == 0 || v == 7 {
 			want = .5
 		}
-		if e.Low > want || e.High < want || e.High-e.Low > .2 || e.Partial {
+		if e.Low > want || e.High < want || e.High-e.Low > .2 || e.Partial || e.Value < e.Low || e.Value > e.High {
 			t.Errorf("category %d: %+v, want %v", v, e, want)
 		}
+		sum, square = sum+e.Value, square+(e.Value-want)*(e.Value-want)
+	}
+	// Each count alone has a standard error of 0.0135: with 298 shares of 0 cut there, they sum to about 2.6.
+	if !near(sum, 1, 1e-9) || square > k*.0135*.0135/4 {
+		t.Errorf("shares sum to %v, and are %v from the truth, squared", sum, square)
 	}
 }
 
