@@ -42,6 +42,10 @@ for group in "$@"; do
 		need tcl8.6-tdbc-postgres /usr/share/doc/tcl8.6-tdbc-postgres
 		need libpgtcl /usr/share/doc/libpgtcl
 		command -v tclsh >/dev/null || missing="$missing tcl"
+		need adminer /usr/share/adminer/adminer/index.php
+		command -v soffice >/dev/null || missing="$missing libreoffice-base"
+		need libreoffice-sdbc-postgresql /usr/share/doc/libreoffice-sdbc-postgresql
+		need python3-uno $python/uno.py
 		need r-base-core /usr/bin/Rscript
 		need r-cran-rpostgresql /usr/lib/R/site-library/RPostgreSQL
 		need r-cran-dbplyr /usr/lib/R/site-library/dbplyr

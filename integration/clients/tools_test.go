@@ -20,7 +20,9 @@ type tool struct {
 }
 
 func pythonTool(program, module, packages string) tool {
-	return tool{program, append(python[:1:1], filepath.Join("tools", program+".py")), append(python[:2:2], "-c", "import "+module), packages}
+	return tool{
+		program, append(python[:1:1], filepath.Join("tools", program+".py")), append(python[:2:2], "-c", "import "+module), packages,
+	}
 }
 
 var tools = []tool{
@@ -33,7 +35,8 @@ var tools = []tool{
 		"adminer php-cli php-pgsql",
 	},
 	{
-		"libreoffice", append(python[:1:1], "tools/libreoffice.py"), []string{"sh", "-c", "command -v soffice && /usr/bin/python3 -c 'import uno'"},
+		"libreoffice", append(python[:1:1], "tools/libreoffice.py"),
+		[]string{"sh", "-c", "command -v soffice && /usr/bin/python3 -c 'import uno'"},
 		"libreoffice-base libreoffice-sdbc-postgresql python3-uno",
 	},
 	{
@@ -79,4 +82,3 @@ func TestErrorsInTools(t *testing.T) {
 		})
 	}
 }
-
