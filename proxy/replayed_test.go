@@ -278,6 +278,12 @@ func TestReplayedLimits(t *testing.T) {
 			if above < 2*below || *half > above || *half < 0.9*above || *half != *other {
 				t.Errorf("from %v below to %v above, the columns are %v and %v", below, above, *half, *other)
 			}
+			var nothing, none float64
+			same := visits + " JOIN " + strings.TrimSuffix(visits, " g") + " h USING (diagnosis)"
+			err := conn.QueryRow(t.Context(), "SELECT sum(abs(g.n - h.n))::float8 AS nothing FROM "+same).Scan(&nothing, &none)
+			if err != nil || nothing != 0 || none != 0 {
+				t.Errorf("one release less itself is %v ± %v, %v", nothing, none, err)
+			}
 		}
 	}
 }
