@@ -15,14 +15,14 @@ const (
 )
 
 // Parts divides a price among independent measurements such that the agreed numbers have small variances: the sum over the measurements m
-// of weights[m] times the mean variance of their rows is small. A measurement that has all of the price has the variance alone[m], with
+// of weights[m] times the mean variance of its rows is small. A measurement that has all of the price has the variance alone[m], with
 // noise of a law. The parts are not below zero and add up to one. ok is false if they are not known: the variances are neither orthogonal
-// nor those of a chain.
+// nor those of a chain. Measurements are in the order of [NewAgreement]: the cells first, then each margin.
 //
 // In the spaces of [strata] the mean variance of a measurement t is Σ_F q(F)/λ(F), where λ(F) = Σ_m kₘ·pₘ/aloneₘ over the m at least as
 // fine as F, so that the sum is convex in the parts for Gaussian noise. The least one is found from equal parts by
 //
-//	pₘ ← pₘ·√gₘ / Σ pₘ·√gₘ,   gₘ = −∂/∂pₘ,
+//	pₘ ← pₘ·√gₘ / Σ pₘ·√gₘ,   gₘ = −∂(the sum)/∂pₘ,
 //
 // of which no step makes the sum larger [Yu 2010]. For Laplace noise the sum is a function of uₘ = pₘ², and Σ √uₘ ≤ 1 is no convex
 // condition. It holds where Σ uₘ/pₘ ≤ 1, its tangent at p, and there the least sum is that of Gaussian noise with aloneₘ/pₘ. So each
@@ -79,14 +79,14 @@ func (s strata) design(alone, weights []float64) design {
 	return d
 }
 
-// steps is how far the least sum is looked for.
+// steps bounds the iterations.
 const steps = 1000
 
 // least returns the parts at which the sum is least, as far as some steps lead.
-func (d design) least(steps int) []float64 {
+func (d design) least(most int) []float64 {
 	const enough = 1e-8
 	parts := repeated(1/float64(len(d.seen)), len(d.seen))
-	for range steps {
+	for range most {
 		next, total, moved := make([]float64, len(parts)), 0.0, 0.0
 		for m, g := range d.gains(parts) {
 			next[m] = parts[m] * math.Sqrt(g)

@@ -101,8 +101,8 @@ func (w *errorColumns) selected(sel *pg.SelectStmt, by shownBy, outputs []ast.Ou
 	return append(passed, w.insert(sel, columns, by, outputs)...)
 }
 
-// placed are the columns that have places for their errors in a SELECT that the client sees: those with noise, which are all if they are
-// not known, but those that a star has.
+// placed returns the columns whose errors get places in a SELECT that the client sees: all columns with noise but those that a star
+// passes on. If the columns with noise are not known yet, it returns all.
 func placed(columns, passed []errorColumn, by shownBy, outputs []ast.Output) (all []errorColumn) {
 	has := func(of []errorColumn, name string) int {
 		return slices.IndexFunc(of, func(c errorColumn) bool { return c.of == name })

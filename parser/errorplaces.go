@@ -36,7 +36,7 @@ const (
 )
 
 // sides are the names of sides: a column of x is named x_lower and so on.
-var sides = []string{Low: "lower", High: "upper", Deviation: "stderr", Half: "error", Said: "rounding"}
+var sides = append(pgtree.ErrorSides[:Said:Said], "rounding")
 
 // of are the sides that there are columns of.
 func (b Beside) of() []Side {

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -105,7 +106,7 @@ func undeclared(sp *specializer, keys []int) (names []string) {
 func (c *coarsening) finest() (taken []Coarseness, groups int) {
 	for left := range len(c.keys) {
 		for out := range 1 << len(c.keys) {
-			if ones(out) != left {
+			if bits.OnesCount(uint(out)) != left {
 				continue
 			}
 			for _, period := range []Coarseness{AsItIs, ByMonth, ByYear} {
@@ -117,13 +118,6 @@ func (c *coarsening) finest() (taken []Coarseness, groups int) {
 		}
 	}
 	return nil, 0
-}
-
-func ones(bits int) (n int) {
-	for ; bits > 0; bits &= bits - 1 {
-		n++
-	}
-	return n
 }
 
 // find finds the values of the keys.

@@ -49,8 +49,10 @@ func (e ErrorBar) or(f ErrorBar, first bool) ErrorBar {
 	return e
 }
 
+const unknownError = "of unknown error"
+
 // UnknownError says that nothing is known of an error.
-func UnknownError(label string) string { return label + " of unknown error" }
+func UnknownError(label string) string { return label + " " + unknownError }
 
 // String writes the error as "count(*) ± 20", or "avg(cost) ± 2.5 to 31 of values clamped to [0, 20000]".
 func (e ErrorBar) String() string {

@@ -24,7 +24,7 @@ type GroupingSet struct {
 	totals *Totals
 	// strays are the rows that no group has as they are.
 	strays []stray
-	// coarser are public groups in the place of private ones; nil if none are known.
+	// coarser is what is known of public groups in the place of private ones; nil if the groups are public.
 	coarser *Coarser
 	results
 	ranks []*rankPlan // how percentiles are answered

@@ -126,7 +126,7 @@ func (p *Plan) Outside(released [][]*Released) []string {
 		unshown = false
 	}
 	if p.Listed() {
-		say("that groups without rows count in what is computed of the groups")
+		say("groups without rows, which count in what is computed of the groups")
 	}
 	for _, nobody := range []bool{true, false} {
 		for _, b := range p.Blocks {

@@ -13,7 +13,7 @@ import (
 // smokers are public groups, and listed is said of what is computed of them.
 const (
 	smokers = "(SELECT smoker, count(*) AS n FROM patients GROUP BY 1) g"
-	listed  = "that groups without rows count in what is computed of the groups"
+	listed  = "groups without rows, which count in what is computed of the groups"
 )
 
 // TestOutside: whatever an answer leaves out and no error contains is named before the errors, in one order.

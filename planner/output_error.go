@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -65,15 +66,21 @@ func instead(bar ErrorBar) string {
 		return "not answered"
 	case bar.None:
 		return "of no group"
-	case bar.Said != "" && bar.Known() && !math.IsInf(bar.Least, 1):
+	case !bar.Known() || math.IsInf(bar.Least, 1):
+		return unknownError
+	case bar.Said != "":
 		return fmt.Sprintf(bar.Said, Number(bar.Most))
 	}
-	return "of unknown error"
+	bar.Clamped = "" // said of the whole answer
+	return strings.TrimPrefix(bar.String(), bar.Label+" ")
 }
 
 // widen has the error include those of the values of an aggregate which are shown.
 func (e *OutputError) widen(b *BlockPlan, aggregate int, released []*Released, plus float64) {
 	eachInterval(b, aggregate, released, func(o *output, seen observation, value, low, high float64) {
+		if o.form.reports() == noReports {
+			return // its interval is of numbers of rows
+		}
 		e.unit = o.unit()
 		e.Add(value, value-low+plus, high-value+plus)
 	})
@@ -125,7 +132,7 @@ const asPercent = 100_000
 // String writes "n ± 1,130", "revenue ± 2.1 %", "n (- 110 / + 650)", of several rows "n ± 20 to 310", and "top withheld".
 func (e OutputError) String() string {
 	if e.values == 0 {
-		return e.Name + " " + e.Instead
+		return e.Name + " " + cmp.Or(e.Instead, unknownError)
 	}
 	much := 0.95
 	if e.replayed {
@@ -148,7 +155,7 @@ func (e OutputError) figure(f float64) string {
 		return "unknown"
 	case e.unit != "":
 		return e.unit.figure(f)
-	case e.values == 1 && f >= asPercent && f < size:
+	case e.values == 1 && e.farthest >= asPercent && e.farthest < size:
 		return TwoDigits(100*f/size, math.Ceil) + " %"
 	}
 	digits := 3

@@ -82,8 +82,14 @@ func TestBrief(t *testing.T) {
 		{"SELECT 1 - count(*) AS x FROM patients", `^x ± \d+; cost`, ""},
 		{
 			"SELECT max(n) AS most FROM (SELECT smoker, count(*) AS n FROM patients GROUP BY smoker) g",
-			`^most at most \d+, raised by noise by about \d+; cost|^most at most \d+; cost`, "^Left out: that groups without rows",
+			`^most at most \d+, raised by noise by about \d+; cost|^most at most \d+; cost`, "^Left out: groups without rows",
 		},
+		{
+			"SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY birth_year) AS median, max(birth_year) FROM patients",
+			`^median ± [0-9.]+; max ± [0-9.]+; cost`, "^Left out: birth_year beyond",
+		},
+		{"SELECT bool_or(smoker) AS any FROM patients", `^any [a-z ]*± [0-9,.]+; cost`, ""},
+		{"SELECT * FROM dp.suggest_bounds('labs.value')", `^lower of unknown error; upper of unknown error; clamped `, "^Left out: rows of public.labs"},
 		{"SELECT count(*), dp.error(count(*)) FROM patients", `^count ± \d+; cost nothing`, ""},
 		{"SET dp.notice = off; SELECT count(*) FROM patients", "", ""},
 		{"SET dp.notice = on; SELECT count(*) FROM patients", "^count ± ", ""},

@@ -49,7 +49,7 @@ func unshown(
 	if !none || pre.settings.Notice == settings.Silence || e.text.stmt.Class != parser.Release {
 		return nil
 	}
-	n := wire.Notice{Code: "00000", Message: fmt.Sprintf("No group is shown: of units (%s) %s.", plan.Unit(), fewest)}
+	n := wire.Notice{Code: "00000", Message: fmt.Sprintf("No group is shown: %s units (%s).", fewest, plan.Unit())}
 	if try := coarser(ctx, e, plan, params); try != "" {
 		n.Hint = "Try: " + try + "."
 	}
@@ -64,5 +64,5 @@ func wouldBePublic(plan *planner.Plan) string {
 		return ""
 	}
 	return "The policy declares neither values nor bounds of " + strings.Join(c.Undeclared, ", ") +
-		": if they are few, a declaration makes the groups public."
+		". If each has few values, declaring them makes the groups public."
 }

@@ -17,9 +17,8 @@ const columnsSQL = "SELECT pg_catalog.current_setting('" + columnsSetting + "', 
 
 const confidenceSQL = "SELECT pg_catalog.current_setting('dp.confidence', true)"
 
-// Widen implements wire.Widener: with dp.columns = errors, a column with noise gets another one with its error, and more with its other
-// words. The wider
-// statement is then described to the client, prepared, copied or read by a cursor, as if the client had
+// Widen implements wire.Widener: where dp.columns asks for it, a column with noise gets others with its error. The wider statement is
+// then described to the client, prepared, copied or read by a cursor, as if the client had
 // written it. Sessions that cannot have changed the setting are not asked for it.
 func (p *Proxy) Widen(s *wire.Session, sql string, ask func(sql string) (string, error)) (*wire.Widened, error) {
 	if !p.filter.Matches(sql) {

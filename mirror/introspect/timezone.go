@@ -16,8 +16,8 @@ var zonesOf = struct {
 	of map[string]map[string]bool
 }{of: map[string]map[string]bool{}}
 
-// TimeZones returns the names of time zones that the server accepts, for all callers the same: they must not change it. Their letters are
-// small.
+// TimeZones returns the names of time zones that the server accepts, in lower case. It is the same map for all callers, who must not
+// change it.
 func TimeZones(ctx context.Context, conn *pgx.Conn) (map[string]bool, error) {
 	var started string
 	if err := conn.QueryRow(ctx, "SELECT CAST(pg_catalog.pg_postmaster_start_time() AS pg_catalog.text)").Scan(&started); err != nil {
@@ -25,9 +25,10 @@ func TimeZones(ctx context.Context, conn *pgx.Conn) (map[string]bool, error) {
 	}
 	server := fmt.Sprintf("%s:%d since %s", conn.Config().Host, conn.Config().Port, started)
 	zonesOf.Lock()
-	defer zonesOf.Unlock()
-	if zones := zonesOf.of[server]; zones != nil {
-		return zones, nil
+	known := zonesOf.of[server]
+	zonesOf.Unlock()
+	if known != nil {
+		return known, nil
 	}
 	rows, err := conn.Query(ctx, "SELECT name FROM pg_catalog.pg_timezone_names")
 	if err != nil {
@@ -38,8 +39,11 @@ func TimeZones(ctx context.Context, conn *pgx.Conn) (map[string]bool, error) {
 	if _, err = pgx.ForEachRow(rows, []any{&name}, func() error {
 		zones[strings.ToLower(name)] = true
 		return nil
-	}); err == nil {
-		zonesOf.of[server] = zones
+	}); err != nil {
+		return nil, err
 	}
-	return zones, err
+	zonesOf.Lock()
+	defer zonesOf.Unlock()
+	zonesOf.of[server] = zones
+	return zones, nil
 }

@@ -6,8 +6,9 @@ import (
 	"dpproxy/parser/lex"
 )
 
-// ErrorSuffix ends the name of a column that is the error of another.
-const ErrorSuffix = "_error"
+// ErrorSides are the functions of dp that tell a side of the error of an aggregate. A column that has one of another column is named after
+// both.
+var ErrorSides = []string{"lower", "upper", "stderr", "error"}
 
 // Kept returns the text by which a column says that it keeps the place of something: it is NULL unless that is put there, or what the
 // first argument of COALESCE is.

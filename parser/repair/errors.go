@@ -9,7 +9,7 @@ import (
 	"dpproxy/parser/pgtree"
 )
 
-// withoutErrors removes the columns that dp.columns = errors has added to a statement, and to the tables that it reads: a statement that
+// withoutErrors removes the columns that dp.columns has added to a statement, and to the tables that it reads: a statement that
 // is found gets its own error columns. It returns where the refused thing then is.
 func withoutErrors(t *statement, at int) (rest string, newAt int, shorter bool) {
 	var edits []edit
@@ -38,10 +38,13 @@ func isErrorColumn(target *pg.Node) bool {
 	if _, _, kept := pgtree.Kept(valueOf(target)); kept {
 		return true
 	}
-	if !strings.Contains(target.GetResTarget().GetName(), pgtree.ErrorSuffix) {
-		return false
-	}
-	return len(find(func(n *pg.Node) bool {
-		return nameOf(n) == "error" || strings.Contains(columnOf(n), pgtree.ErrorSuffix)
-	}, valueOf(target))) > 0
+	return slices.ContainsFunc(pgtree.ErrorSides, func(side string) bool {
+		return strings.Contains(target.GetResTarget().GetName(), "_"+side) && len(find(func(n *pg.Node) bool {
+			if call := n.GetFuncCall(); call != nil {
+				schema, name := pgtree.Callee(call)
+				return schema == "dp" && name == side
+			}
+			return strings.Contains(columnOf(n), "_"+side)
+		}, valueOf(target))) > 0
+	})
 }

@@ -15,8 +15,7 @@ func accumulates(e *aggregate) bool {
 	return e.over == nil && (e.name == "count" || e.name == "sum")
 }
 
-// AddedRows returns how many rows of a unit add up at most to something that an expression is computed of: 1 if that is neither a count
-// nor a sum.
+// AddedRows bounds how many rows of a unit are added up by a count or a sum inside an expression; it is 1 if there is none.
 func AddedRows(e Expr) int64 {
 	seen, most := map[*Column]bool{}, int64(1) // each column once: derived tables can double an expression at each level
 	var look func(list []Expr)

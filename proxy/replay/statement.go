@@ -148,7 +148,7 @@ func (s *Statement) labelled() bool {
 // Prefix begins names that a statement does not have.
 func (s *Statement) Prefix() string { return s.prefix }
 
-// Key writes the key of a row of the answer, a relation whose columns have the names of [Statement.Named] and, behind them, its place.
+// Key writes the key of a row of the answer, a relation whose columns are called c1, c2 and so on, and, behind them, its place.
 func (s *Statement) Key(relation, place string) string { return s.key(relation, relation+"."+place) }
 
 // key writes a text by which a row of the answer is found again: its labels, or, without any, its place.
