@@ -115,7 +115,7 @@ func (w *errorColumns) rounded(n, number *pg.Node, digits []*pg.Node) bars {
 	places := 0
 	if len(digits) > 0 {
 		var ok bool
-		if places, ok = pgtree.Position(digits[0]); !ok || places > maxDigits || len(digits) > 1 {
+		if places, ok = pgtree.Position(digits[0]); !ok || max(places, -places) > maxDigits || len(digits) > 1 {
 			return bars{}
 		}
 	}

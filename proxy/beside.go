@@ -34,24 +34,34 @@ func (f *filling) put(sql string) string {
 		prefix = f.of.Prefix()
 	}
 	answer, row, filled := prefix+"answer", prefix+"row", prefix+"filled"
-	list, found := make([]string, len(f.fields)), []string{answer + ".*"}
+	list, found, changed := make([]string, len(f.fields)), []string{answer + ".*"}, false
 	for i := range list {
 		list[i] = filled + "." + column(i)
 	}
 	for _, p := range f.places {
 		at, of := len(f.fields)-1-p.FromEnd, f.fieldOf(p.Of)
+		if at < 0 {
+			continue
+		}
+		if of < 0 { // another column has the name: it has what the text of the answer has
+			if p.Side == parser.Said {
+				list[at], changed = unknown, true
+			}
+			continue
+		}
 		value := f.value(p, at, of, answer, row)
-		if value == "" || at < 0 || of < 0 {
+		if value == "" {
 			continue
 		}
 		name := prefix + "e" + strconv.Itoa(len(found))
 		found = append(found, value+" AS "+name)
 		if list[at] = filled + "." + name; p.Side == parser.Said {
-			r := rounding{value: filled + "." + column(of), half: filled + "." + name, of: f.fields[of]}
+			half := "CASE WHEN " + filled + "." + name + " < CAST('Infinity' AS pg_catalog.float8) THEN " + filled + "." + name + " END"
+			r := rounding{value: filled + "." + column(of), half: "(" + half + ")", of: f.fields[of]}
 			list[of], list[at] = r.rounded(), r.said()
 		}
 	}
-	if len(found) == 1 {
+	if len(found) == 1 && !changed {
 		return sql
 	}
 	var names strings.Builder
@@ -67,22 +77,30 @@ func (f *filling) put(sql string) string {
 // column names a column of the answer, as [replay.Statement.Key] does.
 func column(i int) string { return "c" + strconv.Itoa(i+1) }
 
-// fieldOf is the first column of a name, −1 if there is none.
+// fieldOf is the only column of a name that has noise, as far as that is known; −1 if there are none or several.
 func (f *filling) fieldOf(name string) int {
+	at := -1
 	for i, field := range f.fields {
-		if string(field.Name) == name {
-			return i
+		if string(field.Name) != name || f.of != nil && f.of.Labels(i) {
+			continue
 		}
+		if at >= 0 {
+			return -1
+		}
+		at = i
 	}
-	return -1
+	return at
 }
+
+// unknown is what is said of an error that is not known.
+const unknown = "CAST('unknown' AS pg_catalog.text)"
 
 // value writes a side of the error of the column of; "" if nothing needs to be put into its place.
 func (f *filling) value(p parser.ErrorPlace, at, of int, answer, row string) string {
 	side := min(p.Side, parser.Half)
 	var all []string
 	if text := f.replayed[p.Of]; text != "" {
-		all = append(all, numberIn(text, f.of.Key(answer, row), side))
+		all = append(all, from(answer+"."+column(of), numberIn(text, f.of.Key(answer, row), side), side))
 	}
 	if known := f.known[p.Of]; known != nil && of >= 0 {
 		all = append(all, f.knownSide(known, side, of, answer))
@@ -125,14 +143,19 @@ func (f *filling) knownSide(known []planner.KnownError, side parser.Side, of int
 	if w := finite(widest); w != nil {
 		found = "COALESCE(" + found + ", CAST(" + strconv.FormatFloat(*w, 'g', -1, 64) + " AS pg_catalog.float8))"
 	}
+	return "CASE WHEN " + value + " IS NOT NULL THEN " + from(value, found, side) + " END"
+}
+
+// from writes a side of the error of a value, of which an end is given by its distance.
+func from(value, number string, side parser.Side) string {
 	switch side {
 	case parser.Low:
-		found = "CAST(" + value + " AS pg_catalog.float8) - " + found
+		return "CAST(" + value + " AS pg_catalog.float8) - " + number
 	case parser.High:
-		found = "CAST(" + value + " AS pg_catalog.float8) + " + found
+		return "CAST(" + value + " AS pg_catalog.float8) + " + number
 	case parser.Deviation, parser.Half, parser.Said:
 	}
-	return "CASE WHEN " + value + " IS NOT NULL THEN " + found + " END"
+	return number
 }
 
 // finite is a number, nil if it is none or infinite.
@@ -175,9 +198,10 @@ func (r rounding) said() string {
 	if kind, _, _ := typeOf(r.of); kind != "" {
 		half += " + pg_catalog.abs(CAST(" + r.rounded() + " AS pg_catalog.numeric) - CAST(" + r.value + " AS pg_catalog.numeric))"
 	}
-	unit := "pg_catalog.power(CAST(10 AS pg_catalog.numeric), " + r.digits() + ")"
+	// Half of the last place, but for what numbers lose by being written, rounds it up.
+	up := "0.499999 * pg_catalog.power(CAST(10 AS pg_catalog.numeric), -" + r.digits() + ")"
 	return "CASE WHEN " + r.value + " IS NULL THEN NULL WHEN " + r.half + " IS NULL THEN 'unknown' WHEN " + r.half + " > 0 THEN '± ' || " +
-		"CAST(pg_catalog.round(pg_catalog.ceil((" + half + ") * " + unit + " - 0.000001) / " + unit + ", GREATEST(" + r.digits() +
+		"CAST(pg_catalog.round(pg_catalog.round(" + half + " + " + up + ", " + r.digits() + "), GREATEST(" + r.digits() +
 		", 0)) AS pg_catalog.text) ELSE '± 0' END"
 }
 

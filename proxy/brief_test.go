@@ -89,7 +89,10 @@ func TestBrief(t *testing.T) {
 			`^median ± [0-9.]+; max ± [0-9.]+; cost`, "^Left out: birth_year beyond",
 		},
 		{"SELECT bool_or(smoker) AS any FROM patients", `^any [a-z ]*± [0-9,.]+; cost`, ""},
-		{"SELECT * FROM dp.suggest_bounds('labs.value')", `^lower of unknown error; upper of unknown error; clamped `, "^Left out: rows of public.labs"},
+		{
+			"SELECT * FROM dp.suggest_bounds('labs.value')", `^lower of unknown error; upper of unknown error; clamped `,
+			"^Left out: rows of public.labs",
+		},
 		{"SELECT count(*), dp.error(count(*)) FROM patients", `^count ± \d+; cost nothing`, ""},
 		{"SET dp.notice = off; SELECT count(*) FROM patients", "", ""},
 		{"SET dp.notice = on; SELECT count(*) FROM patients", "^count ± ", ""},

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Bars are the error of a value as numbers in JSON, in the order of the sides of [parser.Side]; null is unknown.
+// Bars are the error of a value as numbers in JSON, in the order of the sides of [parser.Side]: the ends of its interval by their distances
+// from it. null is unknown.
 type bars [4]*float64
 
 // ErrorsOf writes the errors of a column as an object in JSON, by the keys of rows; "" if there are none. Of rows that nothing tells apart
@@ -16,17 +17,17 @@ func (a Account) ErrorsOf(column string) string {
 	if at < 0 {
 		return ""
 	}
-	all := map[string]Cell{}
+	all := map[string][4]float64{}
 	for i, c := range a.Columns[at].Cells {
 		key := a.Columns[at].Keys[i]
-		if of, ok := all[key]; ok {
-			c.Low, c.High, c.StdDev = min(c.Low, of.Low), max(c.High, of.High), max(c.StdDev, of.StdDev)
+		of := all[key]
+		all[key] = [4]float64{
+			max(of[0], c.Value-c.Low), max(of[1], c.High-c.Value), max(of[2], c.StdDev), max(of[3], c.Half()),
 		}
-		all[key] = c
 	}
 	written := map[string]bars{}
-	for key, c := range all {
-		written[key] = bars{known(c.Low), known(c.High), known(c.StdDev), known(c.Half())}
+	for key, sides := range all {
+		written[key] = bars{known(sides[0]), known(sides[1]), known(sides[2]), known(sides[3])}
 	}
 	text, err := json.Marshal(written)
 	if err != nil || len(written) == 0 {

@@ -41,6 +41,11 @@ func NewStatement(stmt *parser.Statement, q *planner.Query, plan *planner.Plan) 
 		s.width += q.Columns(i)
 	}
 	s.marks, ok = marks.Of(s.inner, blocks)
+	for _, p := range stmt.ErrorPlaces {
+		if at := len(s.marks.Columns) - 1 - p.FromEnd; at >= 0 {
+			s.marks.Columns[at].Mark = marks.Cell // it tells no rows apart
+		}
+	}
 	return s, ok && len(s.marks.Columns) <= maxColumns
 }
 
@@ -144,6 +149,9 @@ func (s *Statement) names() (all []string) {
 func (s *Statement) labelled() bool {
 	return slices.ContainsFunc(s.marks.Columns, func(c marks.Column) bool { return c.Mark == marks.Label })
 }
+
+// Labels reports whether a column of the query has no noise.
+func (s *Statement) Labels(column int) bool { return s.marks.Columns[column].Mark == marks.Label }
 
 // Prefix begins names that a statement does not have.
 func (s *Statement) Prefix() string { return s.prefix }
