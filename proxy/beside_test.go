@@ -226,12 +226,12 @@ func TestErrorColumnsOfOneName(t *testing.T) {
 	ana, _ := noticesOf(t, w)
 	must(t, ana, "SET dp.columns = rounded")
 	for sql, want := range map[string]string{
-		"7, count(*) * 10 FROM patients":                  `^7 \d+0 ± \d+$`,
-		"77777 AS x, count(*) AS x FROM patients":         `^77777 \d+ (unknown|± \d+)$`,
-		"count(*) AS x, count(*) + 1 AS x FROM patients":  `^\d+ \d+ unknown$`,
-		"count(*) * 1e40::float8 AS x FROM patients":      `^[0-9.]+e\+4\d ± \d+$`,
-		"count(*) * 1e300::float8 AS x FROM patients":     `^[0-9.]+e\+30\d ± \d+$`,
-		"round(avg(birth_year), -400) AS x FROM patients": `^0 (unknown|± [0-9.]+)$`,
+		"7, count(*) * 10 FROM patients":                   `^7 \d+0 ± \d+$`,
+		"77777 AS x, count(*) AS x FROM patients":          `^77777 \d+ (unknown|± \d+)$`,
+		"count(*) AS x, count(*) + 1 AS x FROM patients":   `^\d+ \d+ unknown$`,
+		"count(*) * 1e40::float8 AS x FROM patients":       `^[0-9.]+e\+4\d ± \d+$`,
+		"count(*) * 1e300::float8 AS x FROM patients":      `^[0-9.]+e\+30\d ± \d+$`,
+		"round(avg(birth_year), -400) AS x FROM patients":  `^0 (unknown|± [0-9.]+)$`,
 		"n * 1.0 AS x FROM " + groups + " ORDER BY smoker": `^[0-9.]+ (unknown|± \d{1,3}(\.\d)?)$`,
 	} {
 		_, rows := texts(t, ana, "SELECT "+sql, true)

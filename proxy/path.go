@@ -127,10 +127,11 @@ var path = [...]rule{
 	stepSettle:   {"settle", "give back what no round has cost", []string{"proxy/cashier/payment.go"}, false, nothing},
 	stepRemember: {"remember", "keep what was released, for the same question", []string{"proxy/memory", "answers"}, false, nothing},
 	stepReplay: {
-		"replay", "evaluate the query above the blocks over replicas of the released integers, for errors that no formula has, and put errors " +
-			"into the columns that keep places for them",
+		"replay", "evaluate the query above the blocks over replicas of the released integers, for errors that no formula has, and " +
+			"put errors into the columns that keep places for them",
 		[]string{
-			"proxy/replaying.go", "proxy/replay", "parser/marks", "estimate/replay.go", "planner/redrawn.go", "planner/shifts.go", "proxy/beside.go",
+			"proxy/replaying.go", "proxy/replay", "parser/marks", "estimate/replay.go", "planner/redrawn.go", "planner/shifts.go",
+			"proxy/beside.go",
 		},
 		false, nothing,
 	},
