@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dpproxy/dp"
+	"dpproxy/parser/ast"
 	"dpproxy/planner/sqltext"
 )
 
@@ -73,7 +74,7 @@ func (p *Plan) explainErrors(w *tree) {
 	var exact, replayed, unknown []string
 	for _, c := range p.outputs {
 		switch {
-		case len(c.Of) > 0:
+		case p.formulaOf(c):
 			exact = append(exact, c.Name)
 		case slices.Contains(p.Replayed, c.Name):
 			replayed = append(replayed, c.Name)
@@ -91,6 +92,14 @@ func (p *Plan) explainErrors(w *tree) {
 		}
 	}
 	w.line(1, "errors: %s", strings.Join(said, "; "))
+}
+
+// formulaOf reports whether the error of an output column follows from its aggregates.
+func (p *Plan) formulaOf(c ast.Output) bool {
+	return slices.ContainsFunc(c.Of, func(at ast.Place) bool {
+		b := p.Blocks[at.Block]
+		return len(b.Sets) > 0 && b.Sets[0].outputs[at.Aggregate].form.reports() != noReports
+	})
 }
 
 // unsettled reports whether a value is computed with a released result that is not known: errors follow from other bounds then.

@@ -25,6 +25,7 @@ func TestExplainTellsOfErrors(t *testing.T) {
 			"SELECT sum(n) AS total FROM (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY birth_year) AS n FROM patients) g",
 			"errors: total unknown",
 		},
+		{"SELECT bool_or(smoker) AS some, sqrt(count(*)) AS root FROM patients", "errors: root by replays, with the answer; some unknown"},
 	} {
 		sql, want := c.sql, c.want
 		lines := sitetest.Rows(t, ana.Conn, "EXPLAIN "+sql, pgx.QueryExecModeSimpleProtocol)
