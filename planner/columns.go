@@ -280,7 +280,8 @@ func shortKey(key string) string {
 	return string([]rune(key)[:most]) + "…"
 }
 
-// judged returns the rows of each grouping set, made to agree, with the verdict on each. Verdicts are by the counts as they were released.
+// judged returns the rows of each grouping set, made to agree, with the verdict on each. Verdicts are by the counts as they were released,
+// also of replicas.
 func (b *BlockPlan) judged(released []*Released) [][]integers {
 	rows := make([][]integers, len(b.Sets))
 	for i, r := range b.consistent(released) {
@@ -289,11 +290,33 @@ func (b *BlockPlan) judged(released []*Released) [][]integers {
 		}
 		g := b.Sets[i]
 		rows[i] = g.observable(r)
+		if of := released[i].judged; of != nil {
+			for at := range rows[i] {
+				rows[i][at].withheld, rows[i][at].answer = of[at].withheld, &of[at]
+			}
+			continue
+		}
 		for at, row := range released[i].integers() {
 			rows[i][at].withheld = g.withholds(row)
 		}
 	}
 	return rows
+}
+
+// Judged returns the released relations such that their replicas hide and show the same values: judged anew, replicas would tell how near
+// to a verdict the integers of a group are that is withheld.
+func (b *BlockPlan) Judged(released []*Released) []*Released {
+	if released == nil || b.none {
+		return released
+	}
+	out := slices.Clone(released)
+	for i, rows := range b.judged(released) {
+		if out[i] != nil {
+			own := *out[i]
+			own.judged, out[i] = rows, &own
+		}
+	}
+	return out
 }
 
 // A Verdict counts the groups of a block that are withheld.

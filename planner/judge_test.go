@@ -448,3 +448,52 @@ func TestChanceOfVerdicts(t *testing.T) {
 		}
 	}
 }
+
+// TestReplicasKeepVerdicts draws other integers, and holds that they hide and leave out exactly the same as the answer: withheld groups,
+// and averages of small ones. Judged anew, they would not.
+func TestReplicasKeepVerdicts(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, tt := range []struct {
+		sql, empty string
+		least      int64
+		private    bool
+	}{
+		{"SELECT sex, count(*), avg(height), dp.upper(count(*)) FROM people GROUP BY 1", "null", 10, false},
+		{"SELECT sex, count(*), avg(height) FROM people GROUP BY 1", "show", 0, false},
+		{"SELECT ward, count(*), sum(cost) FROM visits GROUP BY 1", "hide", 3, false},
+		{"SELECT count(*), sum(cost) FROM visits", "hide", 40, false},
+		{"SELECT cost, count(*), max(cost) FROM visits GROUP BY 1", "show", 8, true},
+	} {
+		s := judgedBy(tt.least, 0, tt.empty)
+		if !tt.private {
+			s.DeltaAtto = 0
+		}
+		b, anew := plantest.Block(t, tt.sql, s), 0
+		for range 40 {
+			of, other := nearNone(b.Sets[0], r, tt.private), nearNone(b.Sets[0], r, tt.private)
+			want := nullsOf(b.Columns([]*planner.Released{of}))
+			judged := b.Judged([]*planner.Released{of})
+			if got := nullsOf(b.Columns([]*planner.Released{judged[0].Replica(other.Rows)})); got != want {
+				t.Fatalf("%s: a replica shows\n%s, the answer\n%s", tt.sql, got, want)
+			}
+			if got := nullsOf(b.Columns([]*planner.Released{of.Replica(other.Rows)})); got != want {
+				anew++
+			}
+		}
+		if anew == 0 {
+			t.Errorf("%s: no replica would be judged otherwise", tt.sql)
+		}
+	}
+}
+
+// nullsOf says of each cell whether it is NULL.
+func nullsOf(columns []string) string {
+	var b strings.Builder
+	for _, row := range rowsOfColumns(columns) {
+		for _, cell := range row {
+			fmt.Fprintf(&b, "%v ", cell == "NULL")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}

@@ -19,6 +19,13 @@ type Released struct {
 	// agreed is the noise of each statistic in each row after totals were made to agree with their groups, nil where it is as it was drawn;
 	// nil if no statistic was.
 	agreed [][]estimate.Noise
+	// judged are the rows of the answer, with their verdicts, by which those of a replica are judged; nil of an answer.
+	judged []integers
+}
+
+// Replica returns other integers in the places of those that were released. If these are [BlockPlan.Judged], a replica hides what they do.
+func (r *Released) Replica(rows [][]*big.Int) *Released {
+	return &Released{Keys: r.Keys, Rows: rows, Clips: r.Clips, Margins: r.Margins, judged: r.judged}
 }
 
 // integers are the integers of a row, and what is known of their noise.
@@ -30,6 +37,7 @@ type integers struct {
 	agreed  []estimate.Noise // by statistic, as in Released
 	// withheld says that no value of the row is shown.
 	withheld bool
+	answer   *integers // the row of the answer, of a row of a replica
 }
 
 func (r *Released) integers() []integers {

@@ -27,8 +27,12 @@ func (r *results) small(o *output, row integers, groups int) bool {
 // leastAlpha is the smallest error probability for which an interval is computed.
 const leastAlpha = 1e-12
 
-// hides reports whether an output of a group is not shown, because the group is withheld, or is small.
+// hides reports whether an output of a group is not shown, because the group is withheld, or is small. A replica hides
+// exactly the same values as the answer.
 func (r *results) hides(o *output, row integers, groups int) bool {
+	if row.answer != nil {
+		row = *row.answer
+	}
 	return row.withheld || !r.showSmall && r.small(o, row, groups)
 }
 

@@ -66,3 +66,48 @@ func TestErrorColumnsByReplays(t *testing.T) {
 		}
 	}
 }
+
+// TestWithheldInReplays has groups of about as many people as are wanted. One that the answer withholds is withheld in all replays, so that
+// neither the interval of what is computed of it nor how often that is the same tells how near its count was.
+func TestWithheldInReplays(t *testing.T) {
+	w := newWorldWith(t, func(cfg *proxy.Config) { cfg.Defaults.DeltaAtto = 1e8 }, large(t))
+	conn, said := noticesOf(t, w)
+	must(t, conn, "SET dp.epsilon = 0.0703; SET dp.minimum_people = 165; SET dp.columns = intervals")
+	withheld := 0
+	for _, among := range []int{480, 490, 500} {
+		*said = nil
+		rows, err := conn.Query(t.Context(), fmt.Sprintf("SELECT sex, coalesce(n, 0)::float8 AS x, (n IS NULL)::text AS t FROM "+
+			"(SELECT sex, count(*) AS n FROM patients WHERE sex = 'f' OR id <= %d GROUP BY 1) q", among))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			row, err := pgx.RowToMap(rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sex, x, hidden := row["sex"], row["x"].(float64), row["t"]
+			low, known := row["x_lower"].(float64)
+			high, ends := row["x_upper"].(float64)
+			switch {
+			case !known || !ends:
+				t.Errorf("%s has no interval", sex)
+			case hidden == "true":
+				if withheld++; x != 0 || low != 0 || high != 0 {
+					t.Errorf("%s is withheld: %v, from %v to %v", sex, x, low, high)
+				}
+			case low >= x || high <= x:
+				t.Errorf("%s is shown: %v, from %v to %v", sex, x, low, high)
+			}
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if all := strings.Join(*said, "\n"); !strings.Contains(all, "t the same in 100 of 100 replays") {
+			t.Error(all)
+		}
+	}
+	if withheld == 0 {
+		t.Error("no group is withheld")
+	}
+}

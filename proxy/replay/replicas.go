@@ -31,8 +31,13 @@ type noise struct {
 // NewReplicas returns the replicas of the relations that were released for the blocks of a plan; those of a block that reads nothing are
 // nil.
 func NewReplicas(plan *planner.Plan, released [][]*planner.Released) *Replicas {
-	r := &Replicas{plan: plan, released: released, noises: make([][]noise, len(plan.Blocks))}
+	r := &Replicas{plan: plan, noises: make([][]noise, len(plan.Blocks))}
 	for i, b := range plan.Blocks {
+		var of []*planner.Released
+		if released != nil {
+			of = b.Judged(released[i])
+		}
+		r.released = append(r.released, of)
 		r.noises[i] = make([]noise, len(b.Sets))
 		for j, set := range b.Sets {
 			if of := r.of(i, j); of != nil {
@@ -45,7 +50,7 @@ func NewReplicas(plan *planner.Plan, released [][]*planner.Released) *Replicas {
 
 // of returns the released relation of a set, nil if there is none.
 func (r *Replicas) of(block, set int) *planner.Released {
-	if r.released == nil || r.released[block] == nil {
+	if r.released[block] == nil {
 		return nil
 	}
 	return r.released[block][set]
@@ -121,7 +126,7 @@ func (r *Replicas) columns(replica func(i, j int, of *planner.Released) *planner
 
 // added returns the released relation with fresh noise.
 func (n noise) added(of *planner.Released) *planner.Released {
-	out := &planner.Released{Keys: of.Keys, Clips: of.Clips, Margins: of.Margins}
+	var rows [][]*big.Int
 	for row, integers := range of.Rows {
 		drawn := make([]*big.Int, len(integers))
 		for i, x := range integers {
@@ -134,9 +139,9 @@ func (n noise) added(of *planner.Released) *planner.Released {
 				drawn[i] = n.drawn(i, x)
 			}
 		}
-		out.Rows = append(out.Rows, drawn)
+		rows = append(rows, drawn)
 	}
-	return out
+	return of.Replica(rows)
 }
 
 // drawn adds the noise of the mechanism.
