@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -53,7 +54,7 @@ func replayed(
 		return f.put, nil
 	}
 	f.of = of
-	account, known, err := (&replaying{e, m, of, b}).account(ctx, plan, released, 1-pre.settings.Confidence)
+	account, known, err := (&replaying{e, m, of, b}).account(ctx, plan, released, 1-pre.settings.Confidence, pre.timeout)
 	if err != nil || account == nil {
 		return f.put, err
 	}
@@ -78,15 +79,17 @@ func replayable(stmt *parser.Statement, q *planner.Query, plan *planner.Plan) (n
 	return of.Replayed()
 }
 
-// account replays the query; nil if no error follows from that. known is false if limits may leave out more than can be told.
+// account replays the query; nil if no error follows from that, or replicas would be drawn for longer than a statement_timeout. known is
+// false if limits may leave out more than can be told.
 func (r *replaying) account(
-	ctx context.Context, plan *planner.Plan, released [][]*planner.Released, alpha float64,
+	ctx context.Context, plan *planner.Plan, released [][]*planner.Released, alpha float64, timeout time.Duration,
 ) (a *replay.Account, known bool, err error) {
 	replicas := replay.NewReplicas(plan, released)
-	moved := replay.NewShifted(replicas)
-	cells, ok := r.of.Cells(replicas, moved, estimate.FewestReplicas(alpha))
+	within, stop := patience(ctx, timeout)
+	defer stop()
+	cells, ok := r.of.Cells(within, time.Now, replicas, estimate.FewestReplicas(alpha))
 	if !ok {
-		return nil, false, nil
+		return nil, false, context.Cause(ctx) // nil if it has not ended
 	}
 	result, err := r.evaluate(ctx, cells)
 	if err != nil || result == nil {
@@ -96,7 +99,7 @@ func (r *replaying) account(
 	if !ok {
 		return nil, false, nil
 	}
-	return &account, !moved.Any() || account.Shifted > 0, nil
+	return &account, !cells.Untold, nil
 }
 
 // evaluate returns the rows of the query over the replicas, by the mirror; nil if it evaluates none.

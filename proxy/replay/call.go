@@ -1,10 +1,12 @@
 package replay
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
+	"time"
 
 	"dpproxy/planner"
 )
@@ -135,7 +137,9 @@ type Cells struct {
 	Text string
 	// Shifted is how many of the replicas behind the answer have no noise, but values as limits may have moved them.
 	Shifted int
-	places  []place
+	// Untold says that limits may have moved values, and that no replica shows how far.
+	Untold bool
+	places []place
 }
 
 // A place is that of a column of the blocks: among those that are the same in all replicas, or among those of one replica.
@@ -144,31 +148,37 @@ type place struct {
 	at   int
 }
 
-// Cells draws replicas, fewest at least, and fewer the more cells each has. Replicas that limits have moved are left out if they would be
-// too many. ok is false if there would be too few.
-func (s *Statement) Cells(r *Replicas, moved *Shifted, fewest int) (c Cells, ok bool) {
+// Cells draws replicas, fewest at least, and fewer the more cells each has and the longer each takes by the clock now. Replicas that limits
+// have moved are left out if they would be too many, or take too long. ok is false if there would be too few, or ctx has ended.
+func (s *Statement) Cells(ctx context.Context, now func() time.Time, r *Replicas, fewest int) (c Cells, ok bool) {
 	n, room := most, maxCells
 	if cells := r.cells(); cells > 0 {
 		room = maxCells / cells
 	}
 	n = min(n, room)
-	if s.width == 0 || n < fewest+fewest/4 { // some may fail
+	needed := fewest + fewest/4 // some may fail
+	if s.width == 0 || n < needed {
 		return c, false
 	}
-	all := [][]string{slices.Concat(r.Released()...)}
-	if parts := moved.parts(room - fewest - fewest/4); parts > 0 {
-		for _, columns := range moved.Columns(parts) {
-			all = append(all, slices.Concat(columns...))
-		}
+	p := paced(now)
+	drawn := p.several(ctx, needed, func(int) [][]string { return r.Next() })
+	if drawn == nil {
+		return c, false
 	}
-	shifted := len(all) - 1
-	for range min(n, max(room-shifted, fewest+fewest/4)) {
-		all = append(all, slices.Concat(r.Next()...))
+	shifting := newShifted(r)
+	shifts := shifting.replicas(shifting.parts(room - needed))
+	without := p.several(ctx, len(shifts), func(i int) [][]string { return shifting.columns(shifts[i]) })
+	shifted := len(without)
+	drawn = append(drawn, p.more(ctx, min(n, max(room-shifted, needed))-needed, r.Next)...)
+	var all [][]string
+	for _, columns := range slices.Concat([][][]string{shifting.released}, without, drawn) {
+		all = append(all, slices.Concat(columns...))
 	}
 	c, width := arranged(all)
-	if width == 0 {
+	if width == 0 || ctx.Err() != nil {
 		return c, false
 	}
+	c.Untold = shifting.any() && shifted == 0
 	c.Shifted, fewest = shifted, shifted+fewest
 	var same, cells []*string
 	for i, p := range c.places {

@@ -18,8 +18,8 @@ const (
 	fewShifted = 30
 )
 
-// Shifted are the replicas without noise of the relations that were released for a plan.
-type Shifted struct {
+// moved are the replicas without noise of the relations that were released for a plan.
+type moved struct {
 	released [][]string       // the columns of each block
 	of       []planner.Shifts // of each block
 	// seeds are those of the values that may have moved, of each block: a release that stands in two places is moved alike in both.
@@ -27,12 +27,12 @@ type Shifted struct {
 	down  bool // any value may be below the released one
 }
 
-// NewShifted returns those in which values are moved as limits may have moved them.
-func NewShifted(r *Replicas) *Shifted {
-	s := &Shifted{released: r.Released()}
+// newShifted returns those in which values are moved as limits may have moved them.
+func newShifted(r *Replicas) *moved {
+	s := &moved{released: r.Released()}
 	for i, b := range r.plan.Blocks {
 		var of planner.Shifts
-		if r.released != nil && r.released[i] != nil {
+		if r.released[i] != nil {
 			of = planner.ShiftsOf(b, r.released[i])
 		}
 		s.of, s.down = append(s.of, of), s.down || of.Down()
@@ -51,22 +51,22 @@ func seedOf(digest [sha256.Size]byte, row int) uint64 {
 	return binary.BigEndian.Uint64(h[:])
 }
 
-// Any reports whether limits may have moved any value.
-func (s *Shifted) Any() bool {
+// any reports whether limits may have moved any value.
+func (s *moved) any() bool {
 	return slices.ContainsFunc(s.of, func(of planner.Shifts) bool { return of.Len() > 0 })
 }
 
-// Known reports whether it is known of all values by how much.
-func (s *Shifted) Known() bool {
+// known reports whether it is known of all values by how much.
+func (s *moved) known() bool {
 	return !slices.ContainsFunc(s.of, func(of planner.Shifts) bool { return !of.Known() })
 }
 
 // parts is how many times parts are taken, of either kind, if there is room for so many replicas; 0 if nothing is moved, by an amount that
 // is not known, or if there is no room.
-func (s *Shifted) parts(room int) int {
+func (s *moved) parts(room int) int {
 	ends := 2 * (1 + fewShifted)
 	switch {
-	case !s.Any() || !s.Known():
+	case !s.any() || !s.known():
 		return 0
 	case room >= 2*manyParts+ends:
 		return manyParts
@@ -76,38 +76,41 @@ func (s *Shifted) parts(room int) int {
 	return 0
 }
 
-// Columns returns the columns of each block for each replica, with so many random parts.
-func (s *Shifted) Columns(parts int) (all [][][]string) {
+// A shift is the part of what is stated by which a value of a seed is moved.
+type shift func(seed uint64) float64
+
+// replicas are the shifts of each replica, with so many random parts; none without any.
+func (s *moved) replicas(parts int) (all []shift) {
+	if parts == 0 {
+		return nil
+	}
 	first := 0.0
 	if s.down {
 		first = -1
 	}
-	for end := 1.0; end >= -1; end -= 2 {
-		if end < first {
-			break
-		}
-		all = append(all, s.columns(func(uint64) float64 { return end }))
+	for end := 1.0; end >= first; end -= 2 {
+		all = append(all, func(uint64) float64 { return end })
 		for _, seed := range s.alone() {
-			all = append(all, s.columns(func(of uint64) float64 {
+			all = append(all, func(of uint64) float64 {
 				if of == seed {
 					return end
 				}
 				return 0
-			}))
+			})
 		}
 	}
 	for i := range parts {
 		part := func(u float64) float64 { return first + u*(1-first) }
 		common := part((float64(i) + 0.5) / float64(parts))
 		all = append(all,
-			s.columns(func(uint64) float64 { return common }),
-			s.columns(func(seed uint64) float64 { return part(rand.New(rand.NewPCG(seed, uint64(i))).Float64()) }))
+			func(uint64) float64 { return common },
+			func(seed uint64) float64 { return part(rand.New(rand.NewPCG(seed, uint64(i))).Float64()) })
 	}
 	return all
 }
 
 // alone are the seeds of the values that are moved alone.
-func (s *Shifted) alone() []uint64 {
+func (s *moved) alone() []uint64 {
 	all := slices.Concat(s.seeds...)
 	slices.Sort(all)
 	if all = slices.Compact(all); len(all) > fewShifted || len(all) == 1 {
@@ -116,7 +119,8 @@ func (s *Shifted) alone() []uint64 {
 	return all
 }
 
-func (s *Shifted) columns(part func(seed uint64) float64) (all [][]string) {
+// columns returns the columns of each block for a replica.
+func (s *moved) columns(part shift) (all [][]string) {
 	for i, of := range s.of {
 		if of.Len() == 0 {
 			all = append(all, s.released[i])
