@@ -74,7 +74,7 @@ func (p *Plan) explainErrors(w *tree) {
 	var exact, replayed, unknown []string
 	for _, c := range p.outputs {
 		switch {
-		case p.formulaOf(c):
+		case formulaOf(p, c):
 			exact = append(exact, c.Name)
 		case slices.Contains(p.Replayed, c.Name):
 			replayed = append(replayed, c.Name)
@@ -95,7 +95,7 @@ func (p *Plan) explainErrors(w *tree) {
 }
 
 // formulaOf reports whether the error of an output column follows from its aggregates.
-func (p *Plan) formulaOf(c ast.Output) bool {
+func formulaOf(p *Plan, c ast.Output) bool {
 	return slices.ContainsFunc(c.Of, func(at ast.Place) bool {
 		b := p.Blocks[at.Block]
 		return len(b.Sets) > 0 && b.Sets[0].outputs[at.Aggregate].form.reports() != noReports

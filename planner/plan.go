@@ -30,8 +30,8 @@ type Plan struct {
 	// Standings say of each block how its numbers stand to the statements before; without them all are new.
 	Standings [][]Standing
 
-	// Replayed are the output columns whose errors are found by replays of the statement, once it is answered. Who explains a plan sets
-	// them.
+	// Replayed are the output columns whose errors are found by replays of the statement, once it is answered. They are set
+	// for EXPLAIN alone.
 	Replayed []string
 
 	// Untold are the relations whose names must not be shown.

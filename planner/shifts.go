@@ -62,8 +62,8 @@ func (s Shifts) Of(i int) (set, row, integer int) {
 }
 
 // Columns returns the relation as [BlockPlan.Columns] does, with the i-th of these values moved by the part that is returned for it: 1 is
-// as far up as it may be, −1 as far down. [Shifts.Known] must hold: a value without a bound stays where it is. Who moves several blocks has
-// to return the same part for one release that stands in two places.
+// as far up as it may be, −1 as far down. [Shifts.Known] must hold: a value without a bound stays where it is. A release
+// that stands in two places has to be moved by the same parts in both.
 func (s Shifts) Columns(part func(i int) float64) []string {
 	columns := make([][]*string, len(s.columns))
 	for i := range columns {

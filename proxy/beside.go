@@ -43,7 +43,7 @@ func (f *filling) put(sql string) string {
 		if at < 0 {
 			continue
 		}
-		if of < 0 { // another column has the name: it has what the text of the answer has
+		if of < 0 { // another column has the name: it stays as it is in the text of the answer
 			if p.Side == parser.Said {
 				list[at], changed = unknown, true
 			}
@@ -92,7 +92,7 @@ func (f *filling) fieldOf(name string) int {
 	return at
 }
 
-// unknown is what is said of an error that is not known.
+// unknown is said of an error that is not known.
 const unknown = "CAST('unknown' AS pg_catalog.text)"
 
 // value writes a side of the error of the column of; "" if nothing needs to be put into its place.
