@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Replicas are drawn in as much time as the mirror has for their evaluation: those without which there is no interval have drawingPatience,
-// with what comes before them, and others begin within drawingBudget.
+// Replicas are drawn in a bounded time: those without which there is no interval have drawingPatience, with all that comes before them, and
+// others begin within drawingBudget. A busy machine takes several times as long as an idle one, which should change no answer.
 const (
 	drawingBudget   = 300 * time.Millisecond
-	drawingPatience = 1500 * time.Millisecond
+	drawingPatience = 6 * time.Second
 )
 
 // A pace bounds the time in which replicas are drawn.

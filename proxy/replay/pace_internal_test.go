@@ -39,7 +39,7 @@ func TestReplicasTakeTheirTime(t *testing.T) {
 		{time.Millisecond, false, most, most},
 		{3 * time.Millisecond, false, 90, 100},
 		{12 * time.Millisecond, false, needed, needed},
-		{40 * time.Millisecond, false, 0, 0},
+		{160 * time.Millisecond, false, 0, 0},
 		{time.Hour, false, 0, 0},
 		{0, true, 0, 0},
 	} {
@@ -67,7 +67,7 @@ func TestReplicasTakeTheirTime(t *testing.T) {
 
 // TestShiftedTakeTheirTime leaves out what limits may have moved if not all of that is done by the hard end.
 func TestShiftedTakeTheirTime(t *testing.T) {
-	for each, want := range map[time.Duration]int{0: 100, 15 * time.Millisecond: 100, 16 * time.Millisecond: 0} {
+	for each, want := range map[time.Duration]int{0: 100, 60 * time.Millisecond: 100, 61 * time.Millisecond: 0} {
 		now, drawn := time.Now(), 0
 		p := paced(func() time.Time { return now })
 		got := p.several(t.Context(), 100, func(int) [][]string {
