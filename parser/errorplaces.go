@@ -95,9 +95,6 @@ func keeps(value *pg.Node) (p ErrorPlace, ok bool) {
 	return p, false
 }
 
-// mostColumns is how many columns Postgres's lists have at most.
-const mostColumns = 1664
-
 // errorPlaces finds such columns of a SELECT, in whose list nothing of an unknown number of columns is behind them. A star is as many
 // columns as the only query in FROM has. It returns the number of all columns, −1 if that is unknown.
 func errorPlaces(sel *pg.SelectStmt) (all []ErrorPlace, columns int) {
@@ -124,7 +121,7 @@ func errorPlaces(sel *pg.SelectStmt) (all []ErrorPlace, columns int) {
 			p.FromEnd += columns
 			all = append(all, p)
 		}
-		if columns += within; within < 0 || columns > mostColumns {
+		if columns += within; within < 0 || columns > maxColumns {
 			return all, -1
 		}
 	}

@@ -78,9 +78,6 @@ func instead(bar ErrorBar) string {
 // widen has the error include those of the values of an aggregate which are shown.
 func (e *OutputError) widen(b *BlockPlan, aggregate int, released []*Released, plus float64) {
 	eachInterval(b, aggregate, released, func(o *output, seen observation, value, low, high float64) {
-		if o.form.reports() == noReports {
-			return // its interval is of numbers of rows
-		}
 		e.unit = o.unit()
 		e.Add(value, value-low+plus, high-value+plus)
 	})
@@ -94,6 +91,9 @@ func eachInterval(
 	for j, rows := range b.judged(released) {
 		g := b.Sets[j]
 		o := &g.outputs[aggregate]
+		if o.form.reports() == noReports { // an interval is of numbers of rows
+			continue
+		}
 		if len(rows) > 0 && g.unanswered(o, rows[0].clips) {
 			continue
 		}

@@ -132,7 +132,7 @@ func (f *filling) knownSide(known []planner.KnownError, side parser.Side, of int
 	all, widest := map[string][]*float64{}, 0.0
 	for _, e := range known {
 		d := distance(e)
-		all[e.Text] = []*float64{finite(d)}
+		all[e.Text] = []*float64{replay.Known(d)}
 		widest = math.Max(widest, d) // NaN if any is
 	}
 	object, err := json.Marshal(all)
@@ -140,7 +140,7 @@ func (f *filling) knownSide(known []planner.KnownError, side parser.Side, of int
 		return "CAST(NULL AS pg_catalog.float8)"
 	}
 	found := numberIn(string(object), "CAST("+value+" AS pg_catalog.text)", 0)
-	if w := finite(widest); w != nil {
+	if w := replay.Known(widest); w != nil {
 		found = "COALESCE(" + found + ", CAST(" + strconv.FormatFloat(*w, 'g', -1, 64) + " AS pg_catalog.float8))"
 	}
 	return "CASE WHEN " + value + " IS NOT NULL THEN " + from(value, found, side) + " END"
@@ -156,14 +156,6 @@ func from(value, number string, side parser.Side) string {
 	case parser.Deviation, parser.Half, parser.Said:
 	}
 	return number
-}
-
-// finite is a number, nil if it is none or infinite.
-func finite(f float64) *float64 {
-	if math.IsInf(f, 0) || math.IsNaN(f) {
-		return nil
-	}
-	return &f
 }
 
 // A rounding writes a value as its error supports it: both to the place of the second digit of the error, which grows by as much as the

@@ -16,7 +16,7 @@ import (
 
 // coarsely names how a key is taken, for package repair.
 var coarsely = map[planner.Coarseness]string{
-	planner.AsItIs: "", planner.ByMonth: "month", planner.ByYear: "year", planner.LeftOut: "-",
+	planner.AsItIs: "", planner.ByMonth: "month", planner.ByYear: "year", planner.LeftOut: repair.LeftOut,
 }
 
 // coarser returns a statement that asks for larger groups than the private ones of a plan, which are public; "" if none is known. It

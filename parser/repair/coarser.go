@@ -9,7 +9,7 @@ import (
 // A statement whose groups are too small to be shown is answered. Statements with larger groups follow from what is known of its keys.
 
 // Coarser returns statements that ask for the groups of a SELECT by coarser keys; none if it is not grouped by so many. Each key has the
-// name of a period by which it is taken, "-" if it is left out, or nothing if it stays.
+// name of a period by which it is taken, [LeftOut], or nothing if it stays.
 func Coarser(sql string, schema Schema, keys []string) []Candidate {
 	t, ok := read(sql)
 	if !ok {
@@ -49,7 +49,7 @@ func coarserKeys(r *refused, keys []string) {
 		return "date_trunc('" + keys[i] + "', " + r.text(x) + ")"
 	}
 	for i := range all {
-		if keys[i] != leftOut {
+		if keys[i] != LeftOut {
 			list = append(list, as(i))
 		}
 	}
@@ -59,7 +59,7 @@ func coarserKeys(r *refused, keys []string) {
 			if !same(valueOf(t), k) || keys[i] == "" {
 				continue
 			}
-			if text = ""; keys[i] != leftOut {
+			if text = ""; keys[i] != LeftOut {
 				if name == "" {
 					name = columnOf(valueOf(t))
 				}
@@ -78,5 +78,5 @@ func coarserKeys(r *refused, keys []string) {
 	}
 }
 
-// leftOut is the name for a key that is left out.
-const leftOut = "-"
+// LeftOut is the name for a key that is left out.
+const LeftOut = "-"

@@ -27,7 +27,7 @@ func (a Account) ErrorsOf(column string) string {
 	}
 	written := map[string]bars{}
 	for key, sides := range all {
-		written[key] = bars{known(sides[0]), known(sides[1]), known(sides[2]), known(sides[3])}
+		written[key] = bars{Known(sides[0]), Known(sides[1]), Known(sides[2]), Known(sides[3])}
 	}
 	text, err := json.Marshal(written)
 	if err != nil || len(written) == 0 {
@@ -36,7 +36,8 @@ func (a Account) ErrorsOf(column string) string {
 	return string(text)
 }
 
-func known(f float64) *float64 {
+// Known is a number, nil if it is none or infinite.
+func Known(f float64) *float64 {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return nil
 	}

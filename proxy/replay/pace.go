@@ -42,7 +42,7 @@ func (p pace) several(ctx context.Context, n int, next func(i int) [][]string) (
 	return all
 }
 
-// more returns as many replicas as there is time for, most of them at the most.
+// more returns as many replicas as there is time for, but no more than most.
 func (p pace) more(ctx context.Context, most int, next func() [][]string) (all [][][]string) {
 	began := p.now()
 	for len(all) < most && p.fits(ctx, began, len(all), len(all)+1, drawingBudget) {
