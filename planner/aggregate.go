@@ -13,6 +13,7 @@ import (
 // An aggregate is an aggregate call of a block, resolved. form.specialize decides its statistics, when constants have values.
 type aggregate struct {
 	form   form
+	filter scalar.Expr // FILTER; nil without
 	result pgtype.Type // of a cell: the type of the form, or float8 for an error
 	// array says that a cell is an array of the result type.
 	array bool
@@ -84,6 +85,7 @@ func newAggregate(r *scalar.Resolver, rows *source.Rows, a *ast.Aggregate) (*agg
 	if out.form, err = resolve(c); err != nil {
 		return nil, err
 	}
+	out.filter = c.filter
 	out.result, out.array = out.form.resultType()
 	out.call, out.abridged = c.label()
 	out.label = out.call

@@ -164,6 +164,7 @@ func (q *Query) block(st *source.Statement, b *ast.Block) (*block, error) {
 	err = en.run()
 	out.factors, out.lists, out.constants = en.factors, map[string]*asked{}, q.constants
 	q.ask(out)
+	askConditions(q, out)
 	if err == nil && addExtents(out) {
 		q.extents = true
 	}

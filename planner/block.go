@@ -12,9 +12,11 @@ type block struct {
 	source *source.Source
 	keys   []*key
 	// factors are the public values of keys over public tables, and lists what the mirror is asked for about other keys.
-	factors   []*factor
-	lists     map[string]*asked
-	constants *scalar.Constants
+	factors []*factor
+	lists   map[string]*asked
+	// conditions are what the mirror is asked for about conditions that declared values decide, by the levels that have them.
+	conditions map[any][]*asked
+	constants  *scalar.Constants
 	// sets are the grouping sets, as indices into keys; a block without GROUPING SETS has one.
 	sets       [][]int
 	groupings  [][]int

@@ -16,7 +16,8 @@
 //
 // The files, from the ground up, so that a file uses those before it; archtest counts the uses that run the other way:
 //
-//   - words and settings: text.go, number.go, counts.go (of public rows), literal.go, tree.go, settings.go, mechanism_names.go, target.go;
+//   - words and settings: text.go, nearest.go, number.go, counts.go (of public rows), literal.go, tree.go, settings.go,
+//     mechanism_names.go, target.go;
 //   - values as integers: lattice.go, term.go, factors.go (products of columns), told_apart.go (columns by their bytes);
 //   - grouping: key.go, list.go, extents.go (of public tables), by_group.go, unit_bounds.go;
 //   - the budget of a statistic: share.go, split.go;
@@ -32,7 +33,7 @@
 //     aggregate.go;
 //   - a release block: block.go, twins.go, top_clause.go, refuse_counted.go, params.go, eval_cost.go, join_rows.go;
 //   - the groups of a block: groups.go, lists.go (what the mirror is asked for once the constants are known), domains.go, partitions.go,
-//     coarser.go, none.go;
+//     coarser.go, none.go, unmet.go;
 //   - SQL for the protected database, and how its rows are added up: read_writer.go, summands.go, folded_sums.go, folded.go, read.go,
 //     meaning.go, moment.go (for questions);
 //   - limits and budgets of measures: unit_bounding.go, measure_bounding.go, one_weight.go, measure_target.go, measure_budget.go;

@@ -167,6 +167,9 @@ func (b *BlockPlan) explain(w *tree, unit string, hidden bool, known standingsOf
 			meets = "no value that the policy declares"
 		}
 		w.line(2, "reads nothing: %s meets the conditions", meets)
+		for _, said := range b.unmet {
+			w.line(2, "%s", said)
+		}
 		return
 	}
 	known.explain(w, b)

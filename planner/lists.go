@@ -24,8 +24,9 @@ type asked struct {
 	factor *factor
 	// at is its place among the lists of the statement.
 	at int
-	// bridge is what is counted, if there are no keys.
-	bridge *source.Bridge
+	// bridge is what is counted, and condition what is to be met, if there are no keys.
+	bridge    *source.Bridge
+	condition scalar.Expr
 }
 
 // ask notes what the mirror is asked for: for each grouping set, the keys over the same columns. Of several sets it is asked for each key
@@ -130,18 +131,16 @@ func (a *asked) listing(env *scalar.Env) Listing {
 	switch {
 	case a.bridge != nil:
 		return a.counting(env)
+	case a.condition != nil:
+		return a.meeting(env)
 	case a.factor != nil:
 		return a.publicListing(env)
-	}
-	lister := &scalar.Lister{
-		Env: env, Fold: parameter, Lists: a.b.source.ListsOf, Array: ArrayText,
-		Public: publicRows{a.b.source, &scalar.Writer{Env: env, Fold: parameter}, a.b.constants.Inlined(true)},
 	}
 	var keys []scalar.Expr
 	for _, k := range a.keys {
 		keys = append(keys, a.b.keys[k].expr)
 	}
-	l, ok := lister.List(keys, a.b.source.AllConjuncts())
+	l, ok := a.lister(env).List(keys, a.b.source.AllConjuncts())
 	if !ok {
 		return Listing{}
 	}
@@ -150,6 +149,13 @@ func (a *asked) listing(env *scalar.Env) Listing {
 		mark = impliedMark
 	}
 	return Listing{SQL: different{l.Keys, l.Types, fromSQL(l.From), l.Where}.text(mark), Concealed: a.b.source.Concealing()}
+}
+
+func (a *asked) lister(env *scalar.Env) *scalar.Lister {
+	return &scalar.Lister{
+		Env: env, Fold: parameter, Lists: a.b.source.ListsOf, Array: ArrayText,
+		Public: publicRows{a.b.source, &scalar.Writer{Env: env, Fold: parameter}, a.b.constants.Inlined(true)},
+	}
 }
 
 // publicRows are the rows of the public relations of a source.

@@ -12,14 +12,14 @@ import "slices"
 // A condition of HAVING without columns leaves out every group if it is false or NULL. The answer is then of no use above the block, which
 // shows nothing.
 //
-// If no public value of a key meets the conditions, there are no groups either, and no loss. But rows with other values than the policy
-// declares can meet the conditions: the answer leaves them out and says so.
+// If no public value of a key meets the conditions, there are no groups either, and no loss; if none of any column does, there are no rows
+// (unmet.go). But rows with other values than the policy declares can meet the conditions: the answer leaves them out and says so.
 //
 // Conditions of a concealed view are ignored, since the answer would reveal them.
 
 // planNone plans a block that has no rows except strays.
-func (b *block) planNone(strays ...stray) *BlockPlan {
-	bp := &BlockPlan{block: b, none: true, strays: strays}
+func (b *block) planNone(strays []stray, unmet ...string) *BlockPlan {
+	bp := &BlockPlan{block: b, none: true, strays: strays, unmet: unmet}
 	for _, keys := range b.sets {
 		g := &GroupingSet{}
 		g.keys, g.at, g.lists = keys, b.at, []*list{}

@@ -68,10 +68,12 @@ type BlockPlan struct {
 	none bool
 	// strays are rows for which conditions are computed from other values than their own.
 	strays []stray
-	block  *block
-	alpha  float64
-	sp     *specializer // until the reads are written
-	asks   *asking      // nil if it reads nothing
+	// unmet says which values the columns of conditions have, if no declared value meets these.
+	unmet []string
+	block *block
+	alpha float64
+	sp    *specializer // until the reads are written
+	asks  *asking      // nil if it reads nothing
 	// counted are the numbers of public rows by which the block was planned.
 	counted []Count
 

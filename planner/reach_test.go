@@ -34,14 +34,14 @@ func TestLongTexts(t *testing.T) {
 		"SELECT count(*) FROM patients p WHERE sex IN (SELECT diagnosis FROM visits v WHERE v.patient_id = p.id)",
 		"SELECT count(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.id AND v.diagnosis = p.sex)",
 		"SELECT count(*) FROM visits WHERE diagnosis IN (SELECT name FROM hospitals)",
-		"SELECT count(*) FROM (SELECT patient_id, diagnosis AS d FROM visits) t WHERE d = 'a' AND d > d",
+		"SELECT count(*) FROM (SELECT patient_id, diagnosis AS d FROM visits) t WHERE d = 'flu' AND d >= d",
 		"SELECT d, count(*) FROM (SELECT patient_id, diagnosis AS d FROM visits UNION ALL SELECT id, sex FROM patients) t GROUP BY d",
 		"SELECT d, count(*) FROM (SELECT patient_id, diagnosis AS d FROM visits UNION ALL SELECT id, lower(sex) " +
 			"FROM patients) t GROUP BY d",
-		"SELECT count(*) FROM (SELECT DISTINCT patient_id, diagnosis AS d FROM visits) t WHERE d = 'a'",
+		"SELECT count(*) FROM (SELECT DISTINCT patient_id, diagnosis AS d FROM visits) t WHERE d = 'flu'",
 		"SELECT count(*) FROM (SELECT patient_id, diagnosis AS d, count(sex), min(diagnosis), count(DISTINCT " +
 			"diagnosis) FROM visits JOIN patients ON patients.id = patient_id GROUP BY patient_id, diagnosis " +
-			"HAVING max(diagnosis) > 'a') t WHERE d = 'a'",
+			"HAVING max(diagnosis) > 'a') t WHERE d = 'flu'",
 		"SELECT count(*) FROM (SELECT patient_id, diagnosis AS d, diagnosis IS NULL AS e, length(diagnosis) AS f, " +
 			"diagnosis = 'a' AS g, CASE diagnosis WHEN 'a' THEN 1 END AS h FROM visits " +
 			"GROUP BY patient_id, diagnosis HAVING diagnosis = 'a' OR diagnosis IS NULL OR diagnosis IN ('a', 'b') " +

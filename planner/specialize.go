@@ -119,15 +119,18 @@ func (q *Query) specializeBy(m *work.Meter, values []scalar.Value, s Settings, e
 // planBlock plans a block except for its mechanisms, and adds to evalCost the cost of its reads for a row.
 func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64) (*BlockPlan, error) {
 	shown := !b.source.Concealing()
-	if shown && (b.source.Never(env) || slices.ContainsFunc(b.having, env.Never)) {
-		return b.planNone(), nil
+	sp := newSpecializer(b, env)
+	if none, unmet, strays := noRows(sp); shown && none {
+		return b.planNone(strays, unmet...), nil
+	}
+	if shown && slices.ContainsFunc(b.having, env.Never) {
+		return b.planNone(nil), nil
 	}
 	var err error
 	if s.Limits.PublicRows, err = b.source.ListedRows(env, q.cat.PublicRows()); err != nil {
 		return nil, err
 	}
 	s.Limits.Values, s.Limits.Answers = env.Values, env.Values[min(b.folds(), len(env.Values)):]
-	sp := newSpecializer(b, env)
 	bp := &BlockPlan{block: b, alpha: s.Alpha, agreements: &onceOf[int, *agreement]{}}
 	if b.reads() {
 		bp.strays = sp.ofConditions()
@@ -146,7 +149,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 			if showsPublic(b) {
 				all = withStrays(all, []stray{{as: perhapsInNone, newer: true}})
 			}
-			return b.planNone(all...), nil
+			return b.planNone(all), nil
 		}
 		if err := q.chooseTop(b, g, env, s); err != nil {
 			return nil, err

@@ -24,6 +24,7 @@ const (
 	perhapsInNone
 	inNoMode
 	perhapsInNoMode
+	notCounted
 	atTheEnd // they count with the nearer bound as their value
 )
 
@@ -66,6 +67,8 @@ func (s stray) String() string {
 		return s.which() + " do not count for mode()"
 	case perhapsInNoMode:
 		return s.which() + " can be missing from mode()"
+	case notCounted:
+		return s.which() + " do not count"
 	case atTheEnd:
 	}
 	if s.use.Column != nil && s.use.Column.Untold {

@@ -43,7 +43,7 @@ func (b *block) unitBounds(p *partitions, s Settings, unit string) (unitBounds, 
 	if !c.single && slices.ContainsFunc(keys, func(e scalar.Expr) bool { return !b.source.PerUnit(e) }) {
 		c.groups = maxUnitGroups
 		if !p.Private() {
-			c.groups = int64(p.size)
+			c.groups = max(int64(p.size), 1)
 		}
 	}
 	if n, known := b.source.RowsPerUnit(s.Limits); known && n < c.rows {

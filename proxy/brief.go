@@ -71,13 +71,19 @@ func (a *account) briefErrors(room int) string {
 	return "errors in dp.last"
 }
 
-// astray tells of an answer that is known without reading a row which rows it leaves out.
-func astray(plan *planner.Plan, pre *prelude) []wire.Notice {
-	out := planner.Astray(plan)
-	if len(out) == 0 || pre.settings.Notice == settings.Silence {
+// astray tells of an answer that is known without reading a row which declared values would meet its conditions, and which rows it leaves
+// out.
+func astray(plan *planner.Plan, pre *prelude) (all []wire.Notice) {
+	if pre.settings.Notice == settings.Silence {
 		return nil
 	}
-	return []wire.Notice{{Code: "00000", Message: leftOutBegins + strings.Join(out, "; ")}}
+	for _, said := range planner.Unmet(plan) {
+		all = append(all, wire.Notice{Code: "00000", Message: said})
+	}
+	if out := planner.Astray(plan); len(out) > 0 {
+		all = append(all, wire.Notice{Code: "00000", Message: leftOutBegins + strings.Join(out, "; ")})
+	}
+	return all
 }
 
 // left names all that is outside of the errors: rows of nobody, rows and values that are cut, groups, and replays that failed.

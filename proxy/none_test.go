@@ -57,3 +57,22 @@ func TestNoRows(t *testing.T) {
 		t.Errorf("%s: costs %d, and %d alone", both, cost, one)
 	}
 }
+
+// TestUnmetIsSaid: of conditions that no declared value meets it is said which values there are, and which rows the answer leaves out.
+func TestUnmetIsSaid(t *testing.T) {
+	w := newWorld(t)
+	ana, said := noticesOf(t, w)
+	cost := w.price(t, func() {
+		sql := "SELECT count(*), sum(cost) FROM visits WHERE diagnosis = 'Flue'"
+		if got := sitetest.Rows(t, ana, sql, pgx.QueryExecModeSimpleProtocol); got != "0|" {
+			t.Errorf("%s: %s", sql, got)
+		}
+	})
+	want := []string{
+		"no value of diagnosis meets the conditions; the values are flu, cold, asthma\n",
+		"Left out: rows whose diagnosis is none of the 3 values that the policy declares\n",
+	}
+	if cost != 0 || !slices.Equal(*said, want) {
+		t.Errorf("it costs %d, and says %q", cost, *said)
+	}
+}

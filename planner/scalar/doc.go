@@ -35,7 +35,7 @@
 //   - their time: cost.go, textcost.go;
 //   - SQL of choices and aggregates: write_choice.go, write_distance.go, write_aggregate.go;
 //   - values that an expression can have: bins.go, bucket.go, enumerate.go, enumerated.go, possible.go, impossible.go, extent.go, key.go,
-//     scale.go, share.go, strays.go, unclamped.go, sameness.go, bounded.go, searched.go;
+//     scale.go, share.go, strays.go, unclamped.go, sameness.go, bounded.go, searched.go, unmet.go;
 //   - values that keys can have together: bases.go, zones.go, settled.go (one value for all of a cell), line.go, grid.go (the cells),
 //     public_key.go, sources.go, publics.go, listing.go;
 //   - whole steps of numbers: product.go, steps.go;

@@ -26,7 +26,7 @@ type Column struct {
 	// Values are the declared public values, in the order in which they are shown, or nil.
 	Values []string
 	// Only says that constraints of the database prove that no row has another value than Values, NULL aside; Within that none has a value
-	// beyond Bounds. They decide only which remarks an answer has.
+	// beyond Bounds. They decide which remarks an answer has, and which conditions no row meets. They bound no sensitivity.
 	Only, Within bool
 	// Step is the declared step in which values are summed, or nil.
 	Step *big.Rat

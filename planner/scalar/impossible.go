@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// Impossible reports whether no row can meet all conditions, whatever its values are. It trusts types, NOT NULL and constants, and nothing
-// that the policy declares: a value may be beyond its bounds, and among none of its values.
+// Impossible reports whether no row can meet all conditions, whatever its values are. It trusts types, NOT NULL, CHECK constraints and
+// constants. Unless constraints prove it, a value may be beyond its bounds, and among none of its values.
 func Impossible(env *Env, where []Expr) bool {
 	if slices.ContainsFunc(where, env.Never) {
 		return true
@@ -19,9 +19,13 @@ func Impossible(env *Env, where []Expr) bool {
 			}
 		}
 	}
-	free := undeclared(env, columns...)
-	t := &trial{env: free.inner(free.narrowing(parts, false)), arrays: map[int]map[string]bool{}}
-	return slices.ContainsFunc(parts, func(part Expr) bool { return !t.could(part, true) || denies(free, part, parts) })
+	proved := func(c *Column) bool { return (c.Values == nil || c.Only) && (c.Bounds == nil || c.Within) && c.Extent == nil }
+	free := undeclared(env, slices.DeleteFunc(columns, proved)...)
+	arrays := map[int]map[string]bool{}
+	alone, together := &trial{env: free, arrays: arrays}, &trial{env: free.inner(free.narrowing(parts, false)), arrays: arrays}
+	return slices.ContainsFunc(parts, func(part Expr) bool {
+		return !alone.could(part, true) || !together.could(part, true) || denies(free, part, parts)
+	})
 }
 
 // denies reports whether a condition gives an expression one of some constants, and each of these contradicts another condition.

@@ -40,14 +40,26 @@ func (l *level) ScannedTable() *policy.Table {
 // semijoinsOf returns the sub-selects of all conditions.
 func (l *level) semijoinsOf() []*semijoin { return slices.Concat(l.semijoins, l.later) }
 
-// Never reports whether the level has no rows whatever the data: no row can meet the conditions of the level, or those below it.
-func (l *level) Never(env *scalar.Env) bool {
-	if scalar.Impossible(env, l.AllConjuncts()) {
+// Never reports whether the level has no rows whatever the data: no row can meet the conditions of a level without whose rows it has none,
+// says unmet, which is asked of one such level after another.
+func (l *level) Never(unmet func(at any, where []scalar.Expr) bool) bool {
+	where := l.AllConjuncts()
+	if unmet(l, where) {
 		return true
 	}
+	for _, e := range where {
+		if q, asks := e.(*scalar.Query); asks {
+			if j := subselectOf(l, q); j != nil && !j.not && j.inner.Never(unmet) {
+				return true
+			}
+		}
+	}
 	return slices.ContainsFunc(region(l.root), func(r *relation) bool {
-		below := r.branches()
-		return r.protected() && len(below) > 0 && !slices.ContainsFunc(below, func(b *branch) bool { return !b.source.Never(env) })
+		none := r.protected() && len(r.branches()) > 0
+		for _, b := range r.branches() {
+			none = b.source.Never(unmet) && none // unmet is asked of each branch
+		}
+		return none
 	})
 }
 
