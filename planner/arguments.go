@@ -21,7 +21,7 @@ type arguments struct {
 func (a arguments) interval(x scalar.Expr) (scalar.Interval, error) {
 	in := a.env.Narrowed(x, a.conjuncts)
 	if in.Low == nil {
-		return in, noBounds(x)
+		return in, noBounds(a.env, x)
 	}
 	return in, nil
 }
@@ -36,9 +36,9 @@ func (c *collector) summedTerm(x scalar.Expr, capped bool) (term, error) {
 	l, ok := c.unboundedLattice(x)
 	switch {
 	case !ok:
-		return term{}, noStep(x)
+		return term{}, noStep(c.env, x)
 	case c.bounds.limit.fixed && !capped:
-		return term{}, noFixedLimit(x)
+		return term{}, noFixedLimit(c.env, x)
 	}
 	return term{arg: x, values: l}, nil
 }
@@ -129,7 +129,10 @@ func (a arguments) nullable(x scalar.Expr) bool {
 }
 
 // noFixedLimit refuses to sum values without bounds if the limit follows from a number of rows.
-func noFixedLimit(x scalar.Expr) error {
+func noFixedLimit(env *scalar.Env, x scalar.Expr) error {
+	if err := nullLimit(env, x); err != nil {
+		return err
+	}
 	what, name := "the values have", "x"
 	if c, ok := scalar.PlainColumn(x); ok {
 		what, name = fmt.Sprintf("column %q has", c.Shown()), c.Shown()
@@ -153,16 +156,19 @@ func named(c *scalar.Column) string {
 }
 
 // noStep refuses to sum values that have neither bounds nor a step.
-func noStep(x scalar.Expr) error {
+func noStep(env *scalar.Env, x scalar.Expr) error {
 	c, plain := scalar.PlainColumn(x)
 	if family := x.Type().Family(); !plain || family != pgtype.NumericFamily && family != pgtype.FloatFamily {
-		return noBounds(x)
+		return noBounds(env, x)
 	}
 	return pgerr.New(pgerr.NoBounds, "column %q has neither bounds nor a step", c.Shown()).At(x.Pos()).
 		WithHint("Write %s, or ask the administrator to declare bounds or a step in the policy.", clampOf(named(c)))
 }
 
-func noBounds(x scalar.Expr) error {
+func noBounds(env *scalar.Env, x scalar.Expr) error {
+	if err := nullLimit(env, x); err != nil {
+		return err
+	}
 	e := pgerr.New(pgerr.NoBounds, "the values have no bounds").At(x.Pos())
 	if c, ok := scalar.PlainColumn(x); ok {
 		return pgerr.New(pgerr.NoBounds, "column %q has no bounds", c.Shown()).At(x.Pos()).
@@ -170,6 +176,16 @@ func noBounds(x scalar.Expr) error {
 	}
 	return e.WithHint("Ask the administrator to declare bounds of the columns, or of the expression (derived in docs/policy.md), or "+
 		"write %s with constants.", clampOf("x"))
+}
+
+// nullLimit refuses values that a statement bounds by NULL.
+func nullLimit(env *scalar.Env, x scalar.Expr) error {
+	if !scalar.NullLimit(env, x) {
+		return nil
+	}
+	return pgerr.New(pgerr.NoBounds, "the values have no bounds: one in LEAST or GREATEST is NULL").At(x.Pos()).
+		WithHint("Write a number. If the bound is that of dp.suggest_bounds, it found none in the noise: ask it with a larger epsilon, " +
+			"make the temporary table anew, and ask again.")
 }
 
 func tooWide(at int) error {

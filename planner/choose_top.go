@@ -24,8 +24,7 @@ type topChooser struct {
 // choose gives the grouping set its top, or the reason why it has none.
 func (c topChooser) choose() {
 	if c.whyNot = c.refusal(); c.whyNot != "" {
-		c.settings.Top = topOn
-		c.choosable = c.refusal() == ""
+		c.remedy = c.wayToChoose()
 		return
 	}
 	o := &c.outputs[c.clause.aggregate]
@@ -74,6 +73,20 @@ func (c topChooser) refusal() string {
 		return fmt.Sprintf("twice %d is more than the %d groups that one %s is in", c.k, n, c.unit)
 	}
 	return ""
+}
+
+// wayToChoose says how the groups can be chosen, if that makes them more precise or may do so; "" otherwise. It costs half of the budget,
+// which pays off if a unit is in so many groups that the noise of all of them is larger.
+func (c topChooser) wayToChoose() string {
+	off := c.settings.Top == topOff
+	if c.settings.Top = topAuto; off && c.refusal() == "" {
+		return " SET dp.top = auto chooses them first, and measures them anew."
+	}
+	if c.settings.Top = topOn; c.refusal() != "" || c.unitGroups() > 0 {
+		return ""
+	}
+	return fmt.Sprintf(" If many a %s is in more than %d groups, SET dp.top = on, which chooses them first, makes them more precise.",
+		c.unit, 2*c.k)
 }
 
 // unitGroups bounds the number of groups of one unit, by a proof, the policy or the session; 0 is no bound.

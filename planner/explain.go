@@ -458,11 +458,7 @@ func (p *Plan) Remarks() []string {
 		case g.whyNot != "" && p.settings.Top == topOn:
 			say("All groups were measured in spite of dp.top = on: %s.", g.whyNot)
 		case g.whyNot != "" && g.size >= manyGroups:
-			remedy := ""
-			if g.choosable {
-				remedy = " SET dp.top = on chooses them first, and measures them anew."
-			}
-			say("The largest of %d groups are likely to be too large: they are also those with the largest noise.%s", g.size, remedy)
+			say("The largest of %d groups are likely to be too large: they are also those with the largest noise.%s", g.size, g.remedy)
 		}
 	}
 	for _, g := range p.sets() {

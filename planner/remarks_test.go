@@ -27,8 +27,12 @@ func TestRemarks(t *testing.T) {
 		},
 		{
 			"SELECT birth_year, count(*) FROM patients GROUP BY 1 ORDER BY 2 DESC LIMIT 2", "off",
-			"The largest of 91 groups are likely to be too large: they are also those with the largest noise. " +
-				"SET dp.top = on chooses them first, and measures them anew.",
+			"The largest of 91 groups are likely to be too large: they are also those with the largest noise.",
+		},
+		{
+			"SELECT day - 1, count(*) FROM visits WHERE day < '2020-06-01' GROUP BY 1 ORDER BY 2 DESC LIMIT 1", "off",
+			"The largest of 152 groups are likely to be too large: they are also those with the largest noise. " +
+				"SET dp.top = auto chooses them first, and measures them anew.",
 		},
 		{"SELECT dp.error(percentile_cont(0.5) WITHIN GROUP (ORDER BY cost)), dp.error(avg(cost)) FROM visits", "auto", ""},
 		{

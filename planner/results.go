@@ -33,8 +33,8 @@ type results struct {
 	cache       *estimators
 	// whyNot says why all groups get noise although the statement asks for the top groups; otherwise it is "".
 	whyNot string
-	// choosable says that dp.top = on would choose the top groups.
-	choosable bool
+	// remedy says how the top groups can be chosen, if that may make them more precise.
+	remedy string
 }
 
 // observed returns a partition as it was released.

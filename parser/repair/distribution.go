@@ -18,7 +18,7 @@ var usualFractions = []string{"0.1", "0.25", "0.5", "0.75", "0.9"}
 // distribution asks for the percentiles of a value that all rows are numbered by:
 //
 //	SELECT min(CASE WHEN r < .5 * n THEN 9999 ELSE x END) FROM (SELECT x, row_number() OVER (ORDER BY x) AS r FROM t) q
-//	SELECT percentile_disc(ARRAY[.5]) WITHIN GROUP (ORDER BY x) AS percentiles, min(x), max(x), avg(x), stddev(x) FROM t
+//	SELECT percentile_disc(ARRAY[.5]) WITHIN GROUP (ORDER BY x) AS percentiles, avg(x) FROM t
 //
 // It applies to row_number, rank and dense_rank, to percent_rank and cume_dist, and to running totals of counts, over rows or over groups
 // by the value. The fractions are the constants between 0 and 1 with which the statement multiplies or compares. PARTITION BY becomes
@@ -43,7 +43,7 @@ func distribution(r *refused) {
 			}
 			value, d := r.text(x), q.with(from, where)
 			list := "percentile_disc(ARRAY[" + strings.Join(fractions, ", ") + "]) WITHIN GROUP (ORDER BY " + value + ") AS percentiles, "
-			list += "min(" + value + "), max(" + value + "), avg(" + value + "), stddev(" + value + ")"
+			list += "avg(" + value + ")"
 			d.set(targets, strings.TrimPrefix(keys+", ", ", ")+list)
 			if keys != "" {
 				d.set(groups, keys)

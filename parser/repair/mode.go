@@ -104,7 +104,7 @@ func discToMode(r *refused) {
 // intervalToSeconds computes with the seconds of intervals, and makes an interval of the result:
 //
 //	avg(x)
-//	make_interval(secs => avg(extract(epoch FROM x)))
+//	justify_hours(make_interval(secs => avg(extract(epoch FROM x))))
 //
 // It applies to a refused aggregate of one value. If that is no interval, the new statement is refused too.
 func intervalToSeconds(r *refused) {
@@ -115,10 +115,10 @@ func intervalToSeconds(r *refused) {
 			values = []*pg.Node{within[0].GetSortBy().GetNode()}
 		}
 		if len(values) == 1 {
-			d.before(r.place(n), "make_interval(secs => ")
+			d.before(r.place(n), "justify_hours(make_interval(secs => ")
 			d.before(r.place(values[0]), "extract(epoch FROM ")
 			d.after(r.place(values[0]), ")")
-			d.after(r.place(n), ")")
+			d.after(r.place(n), "))")
 		}
 	}
 	r.edit(d)

@@ -50,6 +50,7 @@ var rules = []rule{
 	{"UnitsToAverage", unitsToAverage},
 	{"WindowToGroups", windowToGroups},
 	// Rows beside others, joined.
+	{"JoinOnUnit", joinOnUnit},
 	{"LateralToJoin", lateralToJoin},
 	{"TilesToQuantiles", tilesToQuantiles},
 	{"Distribution", distribution},

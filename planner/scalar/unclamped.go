@@ -27,3 +27,14 @@ func Unclamped(e Expr) bool {
 }
 
 func broughtIn(e Expr) bool { return !Unclamped(e) }
+
+// NullLimit reports whether an expression has LEAST or GREATEST of a constant that is NULL, which limits nothing.
+func NullLimit(env *Env, e Expr) (has bool) {
+	eachBelow(e, func(x Expr) {
+		c, ok := x.(*choice)
+		if ok && (c.kind == least || c.kind == greatest) {
+			has = has || slices.ContainsFunc(c.results, env.null)
+		}
+	})
+	return has
+}
