@@ -11,8 +11,8 @@
 //     (edits.go), a SELECT that is edited (draft.go), what is found (candidate.go);
 //   - rules: other statements (utility.go), no error columns (errors.go), aggregates (mode.go), bounds (bounds.go), groups (groups.go),
 //     distributions (distribution.go), keys of several columns (wholekey.go), EXISTS (exists.go), public rows and lists beside protected
-//     rows (beside.go), joins of a unit's rows (unit.go), LATERAL (lateral.go), set operations (setops.go), parts of the question (alone.go, fewer.go), larger groups
-//     (coarser.go);
+//     rows (beside.go), joins of rows of a unit (unit.go), LATERAL (lateral.go), set operations (setops.go), parts of the question
+//     (alone.go, fewer.go), larger groups (coarser.go);
 //   - the list of the rules, and what is written by all of them: rules.go.
 //
 // A new rule is a function in the file of its family, a line in the list, and a file of its name in testdata/rules.

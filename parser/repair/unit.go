@@ -24,12 +24,12 @@ func joinOnUnit(r *refused) {
 		if !r.protected(v) || r.queryOf(item) != nil {
 			continue
 		}
-		if len(before) > 0 && !slices.ContainsFunc(before, func(o *pg.RangeVar) bool { return r.equated(v, o) }) {
-			i := slices.IndexFunc(before, func(o *pg.RangeVar) bool { return r.link(v, o) != "" })
+		if len(before) > 0 && !slices.ContainsFunc(before, func(o *pg.RangeVar) bool { return equated(r, v, o) }) {
+			i := slices.IndexFunc(before, func(o *pg.RangeVar) bool { return link(r, v, o) != "" })
 			if i < 0 {
 				return
 			}
-			conditions = append(conditions, r.link(v, before[i]))
+			conditions = append(conditions, link(r, v, before[i]))
 		}
 		before = append(before, v)
 	}
@@ -39,7 +39,7 @@ func joinOnUnit(r *refused) {
 }
 
 // equated reports whether an equality compares columns of two tables.
-func (r *refused) equated(a, b *pg.RangeVar) bool {
+func equated(r *refused, a, b *pg.RangeVar) bool {
 	of := func(n *pg.Node, v *pg.RangeVar) bool {
 		item := r.itemOf(r.SelectStmt, n)
 		return item.GetRangeVar() == v
@@ -59,7 +59,7 @@ func (r *refused) equated(a, b *pg.RangeVar) bool {
 }
 
 // link is an equality that connects the rows of a unit in two tables; "" if none is known.
-func (r *refused) link(a, b *pg.RangeVar) string {
+func link(r *refused, a, b *pg.RangeVar) string {
 	s, _ := r.of(a)
 	t, _ := r.of(b)
 	equal := func(x *pg.RangeVar, column string, y *pg.RangeVar, other string) string {
