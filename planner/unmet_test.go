@@ -74,6 +74,7 @@ func TestUnmet(t *testing.T) {
 			"SELECT sum(n) FROM (SELECT patient_id, count(*) AS n FROM visits WHERE diagnosis = 'cold' GROUP BY 1) q WHERE n < 5",
 			true, "x", "",
 		},
+		{"SELECT count(*) FROM patients WHERE id NOT IN (SELECT patient_id FROM visits WHERE diagnosis = 'cold')", false, "", ""},
 		{"SELECT count(*) FROM (SELECT diagnosis AS d FROM visits) q WHERE d = 'cold'", true, "x", ""},
 		{
 			"SELECT count(*) FROM (SELECT diagnosis AS d FROM visits UNION ALL SELECT diagnosis FROM visits) q WHERE d = 'cold'",

@@ -216,7 +216,7 @@ func testParameterBounds(t *testing.T, k *kitchen) {
 func testParameterTypes(t *testing.T, k *kitchen) {
 	ana := k.dial(t, "ana")
 	for oid, value := range map[uint32]string{
-		2205: "patients", 24: "now", 2206: "int4", 4089: "public", 4096: "postgres", 2249: "(1)", 705: "x", 2278: "", 2276: "1",
+		2205: "patients", 24: "now", 2206: "int4", 4089: "public", 4096: "postgres", 2249: "(1)", 705: "f", 2278: "", 2276: "1",
 		2275: "x", 26: "1", 27: "(0,1)", 28: "3",
 		1007: "{1}", 3904: "[1,2)", 114: "1", 142: "<a/>", 18: "x", 600: "(1,1)", 790: "1", 194: "x", 32: "x", 1790: "c",
 	} {

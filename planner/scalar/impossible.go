@@ -19,7 +19,9 @@ func Impossible(env *Env, where []Expr) bool {
 			}
 		}
 	}
-	proved := func(c *Column) bool { return (c.Values == nil || c.Only) && (c.Bounds == nil || c.Within) && c.Extent == nil }
+	proved := func(c *Column) bool {
+		return (c.Values == nil || c.Only) && (c.Bounds == nil || c.Within) && c.Extent == nil
+	}
 	free := undeclared(env, slices.DeleteFunc(columns, proved)...)
 	arrays := map[int]map[string]bool{}
 	alone, together := &trial{env: free, arrays: arrays}, &trial{env: free.inner(free.narrowing(parts, false)), arrays: arrays}
