@@ -109,6 +109,7 @@ var ownSettings = map[string]func(value){
 	"dp.confidence":     func(v value) { readConfidence(v) },
 	"dp.mechanism":      func(v value) { v.oneOf(planner.MechanismNames()...) },
 	"dp.notice":         func(v value) { v.oneOf("brief", "full", "on", "off") },
+	"dp.price":          func(v value) { v.oneOf("share", "loss") },
 	"dp.max_rows":       func(v value) { v.count(maxContribution) },
 	"dp.max_partitions": func(v value) { v.count(maxContribution) },
 	"dp.max_sum":        func(v value) { v.sum() },

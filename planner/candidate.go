@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"strings"
 
 	"dpproxy/dp"
@@ -12,6 +13,8 @@ type Candidate struct {
 	Mechanism string
 	// Loss is the price in the measure of the budgets, for noise reduction the largest price. A Loss without a measure is no price.
 	Loss dp.Loss
+	// Share is written in the place of the price; empty: the price is.
+	Share string
 	// Errors are the errors of the values, as in [Plan.ErrorsBefore]. They are nil for noise reduction, which reaches the target itself.
 	Errors []string
 	// Note says why the candidate is not or cannot be chosen, or its advantage; it may be empty.
@@ -26,7 +29,7 @@ type Candidate struct {
 func (c Candidate) String() string {
 	s := c.Mechanism
 	if c.Loss.Measure() != 0 {
-		s += ": " + c.Loss.Measure().Symbol() + "=" + Number(float64(c.Loss.Pico())/dp.PicoPerUnit)
+		s += ": " + cmp.Or(c.Share, c.Loss.Measure().Symbol()+"="+Number(float64(c.Loss.Pico())/dp.PicoPerUnit))
 		if c.Errors == nil {
 			s = strings.Replace(s, ": ", ": at most ", 1)
 		}

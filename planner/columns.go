@@ -217,11 +217,11 @@ func (b errorGroups) lines() []string {
 		if Number(least.half) == Number(most.half) {
 			continue
 		}
-		said := a.label + whose(b.block) + ": least " + b.one(i, least)
+		said := "The error of " + a.label + whose(b.block) + " is " + b.one(i, least) + " at the least"
 		if len(groups) > 2 {
-			said += ", median " + b.one(i, groups[(len(groups)-1)/2])
+			said += ", " + b.one(i, groups[(len(groups)-1)/2]) + " at the median"
 		}
-		if s := said + ", most " + b.one(i, most); !slices.Contains(out, s) {
+		if s := said + ", and " + b.one(i, most) + " at the most."; !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}
@@ -264,11 +264,11 @@ func (b errorGroups) one(output int, e groupError) string {
 		}
 	}
 	unit := set.outputs[output].unit()
-	said := "± " + unit.figure(e.half)
-	if len(labels) == 0 {
-		return said + " in the total"
+	where := "in the total"
+	if len(labels) > 0 {
+		where = "where " + strings.Join(labels, ", ")
 	}
-	return said + " where " + strings.Join(labels, ", ")
+	return "± " + unit.grouped(e.half) + " (" + where + ")"
 }
 
 // shortKey abridges a key.

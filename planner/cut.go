@@ -81,9 +81,9 @@ func (m *Measure) cut(b *BlockPlan, set *GroupingSet, released []*Released, clip
 		return fmt.Sprintf("For %s, one %s counts up to a limit (%s). %s%s", labels, unit, m.origin(set), above, set.moved(m, e))
 	}
 	scale, of := unitOf(set.statistics[m.statistics[0]])
-	over := m.over(set, func(parts float64) string { return Number(limit * scale / parts) })
+	over := m.over(set, func(parts float64) string { return Grouped(limit * scale / parts) })
 	said := fmt.Sprintf("For %s, one %s counts with at most %s%s (%s)%s. %s ",
-		labels, unit, Number(limit*scale), of+over, m.origin(set), times, above)
+		labels, unit, Grouped(limit*scale), of+over, m.origin(set), times, above)
 	switch {
 	case math.Ceil(e.AtMost) < 1:
 		return strings.TrimSuffix(said, " ")
@@ -147,7 +147,7 @@ func (m *Measure) origin(set *GroupingSet) string {
 
 // aboveLimit says how many units are above the limit.
 func aboveLimit(e contribution.Excess, confidence float64) string {
-	most, percent := TwoDigits(math.Ceil(e.AtMost), math.Ceil), Number(100*confidence)
+	most, percent := Grouped(twoDigits(math.Ceil(e.AtMost), math.Ceil)), Number(100*confidence)
 	switch {
 	case most == "0":
 		return fmt.Sprintf("None has more (%s %%).", percent)
@@ -158,17 +158,17 @@ func aboveLimit(e contribution.Excess, confidence float64) string {
 	if e.Units < 2 {
 		have = "has"
 	}
-	return fmt.Sprintf("About %s %s more, at most %s (%s %%).", TwoDigits(e.Units, math.Round), have, most, percent)
+	return fmt.Sprintf("About %s %s more, at most %s (%s %%).", Grouped(twoDigits(e.Units, math.Round)), have, most, percent)
 }
 
 // lost says how much is left out, in units of the norm. A Euclidean norm over groups bounds each group but not their sum. Errors include
 // the part of a group, if what is left out is spread over the groups as the rows are.
 func (m *Measure) lost(e contribution.Excess, scale float64, of string, group float64) string {
-	most := TwoDigits(math.Ceil(e.UpTo)*scale, math.Ceil)
-	about := TwoDigits(math.Round(e.About)*scale, math.Round)
-	each := TwoDigits(group*scale, math.Ceil) + of + " of each group" + map[bool]string{true: " or total"}[m.family != nil] +
+	most := Grouped(twoDigits(math.Ceil(e.UpTo)*scale, math.Ceil))
+	about := Grouped(twoDigits(math.Round(e.About)*scale, math.Round))
+	each := Grouped(twoDigits(group*scale, math.Ceil)) + of + " of each group" + map[bool]string{true: " or total"}[m.family != nil] +
 		", spread over groups as all rows are,"
-	spread := group > 0 && m.keyed && !m.byGroup.holds() && TwoDigits(group*scale, math.Ceil) != most
+	spread := group > 0 && m.keyed && !m.byGroup.holds() && Grouped(twoDigits(group*scale, math.Ceil)) != most
 	if m.keyed && !m.laplace || m.byGroup.holds() {
 		if spread {
 			return "at most " + each + " and " + most + " of a group that has it all," + fallsOn
@@ -254,20 +254,25 @@ func (r *results) labelsOf(m *Measure) string {
 
 // labelsWhere names the outputs of a measure for which a predicate holds.
 func (r *results) labelsWhere(m *Measure, holds func(*output) bool) string {
-	var out []string
+	return strings.Join(r.labelsIn(m, holds), ", ")
+}
+
+func (r *results) labelsIn(m *Measure, holds func(*output) bool) (out []string) {
 	for i := range r.outputs {
 		o := &r.outputs[i]
 		if o.report == "" && r.statistics[o.statistics()[0]].measure == m && holds(o) && !slices.Contains(out, o.label) {
 			out = append(out, o.label)
 		}
 	}
-	return strings.Join(out, ", ")
+	return out
 }
 
 // TwoDigits writes an estimate, rounded to two significant digits.
-func TwoDigits(f float64, round func(float64) float64) string {
+func TwoDigits(f float64, round func(float64) float64) string { return Number(twoDigits(f, round)) }
+
+func twoDigits(f float64, round func(float64) float64) float64 {
 	if f <= 0 {
-		return "0"
+		return 0
 	}
 	const slack = 1e-9 // of a double that should be whole
 	scale := math.Pow(10, math.Floor(math.Log10(f))-1)
@@ -275,5 +280,5 @@ func TwoDigits(f float64, round func(float64) float64) string {
 	if nearest := math.Round(whole); math.Abs(whole-nearest) < slack {
 		whole = nearest
 	}
-	return Number(round(whole) * scale)
+	return round(whole) * scale
 }

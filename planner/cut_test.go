@@ -44,7 +44,7 @@ var cuts = []cut{
 		"SELECT count(*) FROM visits", "auto", "gaussian",
 		[4]int64{20_000, 4000, 900, 243},
 		"For count(*), one patient counts with at most 12 rows (chosen for this statement). About 240 have more, at most 250 (95 %). " +
-			"What they have beyond that is left out: about 2400 rows, at most 2500 " + falls,
+			"What they have beyond that is left out: about 2,400 rows, at most 2,500 " + falls,
 	},
 	{
 		"SELECT count(*) FROM visits", "fixed", "gaussian",
@@ -56,8 +56,8 @@ var cuts = []cut{
 	{
 		"SELECT sum(cost) FROM visits", "fixed", "gaussian",
 		[4]int64{20_000, 900, 30, 1},
-		"For sum(cost), one patient counts with at most 400000 (by the policy or the session). About 1 has more, at most 6 (95 %). " +
-			"What they have beyond that is left out: about 200000, at most 1600000 " + falls,
+		"For sum(cost), one patient counts with at most 400,000 (by the policy or the session). About 1 has more, at most 6 (95 %). " +
+			"What they have beyond that is left out: about 200,000, at most 1,600,000 " + falls,
 	},
 	{
 		"SELECT diagnosis, count(*) FROM visits GROUP BY 1", "auto", "gaussian",
@@ -79,7 +79,7 @@ var cuts = []cut{
 		[4]int64{20_000, 900, 300, 24},
 		"In all grouping sets: For count(*), one patient counts with at most 40 rows in one group, or 2.667 in each of 15 " +
 			"(by the policy or the session). About 24 have more, at most 47 (95 %). " +
-			"What they have beyond that is left out: about 480 rows, at most 1000 " + falls,
+			"What they have beyond that is left out: about 480 rows, at most 1,000 " + falls,
 	},
 	{
 		"SELECT avg(cost) FROM visits", "auto", "gaussian",
@@ -107,7 +107,7 @@ var cuts = []cut{
 		"SELECT count(*) FROM visits", "auto", "laplace",
 		[4]int64{20_000, 100, 10, 5000},
 		"For count(*), one patient counts with at most 12 rows (chosen for this statement). " +
-			"About 5000 have more, at most 5100 (95 %). " +
+			"About 5,000 have more, at most 5,100 (95 %). " +
 			"So many have more than that limit that nothing bounds what it leaves out. " +
 			"SET dp.contribution = fixed; SET dp.max_rows = 10 (or as many rows as matter of one), " +
 			"or ask the administrator to state max_rows.",
@@ -124,8 +124,8 @@ var cuts = []cut{
 	{
 		"SELECT diagnosis, sum(cost) FROM visits GROUP BY 1", "fixed", "laplace",
 		[4]int64{20_000, 900, 300, 24},
-		"For sum(cost), one patient counts with at most 800000 in one group, or 266667 in each of 3 (by the policy or the session). " +
-			"About 24 have more, at most 47 (95 %). What they have beyond that is left out: about 9600000, at most 20000000 " +
+		"For sum(cost), one patient counts with at most 800,000 in one group, or 266,667 in each of 3 (by the policy or the session). " +
+			"About 24 have more, at most 47 (95 %). What they have beyond that is left out: about 9,600,000, at most 20,000,000 " +
 			falls,
 	},
 	{

@@ -82,15 +82,55 @@ func (e ErrorBar) String() string {
 		return e.Label + ": " + ofClamped(fmt.Sprintf(e.Said, half), e.Clamped)
 	}
 	s := e.Label + " ± " + ofClamped(half, e.Clamped)
-	do := ", limits leave out "
-	if e.Moves {
-		do = ", limits move it by "
-	}
-	if math.IsInf(e.Beyond, 1) {
-		return s + do + "more than can be told"
-	}
-	if e.Beyond > 0 {
-		s += do + "up to " + e.Unit.about(e.Beyond) + " more"
+	if limits := e.limits(); limits != "" {
+		s += ", " + limits
 	}
 	return s
+}
+
+// limits says how far limits may move the value beyond its noise; "" if they do not.
+func (e ErrorBar) limits() string {
+	do := "limits leave out "
+	if e.Moves {
+		do = "limits move it by "
+	}
+	switch {
+	case math.IsInf(e.Beyond, 1):
+		return do + "more than can be told"
+	case e.Beyond > 0:
+		return do + "up to " + e.Unit.about(e.Beyond) + " more"
+	}
+	return ""
+}
+
+// Sentence is the error of a released value in a sentence, at a confidence in per cent. The bounds to which values are clamped are not in
+// it.
+func (e ErrorBar) Sentence(percent string) string {
+	switch {
+	case e.Withheld:
+		return fmt.Sprintf("%s is withheld.", e.Label)
+	case e.Hidden:
+		return fmt.Sprintf("%s is not shown: its groups have too few rows for the noise.", e.Label)
+	case e.Unanswered:
+		return fmt.Sprintf("%s is not answered: its limit leaves out too much.", e.Label)
+	case e.None:
+		return fmt.Sprintf("There is no group with a value of %s.", e.Label)
+	case !e.Known(), math.IsInf(e.Least, 1):
+		return fmt.Sprintf("The error of %s is not known.", e.Label)
+	}
+	least, most := e.Unit.grouped(e.Least), e.Unit.grouped(e.Most)
+	if e.Said != "" {
+		if most != least {
+			least += " to " + most
+		}
+		return fmt.Sprintf("Of %s it is known (%s): %s.", e.Label, percent, fmt.Sprintf(e.Said, least))
+	}
+	s := fmt.Sprintf("The noise moves %s by at most %s (%s)", e.Label, least, percent)
+	if most != least {
+		s = fmt.Sprintf("The noise moves %s by at most %s in the best group and %s in the worst (%s)", e.Label, least, most, percent)
+	}
+	if limits := e.limits(); limits != "" {
+		s += ", and " + limits
+	}
+	return s + "."
 }

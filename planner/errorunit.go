@@ -55,10 +55,18 @@ func (u errorUnit) figure(f float64) string {
 	}
 }
 
+// grouped is figure for people: numbers have their digits in groups.
+func (u errorUnit) grouped(f float64) string {
+	if u == "" {
+		return Grouped(f)
+	}
+	return u.figure(f)
+}
+
 // about writes an estimate, rounded up to two significant digits.
 func (u errorUnit) about(f float64) string {
 	if u == "" {
-		return TwoDigits(f, math.Ceil)
+		return Grouped(twoDigits(f, math.Ceil))
 	}
 	scale := math.Pow(10, math.Floor(math.Log10(f))-1)
 	return u.figure(math.Ceil(f/scale) * scale)

@@ -18,6 +18,11 @@ type Cost struct {
 	Remaining dp.Loss
 	// Fits is false if the budget does not have enough left.
 	Fits bool
+	// Of names the budget for its analyst, and Limit is all of it.
+	Of    string
+	Limit dp.Loss
+	// Share is written in the place of losses; empty: they are written.
+	Share string
 }
 
 // Explain draws the plan as the answer of EXPLAIN.
@@ -116,6 +121,9 @@ func (p *Plan) PriceOpen() bool {
 
 // String writes a cost, and what it would leave.
 func (c Cost) String() string {
+	if c.Share != "" {
+		return c.Share
+	}
 	after := "would leave " + c.Remaining.String()
 	if !c.Fits {
 		after = "more than the " + c.Remaining.String() + " left"
@@ -453,11 +461,15 @@ func (p *Plan) Remarks() []string {
 	for _, g := range p.sets() {
 		switch {
 		case g.Private():
-			say("Groups that few units (%s) have are not shown: %s. "+
-				"A larger dp.epsilon shows smaller ones, and fewer keys make larger ones.", p.unit, g.shownFrom())
+			lack := ""
+			if p.Incomplete() {
+				lack = " What is computed of the groups lacks them."
+			}
+			say("Groups that few units (%s) have are not shown: %s.%s "+
+				"A larger dp.epsilon shows smaller ones, and fewer keys make larger ones.", p.unit, g.shownFrom(), lack)
 		case g.whyNot != "" && p.settings.Top == topOn:
 			say("All groups were measured in spite of dp.top = on: %s.", g.whyNot)
-		case g.whyNot != "" && g.size >= manyGroups:
+		case raised(g, p.settings):
 			say("The largest of %d groups are likely to be too large: they are also those with the largest noise.%s", g.size, g.remedy)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"dpproxy/planner/pgtype"
 	"dpproxy/planner/scalar"
@@ -50,6 +51,16 @@ func leftOutOf(b *BlockPlan, unit string) []string {
 		}
 	}
 	return all
+}
+
+// MovedValues says in a sentence which values count as others; "" if there are none.
+func MovedValues(p *Plan) string {
+	beyond := beyondBounds(p)
+	if len(beyond) == 0 {
+		return ""
+	}
+	return "Values beyond their bounds count as the nearer bound: " + strings.Join(beyond, ", ") +
+		". The error does not include what that moves."
 }
 
 func movedOf(b *BlockPlan, _ string) []string {
@@ -137,24 +148,16 @@ func (p *Plan) Outside(released [][]*Released) []string {
 			}
 		}
 	}
-	said := map[string]bool{} // the bounds beyond which rows are named already, by column
 	for _, b := range p.Blocks {
 		for _, s := range straysOf(b) {
 			say(s.which())
-			said[s.beyond()] = true
 		}
 	}
-	for _, t := range p.clampedTerms() {
-		for _, s := range t.beyond() {
-			if !said[s] {
-				say(s)
-			}
-		}
+	for _, s := range beyondBounds(p) {
+		say(s)
 	}
-	for i, b := range p.Blocks {
-		for _, labels := range movedUnstated(b, released[i]) {
-			say("what limits do to " + labels)
-		}
+	if names := movedNames(p, released); len(names) > 0 {
+		say("what limits do to " + strings.Join(names, ", "))
 	}
 	if unshown {
 		say("groups that few units (" + p.unit + ") have")
@@ -162,6 +165,53 @@ func (p *Plan) Outside(released [][]*Released) []string {
 	for _, g := range p.sets() {
 		if s := withholding(g); s != "" {
 			say(s)
+		}
+	}
+	for _, g := range p.sets() {
+		if raised(g, p.settings) {
+			say(fmt.Sprintf("that noise is likely to have raised the largest of %d groups", g.size))
+		}
+	}
+	return all
+}
+
+// raised reports whether the largest groups alone are shown, of many that were all measured: they are also those with the largest noise.
+func raised(g *GroupingSet, s Settings) bool {
+	return g.whyNot != "" && s.Top != topOn && g.size >= manyGroups
+}
+
+// movedNames names the output columns that limits move without an error that says so.
+func movedNames(p *Plan, released [][]*Released) (names []string) {
+	for i, b := range p.Blocks {
+		for _, label := range movedUnstated(b, released[i]) {
+			name := label
+			for _, c := range p.outputs {
+				if c.Plain() && c.Of[0].Block == i && b.block.aggregates[c.Of[0].Aggregate].label == label {
+					name = titleOf(p, c)
+					break
+				}
+			}
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// beyondBounds names the values that are clamped, but for those of rows that are named as strays.
+func beyondBounds(p *Plan) (all []string) {
+	said := map[string]bool{}
+	for _, b := range p.Blocks {
+		for _, s := range straysOf(b) {
+			said[s.beyond()] = true
+		}
+	}
+	for _, t := range p.clampedTerms() {
+		for _, s := range t.beyond() {
+			if !said[s] {
+				said[s], all = true, append(all, s)
+			}
 		}
 	}
 	return all
@@ -220,8 +270,7 @@ func cutShort(c source.Cut, unit string) string {
 	return fmt.Sprintf("joined rows of %s beyond %d of one %s", c.Of, c.Rows, unit)
 }
 
-// movedUnstated names the outputs that limits move without an error that says so, if any unit can be above the limits: a text for each
-// measure.
+// movedUnstated names the outputs that limits move without an error that says so, if any unit can be above the limits.
 func movedUnstated(b *BlockPlan, released []*Released) []string {
 	var out []string
 	for i, set := range b.Sets {
@@ -232,10 +281,10 @@ func movedUnstated(b *BlockPlan, released []*Released) []string {
 			if m.Tail == nil || m.Shared() || !set.moves(m) {
 				continue
 			}
-			labels := set.labelsWhere(m, func(o *output) bool { return !isLimited(o) })
+			labels := set.labelsIn(m, func(o *output) bool { return !isLimited(o) })
 			clip := released[i].Clips[m.at]
-			if labels != "" && math.Ceil(excessOf(m, len(m.Norms)-1, clip, 1-set.alpha).AtMost) >= 1 {
-				out = append(out, labels)
+			if len(labels) > 0 && math.Ceil(excessOf(m, len(m.Norms)-1, clip, 1-set.alpha).AtMost) >= 1 {
+				out = append(out, labels...)
 			}
 		}
 	}

@@ -12,7 +12,8 @@ import (
 // An OutputError is the error of an output column, as one interval around each of its values: that of dp.lower and dp.upper, which includes
 // what limits of contributions leave out.
 type OutputError struct {
-	Name string
+	Name  string
+	title string // that is told; empty: the name
 	// Known says that a formula has it; Instead is said in the place of intervals, such as "withheld".
 	Known   bool
 	Instead string
@@ -32,9 +33,25 @@ func OutputErrors(p *Plan, released [][]*Released) (all []OutputError) {
 		return nil
 	}
 	for _, c := range p.outputs {
-		all = append(all, outputError(p, c, released))
+		e := outputError(p, c, released)
+		e.title = titleOf(p, c)
+		all = append(all, e)
 	}
 	return all
+}
+
+// titleOf names an output column for people: by its aggregate if another column has the same name.
+func titleOf(p *Plan, c ast.Output) string {
+	same := 0
+	for _, other := range p.outputs {
+		if other.Name == c.Name {
+			same++
+		}
+	}
+	if same == 1 || !c.Plain() {
+		return c.Name
+	}
+	return p.Blocks[c.Of[0].Block].block.aggregates[c.Of[0].Aggregate].label
 }
 
 // outputError is the error of an output column.
@@ -71,8 +88,19 @@ func instead(bar ErrorBar) string {
 	case bar.Said != "":
 		return fmt.Sprintf(bar.Said, Number(bar.Most))
 	}
-	bar.Clamped = "" // said of the whole answer
-	return strings.TrimPrefix(bar.String(), bar.Label+" ")
+	if math.IsInf(bar.Most+bar.Beyond, 1) {
+		return unknownError
+	}
+	figure := func(half float64) string {
+		if bar.Unit != "" {
+			return bar.Unit.figure(half + bar.Beyond)
+		}
+		return Grouped(upward(half+bar.Beyond, 3))
+	}
+	if least, most := figure(bar.Least), figure(bar.Most); least != most {
+		return "± " + least + " to " + most
+	}
+	return "± " + figure(bar.Most)
 }
 
 // widen has the error include those of the values of an aggregate which are shown.
@@ -131,8 +159,9 @@ const asPercent = 100_000
 
 // String writes "n ± 1,130", "revenue ± 2.1 %", "n (- 110 / + 650)", of several rows "n ± 20 to 310", and "top withheld".
 func (e OutputError) String() string {
+	name := cmp.Or(e.title, e.Name)
 	if e.values == 0 {
-		return e.Name + " " + cmp.Or(e.Instead, unknownError)
+		return name + " " + cmp.Or(e.Instead, unknownError)
 	}
 	much := 0.95
 	if e.replayed {
@@ -140,12 +169,14 @@ func (e OutputError) String() string {
 	}
 	even := min(e.below, e.above) >= much*max(e.below, e.above)
 	switch {
+	case math.IsInf(e.nearest, 1) && (e.values > 1 || even):
+		return name + " " + unknownError
 	case e.values == 1 && !even:
-		return e.Name + " (- " + e.figure(e.below) + " / + " + e.figure(e.above) + ")"
+		return name + " (- " + e.figure(e.below) + " / + " + e.figure(e.above) + ")"
 	case e.figure(e.nearest) != e.figure(e.farthest):
-		return e.Name + " ± " + e.figure(e.nearest) + " to " + e.figure(e.farthest)
+		return name + " ± " + e.figure(e.nearest) + " to " + e.figure(e.farthest)
 	}
-	return e.Name + " ± " + e.figure(e.farthest)
+	return name + " ± " + e.figure(e.farthest)
 }
 
 // figure rounds a distance up to three digits, of replays to two.

@@ -71,8 +71,11 @@ func describe(e scalar.Expr) string {
 	if b := scalar.PlainBounded(e); b != nil {
 		return b.Name
 	}
-	return cmp.Or(scalar.NameOf(e), "an expression")
+	return cmp.Or(scalar.NameOf(e), anExpression)
 }
+
+// anExpression stands for an expression that has no name.
+const anExpression = "an expression"
 
 // everyValue reports whether no value is clamped, because the type (NaN aside), the expression, constraints or conditions leave no value
 // beyond the bounds.
@@ -104,7 +107,11 @@ func (t term) computedOf() (said string) {
 // with clamped columns keeps them within their bounds.
 func (t term) beyond() (names []string) {
 	if t.of == nil || !scalar.Computed(t.arg) {
-		names = append(names, describe(t.arg)+" beyond "+t.bounds())
+		name := describe(t.arg)
+		if name == anExpression {
+			name = "computed values"
+		}
+		names = append(names, name+" beyond "+t.bounds())
 	}
 	for _, c := range t.of {
 		names = append(names, c.column+" beyond "+c.bounds)

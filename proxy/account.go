@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,27 +21,32 @@ type account struct {
 	receipt    *cashier.Receipt
 	mechanism  string
 	confidence float64
-	errors     []string
+	errors     []stated
 	columns    []columnError // of output columns, for a brief notice
+	used       []columnError // of those of released results that it uses
 	outside    []string      // in none of the errors
 	failed     string        // which replays failed
 	clamp      string        // which bounds to write, for a smaller error
 	bounds     string
-	leftOut    []string
-	ranks      []string // how far intervals reach by rank
+	leftOut    []string // of the errors, in sentences
+	limits     []string // that were chosen
+	how        []string // how the errors are known
 	groups     []string
 	// hidden are the values that are NULL since their groups show too few rows, of all that could be.
 	hidden, all int
 	untold      planner.Untold
 }
 
+// A stated error is that of a value, in a few words and in a sentence.
+type stated struct{ short, sentence string }
+
 // newAccount returns that of what was released.
 func newAccount(text string, plan *planner.Plan, released [][]*planner.Released, r *cashier.Receipt, confidence float64) *account {
 	a := &account{
 		text: text, receipt: r, mechanism: plan.Mechanism, confidence: confidence,
-		errors: errorBars(plan, released), columns: columnErrors(plan, released),
+		errors: errorBars(plan, released, perCent(confidence)), columns: columnErrors(plan, released),
 		outside: plan.Outside(released), clamp: planner.WideExtents(plan, released), bounds: plan.Clamped(),
-		leftOut: leftOut(plan, released), ranks: planner.RanksOf(plan, released), untold: plan.Untold,
+		leftOut: leftOut(plan, released), limits: limitsOf(plan, released), how: howKnown(plan, released), untold: plan.Untold,
 	}
 	a.hidden, a.all = smallGroups(plan, released)
 	for i, b := range plan.Blocks {
@@ -49,40 +55,53 @@ func newAccount(text string, plan *planner.Plan, released [][]*planner.Released,
 	return a
 }
 
+// perCent writes a confidence.
+func perCent(confidence float64) string { return planner.Number(100*confidence) + " %" }
+
 // notices tell as much of the answer as dp.notice says.
-func (a *account) notices(ctx context.Context, c *cashier.Cashier, much settings.Notice) []wire.Notice {
-	switch much {
+func (a *account) notices(ctx context.Context, c *cashier.Cashier, told settings.Settings) []wire.Notice {
+	price := cashier.PriceOf(ctx, c, a.receipt, a.untold, told.Losses)
+	switch told.Notice {
 	case settings.Brief:
-		return a.brief(ctx, c)
+		return a.brief(price)
 	case settings.Full:
-		return []wire.Notice{a.full(ctx, c)}
+		return []wire.Notice{a.full(price)}
 	case settings.Silence:
 	}
 	return nil
 }
 
-// full tells, in this order, all that is outside of the errors, the cost of the answer, how wrong it may be, and the rest of the budget.
-func (a *account) full(ctx context.Context, c *cashier.Cashier) wire.Notice {
-	n := wire.Notice{Code: "00000", Message: "cost " + a.receipt.Cost(a.mechanism)}
-	if len(a.errors) > 0 {
-		n.Message += fmt.Sprintf("; error at %s %%: %s", planner.Number(100*a.confidence), strings.Join(a.errors, ", "))
-	}
-	n.Message += c.Remaining(ctx, a.receipt, a.untold) + a.receipt.Remarks()
-	if len(a.outside) > 0 {
-		n.Message = notInErrors + strings.Join(a.outside, ", ") + "; " + n.Message
-	}
+// full tells all there is to say: the line of a brief notice, and in sentences how wrong the answer may be, all that no error includes,
+// the price, how the errors are known, and which limits were chosen.
+func (a *account) full(price cashier.Price) wire.Notice {
+	n := a.briefLine(price)
 	var said []string
-	for _, g := range a.groups {
-		said = append(said, "Of "+g+".")
+	for _, e := range a.errors {
+		said = append(said, e.sentence)
 	}
-	said = append(append(said, a.leftOut...), a.ranks...)
+	said = slices.Concat(said, a.groups, a.leftOut)
 	if a.hidden > 0 {
 		said = append(said, fmt.Sprintf("%d of %d values are NULL: %s.", a.hidden, a.all, tooFew))
 		n.Hint = "SET dp.small_groups = show shows what noise makes of them."
 	}
+	said = append(said, price.Sentence(a.receipt, a.mechanism))
+	if exact := a.exact(); exact != "" {
+		said = append(said, "The error of "+exact+" follows from the law of the noise.")
+	}
 	n.Hint = strings.TrimSpace(a.clamp + " " + n.Hint)
-	n.Detail = strings.Join(said, "\n")
+	n.Detail = strings.Join(slices.Concat(said, a.how, a.limits), "\n")
 	return n
+}
+
+// exact names the columns whose errors are known by a formula.
+func (a *account) exact() string {
+	var names []string
+	for _, c := range slices.Concat(a.columns, a.used) {
+		if !c.replayed && !slices.Contains(names, c.name) {
+			names = append(names, c.name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // tooFew is why values of small groups are NULL: of ranks that error is larger than of counts, and can be that of hundreds of rows.
@@ -105,6 +124,14 @@ type lastRow struct {
 	Remark     *string     `json:"remark"`
 }
 
+// shortly are errors in a few words.
+func shortly(all []stated) (said []string) {
+	for _, e := range all {
+		said = append(said, e.short)
+	}
+	return said
+}
+
 // last returns the row of dp.last for the account, none without, with the budget as it is now.
 func (a *account) last(ctx context.Context, c *cashier.Cashier) []lastRow {
 	if a == nil {
@@ -112,8 +139,8 @@ func (a *account) last(ctx context.Context, c *cashier.Cashier) []lastRow {
 	}
 	row := lastRow{
 		At: a.at, Statement: abridged(a.text), Mechanism: a.mechanism, Cost: "0", Confidence: a.confidence,
-		Error: abridged(strings.Join(a.errors, ", ")), Groups: filled(strings.Join(a.groups, "\n")), Bounds: filled(a.bounds),
-		Limits:    filled(strings.Join(a.leftOut, "\n")),
+		Error: abridged(strings.Join(shortly(a.errors), ", ")), Groups: filled(strings.Join(a.groups, "\n")), Bounds: filled(a.bounds),
+		Limits:    filled(strings.Join(slices.Concat(a.leftOut, a.how, a.limits), "\n")),
 		Remaining: filled(strings.TrimPrefix(c.Remaining(ctx, a.receipt, a.untold), "; ")),
 	}
 	if r := a.receipt; r != nil {

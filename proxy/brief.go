@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,40 +34,58 @@ func columnErrors(plan *planner.Plan, released [][]*planner.Released) (all []col
 
 // brief tells in one line how wrong the answer may be and its price, and in another one all that is outside of these errors, if there is
 // anything.
-func (a *account) brief(ctx context.Context, c *cashier.Cashier) []wire.Notice {
-	price := c.Share(ctx, a.receipt, a.untold) + a.receipt.Remarks()
-	line := wire.Notice{Code: "00000", Message: price}
-	if errors := a.briefErrors(briefly - utf8.RuneCountInString(price) - len("; ")); errors != "" {
-		line.Message = errors + "; " + price
-	}
-	all := []wire.Notice{line}
+func (a *account) brief(price cashier.Price) []wire.Notice {
+	all := []wire.Notice{a.briefLine(price)}
 	if left := a.left(); len(left) > 0 {
 		all = append(all, wire.Notice{Code: "00000", Message: leftOutBegins + strings.Join(left, "; ")})
 	}
 	return all
 }
 
-// briefErrors are the errors of the columns, as many as there is room for.
+func (a *account) briefLine(price cashier.Price) wire.Notice {
+	line := wire.Notice{Code: "00000", Message: price.String() + a.receipt.Remarks()}
+	if errors := a.briefErrors(briefly - utf8.RuneCountInString(line.Message) - len("; ")); errors != "" {
+		line.Message = errors + "; " + line.Message
+	}
+	return line
+}
+
+// briefErrors are the errors of the columns, as many as there is room for, and then those of the results that the statement uses.
 func (a *account) briefErrors(room int) string {
-	var said []string
-	for _, c := range a.columns {
-		if !slices.Contains(said, c.said) {
-			said = append(said, c.said)
-		}
+	said, using := eachOnce(a.columns), ""
+	if used := eachOnce(a.used); len(used) > 0 {
+		using = "uses " + strings.Join(used, ", ")
 	}
 	for n := len(said); n > 0; n-- {
-		text := strings.Join(said[:n], "; ")
+		parts := slices.Clone(said[:n])
 		if more := len(said) - n; more > 0 {
-			text += fmt.Sprintf("; %d more in dp.last", more)
+			parts = append(parts, fmt.Sprintf("%d more in dp.last", more))
 		}
-		if utf8.RuneCountInString(text) <= room {
-			return text
+		for _, all := range [][]string{append(slices.Clip(parts), filledOnes(using)...), parts} {
+			if text := strings.Join(all, "; "); utf8.RuneCountInString(text) <= room {
+				return text
+			}
 		}
 	}
 	if len(said) == 0 {
 		return ""
 	}
 	return "errors in dp.last"
+}
+
+// eachOnce lists the texts of errors.
+func eachOnce(columns []columnError) (said []string) {
+	for _, c := range columns {
+		if !slices.Contains(said, c.said) {
+			said = append(said, c.said)
+		}
+	}
+	return said
+}
+
+// filledOnes are the texts that are not empty.
+func filledOnes(texts ...string) []string {
+	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 }
 
 // astray tells of an answer that is known without reading a row which declared values would meet its conditions, and which rows it leaves

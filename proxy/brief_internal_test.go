@@ -19,7 +19,7 @@ func TestBriefIsShort(t *testing.T) {
 				name := strings.Repeat("ü", width) + fmt.Sprint(i)
 				a.columns = append(a.columns, columnError{name, name + " ± 20", false})
 			}
-			all := a.brief(t.Context(), &cashier.Cashier{})
+			all := a.brief(free(t))
 			if len(all) != 1 {
 				t.Fatal(all)
 			}
@@ -41,12 +41,17 @@ func TestBriefIsShort(t *testing.T) {
 // TestLeftOutHasALine lists all that is outside of errors, in its order, and is silent where nothing is.
 func TestLeftOutHasALine(t *testing.T) {
 	a := &account{outside: []string{"rows of visits without patient"}, hidden: 3, all: 12, failed: "6 of 199 replays, which fail (22012)"}
-	all := a.brief(t.Context(), &cashier.Cashier{})
+	all := a.brief(free(t))
 	const want = "Left out: rows of visits without patient; 3 of 12 values, of groups of too few rows; 6 of 199 replays, which fail (22012)"
 	if len(all) != 2 || all[1].Message != want {
 		t.Errorf("%+v", all)
 	}
-	if all := (&account{}).brief(t.Context(), &cashier.Cashier{}); len(all) != 1 {
+	if all := (&account{}).brief(free(t)); len(all) != 1 {
 		t.Errorf("%+v", all)
 	}
+}
+
+// free is the price of an answer that is known.
+func free(t *testing.T) cashier.Price {
+	return cashier.PriceOf(t.Context(), &cashier.Cashier{}, nil, nil, false)
 }

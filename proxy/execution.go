@@ -120,7 +120,7 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 		return rw, nil
 	}
 	rw.Notices = slices.Concat(rw.Notices, warnings(plan, released, pre.settings.Spend()),
-		unshown(ctx, e, plan, released, pre, b.ParamOIDs), stateOf(e.session).last.notices(ctx, e.p.cashier, pre.settings.Notice))
+		unshown(ctx, e, plan, released, pre, b.ParamOIDs), tell(ctx, e, pre.settings))
 	return rw, nil
 }
 

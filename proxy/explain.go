@@ -13,6 +13,7 @@ import (
 
 	"dpproxy/parser/ast"
 	"dpproxy/planner"
+	"dpproxy/proxy/cashier"
 	"dpproxy/wire"
 )
 
@@ -127,6 +128,9 @@ func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRe
 	}
 	told := *plan
 	told.Standings, told.Replayed = known.Standings(), replayable(x.text.stmt, analysed.query, plan)
+	if !pre.settings.Losses {
+		costs = inShares(&told, costs)
+	}
 	lines = told.Explain(costs)
 	if said := wouldBePublic(plan); said != "" && x.part == nil {
 		lines = append(lines, said)
@@ -135,6 +139,19 @@ func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRe
 		lines = append(lines, "larger groups: Try: "+try+".")
 	}
 	return lines, false, nil
+}
+
+// inShares returns the costs as parts of budgets, and writes the prices of candidates as parts of the one that will be exhausted first.
+func inShares(told *planner.Plan, costs []planner.Cost) []planner.Cost {
+	shares := cashier.Shares(costs)
+	told.Candidates = slices.Clone(told.Candidates)
+	for i, c := range told.Candidates {
+		of := slices.IndexFunc(shares, func(s planner.Cost) bool { return s.Loss.Measure() == c.Loss.Measure() })
+		if of >= 0 {
+			told.Candidates[i].Share = cashier.Part(c.Loss, shares[of].Limit) + " % of " + shares[of].Of
+		}
+	}
+	return shares
 }
 
 // compared returns the plan with its alternatives, within dp.epsilon: noise of either kind, and the chosen one, if that is

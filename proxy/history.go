@@ -35,7 +35,7 @@ type history struct {
 // add notes a statement that was answered.
 func (h *history) add(analyst string, a *account) {
 	row := historyRow{
-		At: a.at, Statement: abridged(a.text), Mechanism: a.mechanism, Cost: "0", Error: abridged(strings.Join(a.errors, ", ")),
+		At: a.at, Statement: abridged(a.text), Mechanism: a.mechanism, Cost: "0", Error: abridged(strings.Join(shortly(a.errors), ", ")),
 	}
 	if r := a.receipt; r != nil {
 		measure := r.Debits[0].Loss.Measure().String()

@@ -90,7 +90,7 @@ func TestPrepaidIsOfTheQuestion(t *testing.T) {
 		}
 	}
 	lines := explained(t, ana, sql)
-	if !strings.Contains(lines, "cost: ρ=0 of unit patient") {
+	if !strings.Contains(lines, "cost: nothing of the budget of unit patient") {
 		t.Errorf("EXPLAIN says that it costs:\n%s", lines)
 	}
 	if cost := w.price(t, func() { must(t, w.like(t, func(*proxy.Config) {}), sql) }); cost != 0 {

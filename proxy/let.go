@@ -25,7 +25,7 @@ type part struct {
 	within []planner.Cost // its price without being asked for again; nil: nothing was said
 	silent bool           // nothing of it is told: an EXPLAIN needs its result
 	unseen bool           // nobody sees the errors of its percentiles: rows are ranked by them
-	remark string         // on what the errors lack since it uses released results; empty: nothing
+	told   *told          // nil: nothing is told, or nothing was released
 }
 
 // ends reports whether the errors of percentiles are seen.
@@ -46,6 +46,7 @@ type evaluation struct {
 	nested  bool // it is planned in the place of a refused statement
 	charged bool // a binding was not free
 	notices []wire.Notice
+	parts   []*part // that have been released
 	bills   []cashier.Bill
 	prices  [][]planner.Cost // of each binding, and of the body
 	body    *outlook
@@ -199,12 +200,12 @@ func (s *evaluation) releaseAll(ctx context.Context, m *wire.Asker) (wire.Rewrit
 		return wire.Rewrite{}, err
 	}
 	body.part.within = s.prices[len(s.env)]
-	if len(s.notices) > 0 {
-		body.part.remark = s.remark()
-	}
 	rw, err := body.release(ctx, m, s.bound)
-	rw.Notices = append(slices.Clip(s.notices), rw.Notices...)
-	return rw, err
+	if err != nil {
+		return rw, err
+	}
+	rw.Notices = slices.Concat(s.notices, rw.Notices, s.tell(ctx, body.part))
+	return rw, nil
 }
 
 // take has a binding released, and knows its result.
@@ -216,6 +217,7 @@ func (s *evaluation) take(ctx context.Context, m *wire.Asker, b *binding) (err e
 			return err
 		}
 		s.charged, s.notices, sql = s.charged || s.env[b.at].Unknown, append(s.notices, rw.Notices...), rw.Inline
+		s.parts = append(s.parts, b.part)
 	}
 	s.env[b.at], err = b.constants(ctx, m, sql, false)
 	return err
@@ -430,6 +432,9 @@ func (x explanation) explainLet(
 		return nil, false, reserveError(s.body.bill, err)
 	}
 	s.p.consents.show(s.analyst, s.part.whole, costs)
+	if !s.body.pre.settings.Losses {
+		costs = cashier.Shares(costs)
+	}
 	return append(lines, planner.ExplainTogether(costs, s.rounds(), s.body.plan.PriceOpen())...), false, nil
 }
 

@@ -113,7 +113,7 @@ func TestTargets(t *testing.T) {
 		if want := int64(0.0046 * dp.PicoPerUnit); price <= 0 || price > want {
 			t.Errorf("it costs %d, want less than %d", price, want)
 		}
-		if !strings.Contains(ana.notice, "count(*) ± 20;") || !strings.Contains(ana.notice, "(gaussian)") {
+		if !strings.Contains(ana.notice, "count ± 20;") || !strings.Contains(ana.detail, "(gaussian noise)") {
 			t.Errorf("notice %q", ana.notice)
 		}
 		ana.set(t, "dp.error = off")
@@ -129,7 +129,7 @@ func TestTargets(t *testing.T) {
 			t.Errorf("10 %% cost %d", tenth)
 		}
 		t.Log(ana.notice)
-		if !strings.Contains(ana.notice, "looks)") {
+		if !strings.Contains(ana.detail, " looks)") {
 			t.Errorf("notice %q", ana.notice)
 		}
 		if h := held(); h != 0 {
@@ -165,8 +165,8 @@ func TestPureTargets(t *testing.T) {
 	ana := w.client(t, "ana")
 	ana.set(t, "dp.relative_error = 0.1")
 	got := ana.number(t, "SELECT count(*) FROM patients")
-	t.Log(got, ana.notice)
-	if math.Abs(got-1000) > 150 || !strings.Contains(ana.notice, "laplace_reduction") {
+	t.Log(got, ana.notice, ana.detail)
+	if math.Abs(got-1000) > 150 || !strings.Contains(ana.detail, "laplace_reduction") {
 		t.Errorf("%v, %s", got, ana.notice)
 	}
 	if spent := w.spent(t, accountant.UnitScope, "patient"); spent <= 0 || spent > dp.PicoPerUnit/4 {
@@ -176,6 +176,7 @@ func TestPureTargets(t *testing.T) {
 		t.Errorf("notice %q", ana.notice)
 	}
 	var cost string
+	ana.set(t, "dp.price = loss")
 	if err := ana.QueryRow(t.Context(), "SELECT string_agg(value, '; ') FROM dp.plan("+
 		"'SELECT count(*) FROM visits, patients WHERE patients.id = visits.patient_id') WHERE item = 'cost'").Scan(&cost); err != nil {
 		t.Fatal(err)
@@ -199,7 +200,7 @@ func TestPureTargets(t *testing.T) {
 	before = w.spent(t, accountant.UnitScope, "patient")
 	visits, price := ana.number(t, "SELECT count(*) FROM visits"), w.spent(t, accountant.UnitScope, "patient")-before
 	t.Log(visits, price, ana.notice)
-	if !strings.Contains(ana.notice, "laplace_reduction") || price < 1 || price > dp.PicoPerUnit/2 {
+	if !strings.Contains(ana.detail, "laplace_reduction") || price < 1 || price > dp.PicoPerUnit/2 {
 		t.Errorf("within a limit that is chosen: %v for %d, %s", visits, price, ana.notice)
 	}
 }

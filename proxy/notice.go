@@ -34,7 +34,7 @@ func warnings(plan *planner.Plan, released [][]*planner.Released, epsilonPico in
 	return out
 }
 
-// leftOut tells what limits of contributions leave out, and what else errors do not include.
+// leftOut tells of all that the errors do not include.
 func leftOut(plan *planner.Plan, released [][]*planner.Released) []string {
 	var said []string
 	for _, s := range plan.LeftOut() {
@@ -43,13 +43,15 @@ func leftOut(plan *planner.Plan, released [][]*planner.Released) []string {
 	for _, s := range plan.Moved() {
 		said = append(said, strings.ToUpper(s[:1])+s[1:]+". The error does not include what that moves.")
 	}
+	said = append(said, filledOnes(planner.MovedValues(plan))...)
 	for _, s := range plan.UnitsCompared() {
 		said = append(said, strings.ToUpper(s[:1])+s[1:]+".")
 	}
-	said = append(append(said, plan.Remarks()...), plan.Withheld(released)...)
-	if slices.ContainsFunc(plan.Blocks, (*planner.BlockPlan).Consistent) {
-		said = append(said, "No cell of a count or sum is shown negative, and they add up. Errors are of the cells as they were measured.")
-	}
+	return append(append(said, plan.Remarks()...), plan.Withheld(released)...)
+}
+
+// limitsOf tells which limits and groups were chosen, and how much they leave out.
+func limitsOf(plan *planner.Plan, released [][]*planner.Released) (said []string) {
 	for i, b := range plan.Blocks {
 		said = append(said, b.Chosen(released[i])...)
 		said = append(said, b.Cuts(released[i], plan.Unit())...)
@@ -57,16 +59,21 @@ func leftOut(plan *planner.Plan, released [][]*planner.Released) []string {
 	return said
 }
 
-// notInErrors begins a notice of an answer whose errors do not contain everything that it leaves out.
-const notInErrors = "not in the error: "
+// howKnown tells where errors come from, if not from the law of the noise in the values that are shown.
+func howKnown(plan *planner.Plan, released [][]*planner.Released) (said []string) {
+	if slices.ContainsFunc(plan.Blocks, (*planner.BlockPlan).Consistent) {
+		said = append(said, "No cell of a count or sum is shown negative, and they add up. Errors are of the cells as they were measured.")
+	}
+	return append(said, planner.RanksOf(plan, released)...)
+}
 
 // errorBars are the errors of the answers, each once.
-func errorBars(plan *planner.Plan, released [][]*planner.Released) []string {
-	var bars []string
+func errorBars(plan *planner.Plan, released [][]*planner.Released, percent string) []stated {
+	var bars []stated
 	for _, bar := range planner.Errors(plan, released) {
 		s := bar.String()
-		if len(bars) == 0 || bars[len(bars)-1] != s {
-			bars = append(bars, s)
+		if len(bars) == 0 || bars[len(bars)-1].short != s {
+			bars = append(bars, stated{s, bar.Sentence(percent)})
 		}
 	}
 	return bars

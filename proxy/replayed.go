@@ -12,18 +12,20 @@ import (
 
 // replay states errors of replicas for columns of these names, which no formula has. unbounded says that limits may leave out more of the
 // released values than can be told.
-func (a *account) replay(r replay.Account, names []string, unbounded bool) {
-	errors, columns, stated := slices.Clone(a.errors), slices.Clone(a.columns), []string(nil)
+func (a *account) replay(r replay.Account, of []string, unbounded bool) {
+	more := ""
+	if unbounded {
+		more = ", limits leave out more than can be told"
+	}
+	errors, columns, names := slices.Clone(a.errors), slices.Clone(a.columns), []string(nil)
 	for _, c := range r.Columns {
-		at := slices.Index(errors, planner.UnknownError(c.Name))
-		if at < 0 || !slices.Contains(names, c.Name) {
+		at := slices.IndexFunc(errors, func(e stated) bool { return e.short == planner.UnknownError(c.Name) })
+		if at < 0 || !slices.Contains(of, c.Name) {
 			continue
 		}
 		if said, ok := ofReplicas(c); ok {
-			if unbounded {
-				said += ", limits leave out more than can be told"
-			}
-			errors[at], stated = said, append(stated, c.Name)
+			sentence := "By replays it is known: " + said + " (" + perCent(a.confidence) + ")."
+			errors[at], names = stated{said + more, sentence}, append(names, c.Name)
 			for i := range columns {
 				if columns[i].replayed && columns[i].name == c.Name {
 					columns[i].said = said
@@ -31,14 +33,18 @@ func (a *account) replay(r replay.Account, names []string, unbounded bool) {
 			}
 		}
 	}
-	if stated == nil {
+	if names == nil {
 		return
 	}
-	a.errors, a.columns = errors, columns
+	if a.errors, a.columns = errors, columns; unbounded {
+		moved := strings.Join(names, ", ")
+		a.outside = append(slices.Clip(a.outside), "what limits do to "+moved)
+		a.leftOut = append(slices.Clip(a.leftOut), "Limits leave out more of "+moved+" than can be told.")
+	}
 	if r.Failed > 0 {
 		a.failed = fmt.Sprintf("%d of %d replays, which fail (%s)", r.Failed, r.Replicas, r.Code)
 	}
-	a.leftOut = append(slices.Clip(a.leftOut), howReplayed(r, stated, a.hidden > 0))
+	a.how = append(slices.Clip(a.how), howReplayed(r, names, a.hidden > 0))
 }
 
 // howReplayed says where the errors of columns come from.

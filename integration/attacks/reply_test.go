@@ -87,7 +87,7 @@ func (a *attacker) attack(t *testing.T, sql string, send func(*attacker, *testin
 	r := send(a, t, sql)
 	r.took = time.Since(begin)
 	for _, n := range a.notices {
-		r.notices = append(r.notices, n.Severity+" "+n.Code+" "+left.ReplaceAllString(errorBar.ReplaceAllString(n.Message, "± N"), "left"))
+		r.notices = append(r.notices, n.Severity+" "+n.Code+" "+told.ReplaceAllString(errorBar.ReplaceAllString(n.Message, "± N"), "cost"))
 	}
 	r.charge = difference(spent, a.spent(t))
 	r.reads = a.sent(t)
@@ -102,7 +102,7 @@ var (
 	// statements: both are compared elsewhere, or not the shape's.
 	errorBar = regexp.MustCompile(`± ` + half + `( to ` + half + `)?( of values clamped to \[[^]]*\])?` +
 		`(, limits (leave out|move it by) [^,;]+)?`)
-	left  = regexp.MustCompile(`\S+ left of .*`)
+	told  = regexp.MustCompile(`^(?:.*; )?cost (?:[0-9l].*left|nothing)`) // errors, as many as there is room for, and the share
 	leave = regexp.MustCompile(`would leave .*`)
 	// given are names that differ between sessions and mirrors for reasons of their own: the
 	// number of a file counts every attempt to make one on the mirror.

@@ -162,7 +162,7 @@ func (p psqlClient) ask(sql string, settings ...string) (value, notice string, o
 	return strings.TrimSpace(out.String()), errs.String(), true
 }
 
-var halfWidth = regexp.MustCompile(`error at [0-9.]+ %: .* ± ([0-9.]+)`)
+var halfWidth = regexp.MustCompile(`The noise moves .* by at most ([0-9.,]+) `)
 
 // half returns the error that a notice states.
 func half(t *testing.T, notice string) float64 {
@@ -171,7 +171,7 @@ func half(t *testing.T, notice string) float64 {
 	if m == nil {
 		t.Fatalf("no error in %q", notice)
 	}
-	f, err := strconv.ParseFloat(m[1], 64)
+	f, err := strconv.ParseFloat(strings.ReplaceAll(m[1], ",", ""), 64)
 	if err != nil {
 		t.Fatal(err)
 	}

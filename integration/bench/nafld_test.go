@@ -2,6 +2,7 @@ package bench_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"math"
@@ -117,18 +118,21 @@ type bar struct {
 // readBars returns the stated error of each aggregate, the widest over all groups.
 func readBars(t *testing.T, notice string) []bar {
 	t.Helper()
-	_, list, _ := strings.Cut(notice, "error at 95 %: ")
-	list, _, _ = strings.Cut(list, ";")
 	var bars []bar
-	for _, m := range stated.FindAllStringSubmatch(list, -1) {
-		far := readNumbers(t, m[2]+m[5])[0]
-		bars = append(bars, bar{m[1] + m[4] + brief([]float64{far}), far, m[3]})
+	for _, m := range stated.FindAllStringSubmatch(notice, -1) {
+		far := readNumbers(t, strings.ReplaceAll(cmp.Or(m[2], m[1], m[4]), ",", ""))[0]
+		said := "± "
+		if m[3] != "" {
+			said = "rank within "
+		}
+		bars = append(bars, bar{said + brief([]float64{far}), far, m[3]})
 	}
 	return bars
 }
 
 var (
-	stated    = regexp.MustCompile(` (± )(?:\S+ to )?([^\s,]+)|percentile_\w+\((\w+)\): (rank within )(\d+) rows`)
+	stated = regexp.MustCompile(`The noise moves .* by at most (\S+) (?:in the best group and (\S+) in the worst )?\(|` +
+		`Of percentile_\w+\((\w+)\) .*: rank within (\d+) rows`)
 	fractions = regexp.MustCompile(`percentile_\w+\((?:ARRAY\[([^\]]*)\]|([0-9.]+))\) WITHIN GROUP \(ORDER BY (\w+)\)`)
 )
 

@@ -150,6 +150,7 @@ const manyConstants = "SELECT count(*) FROM visits v " +
 // testThresholdRefusals: EXPLAIN tells both prices and their sum, and costs nothing, like what is refused.
 func testThresholdRefusals(t *testing.T, s *sitetest.Site, conn *pgx.Conn) {
 	n, spent := sitetest.Charges(t, s)
+	sitetest.Exec(t, conn, "SET dp.price = loss")
 	plan := shown(t, conn, "EXPLAIN "+strings.Replace(thresholds[0], "FROM visits)", "FROM visits WHERE cost > 5)", 1),
 		pgx.QueryExecModeSimpleProtocol)
 	var prices []float64

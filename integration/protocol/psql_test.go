@@ -56,8 +56,9 @@ var psqlScripts = []struct {
 	{
 		"a count, told fully", "SET dp.notice = full; SELECT count(*) FROM patients;",
 		[]string{
-			`NOTICE: +cost ε=0.1 \(laplace\); error at 95 %: count\(\*\) ± `,
-			`left of unit patient, about \d+ more like this`, `count`, `\(1 row\)`,
+			`NOTICE: +count ± \d+; cost .+ such questions left\n`,
+			`DETAIL: +The noise moves count\(\*\) by at most \d+ \(95 %\)\.\nThe answer cost .+ \(laplace noise\); about .+ are left\.\n` +
+				`The error of count follows from the law of the noise\.\n`, `count`, `\(1 row\)`,
 		},
 	},
 	{
@@ -97,7 +98,7 @@ var psqlScripts = []struct {
 	},
 	{
 		"the plan", "EXPLAIN SELECT count(*) FROM labs WHERE test = 'hdl';",
-		[]string{`QUERY PLAN`, `labs.visit_id -> visits.patient_id`, `cost: ε=0.1 of unit patient, would leave`},
+		[]string{`QUERY PLAN`, `labs.visit_id -> visits.patient_id`, `cost: .+ % of the budget of unit patient, would leave about`},
 	},
 	{
 		"settings",

@@ -175,8 +175,9 @@ func (c *Cashier) Costs(ctx context.Context, bills ...Bill) ([]planner.Cost, err
 			return nil, err
 		}
 		left := balance.Remaining()
-		cost := planner.Cost{Loss: d.Loss, Remaining: left, Fits: d.Loss.Fits(left)}
+		cost := planner.Cost{Loss: d.Loss, Remaining: left, Fits: d.Loss.Fits(left), Limit: balance.Limit}
 		cost.Scope = fmt.Sprintf("%s %s", d.Scope.Kind, c.Told(d.Scope, untold[d.Scope]))
+		cost.Of = budgetOf(d.Scope, cost.Scope)
 		if after, err := left.Minus(d.Loss); err == nil {
 			cost.Remaining = after
 		}

@@ -3,7 +3,7 @@ package cashier
 import (
 	"context"
 	"fmt"
-	"math"
+	"slices"
 	"strings"
 
 	"dpproxy/accountant"
@@ -20,22 +20,31 @@ type Receipt struct {
 	Notes  []string // further remarks for the analyst
 }
 
-// Cost writes the charge for people.
-func (r *Receipt) Cost(mechanism string) string {
-	if r == nil {
-		return "nothing, the same was answered before"
-	}
-	if r.Rounds > 0 {
-		mechanism += fmt.Sprintf(", %d looks", r.Rounds)
-	}
-	return fmt.Sprintf("%s (%s)", brief(r.Debits[0].Loss), mechanism)
-}
-
 // Note adds a remark.
 func (r *Receipt) Note(remarks ...string) {
 	if r != nil {
 		r.Notes = append(r.Notes, remarks...)
 	}
+}
+
+// Sum is the receipt of several charges, nil if nothing was charged. It has no identifier.
+func Sum(all ...*Receipt) *Receipt {
+	var sum *Receipt
+	for _, r := range all {
+		switch {
+		case r == nil:
+		case sum == nil:
+			own := *r
+			own.Debits, sum = slices.Clone(r.Debits), &own
+		default:
+			debits, err := together(sum.Debits, r.Debits)
+			if err != nil {
+				return r // of losses that cannot be added the last one
+			}
+			sum.Debits, sum.Rounds, sum.Notes = debits, sum.Rounds+r.Rounds, append(slices.Clip(sum.Notes), r.Notes...)
+		}
+	}
+	return sum
 }
 
 // Remarks are further remarks for the analyst, each behind a semicolon.
@@ -55,34 +64,6 @@ func (c *Cashier) Remaining(ctx context.Context, r *Receipt, untold planner.Unto
 	}
 	return fmt.Sprintf("; %s left of %s %s, about %d more like this", brief(scope.Remaining()), scope.Scope.Kind,
 		c.Told(scope.Scope, untold), fewest)
-}
-
-// Share writes the charge as a part of the budget that will be exhausted first by more of the same, and for how many it suffices: "cost
-// 1.7 % of your budget, about 58 such questions left".
-func (c *Cashier) Share(ctx context.Context, r *Receipt, untold planner.Untold) string {
-	scope, loss, fewest := c.scarcest(ctx, r)
-	switch {
-	case r == nil:
-		return "cost nothing, answered before"
-	case fewest < 0 || scope.Limit.Pico() == 0:
-		return "cost " + brief(r.Debits[0].Loss)
-	}
-	of := "your budget"
-	if scope.Scope.Kind != accountant.AnalystScope {
-		of = fmt.Sprintf("the budget of %s %s", scope.Scope.Kind, c.Told(scope.Scope, untold))
-	}
-	part := "less than 0.01"
-	if percent := 100 * float64(loss.Pico()) / float64(scope.Limit.Pico()); percent >= 0.01 {
-		part = planner.TwoDigits(percent, math.Ceil)
-	}
-	left := "no such question"
-	switch {
-	case fewest == 1:
-		left = "about one such question"
-	case fewest > 1:
-		left = "about " + planner.Grouped(float64(fewest)) + " such questions"
-	}
-	return fmt.Sprintf("cost %s %% of %s, %s left", part, of, left)
 }
 
 // scarcest returns the budget that will be exhausted first by more of the same, the charge to it, and how often that still fits; −1 if the

@@ -22,6 +22,7 @@ type Settings struct {
 	Mechanism   string
 	Confidence  float64
 	Notice      Notice
+	Losses      bool // prices are told as losses too, in ρ or ε
 	// MaxRows, MaxPartitions and MaxSum are the limits that the analyst puts on contributions:
 	// a lower limit of the policy comes first. 0 and nil are none.
 	MaxRows, MaxPartitions int64
@@ -89,6 +90,7 @@ var knownSettings = []setting{
 	{"mechanism", strings.Join(planner.MechanismNames(), ", "), (*Settings).setMechanism},
 	{"confidence", "a number from 0.5 to 0.999999", (*Settings).setConfidence},
 	{"notice", "brief, full or off", (*Settings).setNotice},
+	{"price", "share or loss", (*Settings).setPrice},
 	{"max_rows", "a whole number from 1 to 1000000", func(s *Settings, value string) bool { return setCount(&s.MaxRows, value) }},
 	{
 		"max_partitions", "a whole number from 1 to 1000000",
@@ -167,7 +169,7 @@ func (s *Settings) Shown() map[string]string {
 	}
 	texts := map[string]string{
 		"epsilon": dp.Decimal(s.EpsilonPico, 12), "mechanism": s.Mechanism, "confidence": fraction(s.Confidence),
-		"notice":       string(s.Notice),
+		"notice": string(s.Notice), "price": "share",
 		"contribution": "default", "error": target(s.Target.Error), "relative_error": target(s.Target.Relative),
 		"target_fraction": fraction(cmp.Or(s.Target.Fraction, 1)), "refine": "off", "rows": "refuse",
 		"small_groups": "hide", "empty_groups": "show",
@@ -309,6 +311,12 @@ func (s *Settings) setNotice(value string) bool {
 		s.Notice = map[bool]Notice{true: Brief, false: Silence}[on]
 	}
 	return slices.Contains([]Notice{Brief, Full, Silence}, s.Notice)
+}
+
+func (s *Settings) setPrice(value string) bool {
+	word := strings.ToLower(value)
+	s.Losses = word == "loss"
+	return s.Losses || word == "share"
 }
 
 func (s *Settings) setTop(value string) bool {

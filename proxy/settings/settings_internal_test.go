@@ -178,6 +178,7 @@ func TestBadSettings(t *testing.T) {
 		{"mechanism", "none"},
 		{"confidence", "1"},
 		{"notice", "maybe"},
+		{"price", "rho"},
 		{"max_rows", "0"},
 		{"max_rows", "-1"},
 		{"max_rows", "1.5"},

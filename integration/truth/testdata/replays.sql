@@ -160,24 +160,3 @@ SELECT avg(c) AS v FROM (SELECT c, ntile(3) OVER (ORDER BY name) AS third FROM {
 SELECT sum(CASE WHEN c > 150 THEN 1 ELSE 0 END) AS v FROM {T} b;
 -- totals of pairs of groups: pair
 SELECT ascii(name) / 2 AS pair, sum(c) AS v FROM {D} b GROUP BY 1;
-
--- visits cut by limits, all:
-SELECT sum(c) AS v FROM {V} b;
--- visits cut by limits, product with a number: k
-SELECT k, c * 1.5 + 1 AS v FROM {V} b;
--- visits cut by limits, share: k
-SELECT k, 100.0 * c / sum(c) OVER () AS v FROM {V} b;
--- visits cut by limits, mean of sums: k
-SELECT k, s * 1.0 / nullif(c, 0) AS v FROM {V} b;
--- visits cut by limits, growth: k
-SELECT k, c * 1.0 / nullif(lag(c) OVER (ORDER BY k), 0) - 1 AS v FROM {V} b;
--- visits cut by limits, running total: k
-SELECT k, sum(s) OVER (ORDER BY k) AS v FROM {V} b;
--- visits cut by limits, maximum:
-SELECT max(c) AS v FROM {V} b;
--- visits cut by limits, range:
-SELECT max(c) - min(c) AS v FROM {V} b;
--- visits cut by limits, halves:
-SELECT sum(c) FILTER (WHERE k <= 6) * 1.0 / sum(c) FILTER (WHERE k > 6) AS v FROM {V} b;
--- visits cut by limits, moving average: k
-SELECT k, avg(s) OVER (ORDER BY k ROWS 2 PRECEDING) AS v FROM {V} b;
