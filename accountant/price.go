@@ -22,6 +22,7 @@ var ErrEvent = errors.New("accountant: an event that cannot be priced")
 //	event          PureDP                   ZCDP
 //	Laplace        ε                        L0·(e·Δ − (e/sinh e)·(1 − exp(−e·Δ)))
 //	Gaussian       none                     L0·Δ²/(2·variance)
+//	Image          none                     L2Squared/(2·variance)
 //	Staircase      L0·Epsilon               L0·ε·tanh(ε/2), ε = Epsilon
 //	Recycled       the pair's, see brdp     the pair's, see brdp
 //	Pure           ε                        ε·tanh(ε/2)
@@ -50,6 +51,8 @@ func Price(e dp.Event, m dp.Measure) (dp.Loss, error) {
 		return priceLaplace(e, m)
 	case dp.GaussianEvent:
 		return priceGaussian(e, m)
+	case dp.ImageEvent:
+		return priceImage(e, m)
 	case dp.StaircaseEvent:
 		return priceStaircase(e, m)
 	case dp.RecycledEvent:
@@ -90,6 +93,16 @@ func priceGaussian(e dp.GaussianEvent, m dp.Measure) (dp.Loss, error) {
 	}
 	twice := new(big.Int).Lsh(e.Variance, 1)
 	return lossUp(m, new(big.Rat).SetFrac(e.Sensitivity.L2Squared(), twice))
+}
+
+func priceImage(e dp.ImageEvent, m dp.Measure) (dp.Loss, error) {
+	if e.Coordinates < 1 || e.L2Squared == nil || e.L2Squared.Sign() <= 0 || e.Variance == nil || e.Variance.Sign() <= 0 {
+		return dp.Loss{}, fmt.Errorf("%w: an image without coordinates, a sensitivity or a variance", ErrEvent)
+	}
+	if m == dp.PureDP {
+		return dp.Loss{}, fmt.Errorf("%w: Gaussian noise under pure differential privacy", ErrNoFinitePrice)
+	}
+	return lossUp(m, new(big.Rat).SetFrac(e.L2Squared, new(big.Int).Lsh(e.Variance, 1)))
 }
 
 func priceStaircase(e dp.StaircaseEvent, m dp.Measure) (dp.Loss, error) {

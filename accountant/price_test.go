@@ -29,6 +29,10 @@ func gaussianEvent(l0, linf, variance int64) dp.GaussianEvent {
 	return dp.GaussianEvent{Sensitivity: dp.Sensitivity{L0: l0, LInf: linf}, Variance: big.NewInt(variance)}
 }
 
+func imageEvent(square, variance int64) dp.ImageEvent {
+	return dp.ImageEvent{Coordinates: 5, L2Squared: big.NewInt(square), Variance: big.NewInt(variance)}
+}
+
 func TestPriceExamples(t *testing.T) {
 	third := big.NewRat(10, 3)
 	tests := []struct {
@@ -48,6 +52,8 @@ func TestPriceExamples(t *testing.T) {
 		{gaussianEvent(2, 3, 9), dp.ZCDP, dp.PicoPerUnit},
 		{gaussianEvent(1, 1, 3), dp.ZCDP, 166_666_666_667},
 		{gaussianEvent(1, 1, math.MaxInt64), dp.ZCDP, 1},
+		{imageEvent(9, 9), dp.ZCDP, dp.PicoPerUnit / 2},
+		{imageEvent(1, 3), dp.ZCDP, 166_666_666_667},
 		{dp.PureEvent{Epsilon: big.NewRat(1, 3)}, dp.PureDP, 333_333_333_334},
 		{dp.PureEvent{Epsilon: big.NewRat(1, 1)}, dp.ZCDP, 462_117_157_261},
 		{dp.PureEvent{Epsilon: big.NewRat(3, 1)}, dp.ZCDP, 2_715_444_760_935},
@@ -144,6 +150,10 @@ func TestPriceRefuses(t *testing.T) {
 		{"gaussian without sensitivity", gaussianEvent(1, 0, 1), dp.ZCDP, accountant.ErrEvent},
 		{"variance zero", gaussianEvent(1, 1, 0), dp.ZCDP, accountant.ErrEvent},
 		{"no variance", dp.GaussianEvent{Sensitivity: dp.Sensitivity{L0: 1, LInf: 1}}, dp.ZCDP, accountant.ErrEvent},
+		{"image under pure", imageEvent(1, 1), dp.PureDP, accountant.ErrNoFinitePrice},
+		{"image without variance", imageEvent(1, 0), dp.ZCDP, accountant.ErrEvent},
+		{"image without sensitivity", imageEvent(0, 1), dp.ZCDP, accountant.ErrEvent},
+		{"image of nothing", dp.ImageEvent{Coordinates: 1}, dp.ZCDP, accountant.ErrEvent},
 		{"no epsilon", dp.PureEvent{}, dp.PureDP, accountant.ErrEvent},
 		{"staircase without sensitivity", staircaseEvent(0, 1, 1), dp.PureDP, accountant.ErrEvent},
 		{"staircase without a step", staircaseEvent(1, 5, 0), dp.PureDP, accountant.ErrEvent},

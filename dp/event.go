@@ -46,6 +46,16 @@ type GaussianEvent struct {
 	Variance    *big.Int // ≥ 1, in lattice units squared
 }
 
+// An ImageEvent is the release of an integer vector with independent discrete
+// Gaussian noise P(n) ∝ exp(−n²/(2·Variance)) on each coordinate, where the vector is
+// an image under a linear map: one unit moves several coordinates, together by at most
+// √L2Squared in ℓ₂ norm. Nothing is known of other norms, so no other noise hides it.
+type ImageEvent struct {
+	Coordinates int64    // that one unit can move
+	L2Squared   *big.Int // ≥ 1, in lattice units squared
+	Variance    *big.Int // ≥ 1, in lattice units squared
+}
+
 // A StaircaseEvent is the release of an integer vector with independent discrete staircase noise on each coordinate,
 //
 //	P(n) ∝ e^(−Epsilon·⌊|n|/LInf⌋)·(e^−Epsilon if |n| mod LInf ≥ Step, else 1).
@@ -113,6 +123,7 @@ type ComposedEvent []Event
 
 func (LaplaceEvent) event()      {}
 func (GaussianEvent) event()     {}
+func (ImageEvent) event()        {}
 func (StaircaseEvent) event()    {}
 func (RecycledEvent) event()     {}
 func (PureEvent) event()         {}
@@ -131,6 +142,11 @@ func (e LaplaceEvent) String() string {
 func (e GaussianEvent) String() string {
 	f, _ := new(big.Float).SetInt(e.Variance).Float64()
 	return fmt.Sprintf("gaussian l0=%d linf=%d variance=%.6g", e.Sensitivity.L0, e.Sensitivity.LInf, f)
+}
+
+// String writes the event for plans and audit entries.
+func (e ImageEvent) String() string {
+	return fmt.Sprintf("image coordinates=%d l2=%s variance=%s", e.Coordinates, root(e.L2Squared), short(rational(e.Variance)))
 }
 
 // String writes the event for plans and audit entries.
@@ -164,6 +180,22 @@ func (e RefinementEvent) String() string {
 func (e ReductionEvent) String() string {
 	return fmt.Sprintf("reduction l0=%d linf=%d rate=%s to %s of %s",
 		e.Sensitivity.L0, e.Sensitivity.LInf, short(e.Before), short(e.After), short(e.Cap))
+}
+
+// root writes the square root of x to six digits.
+func root(x *big.Int) string {
+	if x == nil || x.Sign() < 0 {
+		return "nil"
+	}
+	f, _ := new(big.Float).Sqrt(new(big.Float).SetInt(x)).Float64()
+	return fmt.Sprintf("%.6g", f)
+}
+
+func rational(x *big.Int) *big.Rat {
+	if x == nil {
+		return nil
+	}
+	return new(big.Rat).SetInt(x)
 }
 
 // short writes x to six digits.

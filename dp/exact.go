@@ -18,6 +18,11 @@ func Exact(e Event) string {
 			return "?"
 		}
 		return fmt.Sprintf("gaussian(%v %s)", e.Sensitivity, e.Variance)
+	case ImageEvent:
+		if e.L2Squared == nil || e.Variance == nil {
+			return "?"
+		}
+		return fmt.Sprintf("image(%d %s %s)", e.Coordinates, e.L2Squared, e.Variance)
 	case StaircaseEvent:
 		return fmt.Sprintf("staircase(%v %s %d)", e.Sensitivity, digits(e.Epsilon), e.Step)
 	case RecycledEvent:

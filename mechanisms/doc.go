@@ -6,6 +6,8 @@
 //
 //   - [Laplace] and [Gaussian] add noise to integers: they are [Mechanism]s, as is
 //     budget recycling around them (package brdp).
+//   - [Totals] adds noise to linear combinations of integers, such that their running
+//     totals are precise.
 //   - [Exponential] and [NoisyMax] choose among candidates by private scores.
 //   - [RandomizedResponse] and [BoundedMean] answer for one unit.
 //   - [AboveThreshold] searches for the first answer above a threshold.

@@ -98,6 +98,8 @@ func (c *collection) add(e dp.Event) error {
 		return c.addLaplace(e)
 	case dp.GaussianEvent:
 		return c.addGaussian(e)
+	case dp.ImageEvent:
+		return c.addImage(e)
 	case dp.StaircaseEvent:
 		epsilon, err := positive(e.Epsilon)
 		if err != nil || !e.Sensitivity.Valid() {
@@ -181,6 +183,23 @@ func (c *collection) addGaussian(e dp.GaussianEvent) error {
 		return c.addNoise(noise{spread: variance, shift: shift}, e.Sensitivity.L0)
 	}
 	c.gaussian = c.gaussian.plus(smooth(variance, shift, float64(e.Sensitivity.L0)))
+	return nil
+}
+
+// addImage counts Gaussian noise of a variance that can be taken for that of continuous noise, which hides a change of any
+// direction as it hides one of a single coordinate, or else by its ρ.
+func (c *collection) addImage(e dp.ImageEvent) error {
+	if e.Coordinates < 1 || e.L2Squared == nil || e.L2Squared.Sign() <= 0 || e.Variance == nil || e.Variance.Sign() <= 0 {
+		return fmt.Errorf("%w: an image without coordinates, a sensitivity or a variance", ErrEvent)
+	}
+	variance, _ := new(big.Float).SetInt(e.Variance).Float64()
+	square, _ := new(big.Float).SetInt(e.L2Squared).Float64()
+	square *= 1 + rationalSlack
+	if variance < smoothVariance {
+		c.rho += square / (2 * variance)
+		return nil
+	}
+	c.gaussian = c.gaussian.plus(gaussian{square / (variance - smoothing), smoothError * float64(e.Coordinates)})
 	return nil
 }
 

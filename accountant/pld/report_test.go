@@ -162,6 +162,19 @@ func TestSmoothNoise(t *testing.T) {
 	}
 }
 
+// TestImages holds an image, which changes in any direction, to Gaussian noise on one coordinate that changes as much, and one whose
+// variance is too small for that to zCDP.
+func TestImages(t *testing.T) {
+	for _, of := range []struct{ shift, variance, most int64 }{{500, 1 << 20, 1001}, {40, 1 << 14, 1300}} {
+		image := dp.ImageEvent{Coordinates: 40, L2Squared: big.NewInt(of.shift * of.shift), Variance: big.NewInt(of.variance)}
+		one := gaussian(1, of.shift, of.variance)
+		got, want := report(t, 1e-6, image), report(t, 1e-6, one)
+		if got < want*(1-1e-9) || got > want*float64(of.most)/1000 {
+			t.Errorf("ε = %v, and %v of one coordinate", got, want)
+		}
+	}
+}
+
 // TestRefinement holds rounds of measurements to the one Gaussian release that
 // they amount to, if it is smooth, and else to zCDP, which covers the exact law.
 func TestRefinement(t *testing.T) {
@@ -316,6 +329,7 @@ func TestNewRefuses(t *testing.T) {
 		"no sensitivity":         dp.LaplaceEvent{Scale: big.NewRat(1, 1)},
 		"no variance":            dp.GaussianEvent{Sensitivity: one},
 		"variance 0":             gaussian(1, 1, 0),
+		"image of nothing":       dp.ImageEvent{Coordinates: 1},
 		"no epsilon":             dp.PureEvent{},
 		"staircase no epsilon":   dp.StaircaseEvent{Sensitivity: one, Step: 1},
 		"staircase sensitivity":  dp.StaircaseEvent{Epsilon: big.NewRat(1, 1), Step: 1},
