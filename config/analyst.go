@@ -129,6 +129,7 @@ var ownSettings = map[string]func(value){
 	"dp.intervals":       func(v value) { v.oneOf("on", "off") },
 	"dp.limit_retry":     func(v value) { v.oneOf("on", "off") },
 	"dp.top":             func(v value) { v.oneOf(planner.TopWords()...) },
+	"dp.totals":          func(v value) { v.oneOf(planner.TotalsWords()...) },
 	"dp.spend":           func(v value) { v.oneOf("always", "confirmed", "never") },
 }
 

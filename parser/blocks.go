@@ -75,6 +75,9 @@ type analysis struct {
 	reads     map[string]bool       // whether the query of a view reads protected rows
 	refusal   *pgerr.Error
 	outputs   []column // of the statement, and values that it assigns
+	// runs are the window functions that add up aggregates in an order of groups, and apart those that are used otherwise.
+	runs  []running
+	apart map[*pg.Node]bool
 	// inside counts the enclosing parts of a block that are not executed on the
 	// mirror. Their content is judged when the block is converted.
 	inside int
@@ -96,7 +99,7 @@ type analysis struct {
 
 func newAnalysis(l *locator, cat ast.Names) *analysis {
 	return &analysis{
-		l: l, cat: cat, levels: queries{}, cteRefs: map[*pg.RangeVar]*cte{},
+		l: l, cat: cat, levels: queries{}, cteRefs: map[*pg.RangeVar]*cte{}, apart: map[*pg.Node]bool{},
 	}
 }
 
@@ -175,6 +178,7 @@ func (a *analysis) setOperation(sel *pg.SelectStmt, s *scope) result {
 			At(side.at).WithHint("Aggregate each branch: SELECT count(*) FROM %s UNION ALL SELECT ...", side.table))
 	}
 	for i := range l.columns {
+		l.columns[i].of = nil
 		if i >= len(r.columns) || !named(a.cat, l.columns[i].origins) || !named(a.cat, r.columns[i].origins) {
 			l.columns[i].origins = nil
 		}
@@ -220,6 +224,7 @@ func (a *analysis) plain(sel *pg.SelectStmt, s *scope) result {
 		from.columns, from.known = a.columns(sel, s)
 		sorter{a}.noteOrder(sel, s, from.columns, from.known)
 		from.blocks = tallier{valuer{a, s}, from.blocks}.uncounted(sel)
+		runner{valuer: valuer{a, s}}.note(sel)
 		return valuer{a, s}.shown(sel, from)
 	}
 	if len(sel.TargetList) > maxColumns || len(sel.GroupClause) > maxColumns || len(sel.SortClause) > maxColumns {
@@ -278,6 +283,7 @@ func (a *analysis) block(sel *pg.SelectStmt, s *scope, groups grouping, outputs 
 	}
 	a.found = append(a.found, c)
 	r.blocks = tallier{valuer{a, s}, []*candidate{c}}.uncounted(sel)
+	runner{valuer: valuer{a, s}}.note(sel)
 	return valuer{a, s}.shown(sel, r)
 }
 
@@ -392,7 +398,7 @@ func (a *analysis) columns(sel *pg.SelectStmt, s *scope) (out []column, known bo
 			name, ok := pgtree.OutputName(t)
 			out = append(out, column{
 				name: name, titled: pgtree.Titles(t), origins: s.origins(t.Val),
-				lacking: s.lacks(t.Val), value: valuer{a, s}.of(t.Val),
+				lacking: s.lacks(t.Val), value: valuer{a, s}.of(t.Val), of: s.keyOf(t.Val),
 			})
 			known = known && ok
 			continue

@@ -43,9 +43,10 @@ func (v value) selected(chosen bool) value {
 // A column of an item or of a query; lacking says that it is computed from an aggregate that a small group has no value of. Its origins
 // are the columns of protected tables whose values it has: several if USING merges them.
 //
-// It is titled if its name is one that the statement gives it.
+// It is titled if its name is one that the statement gives it, and of is the expression of a block that has its values, nil if none has.
 type column struct {
 	name            string
+	of              *pg.Node
 	titled, lacking bool
 	value           value
 	origins         []ast.Origin

@@ -74,6 +74,7 @@ func convert(a *analysis, c *candidate, m *matcher) *ast.Block {
 	row.weigh(b.Aggregates, m)
 	b.Top, b.Having = v.top(c, m), row.exprs(settled(c.sel.HavingClause))
 	v.strays(m)
+	b.Running = runningOf(a, m)
 	b.Err, b.Offsets, b.Fields = v.err, v.offsets, v.fields
 	return b
 }

@@ -20,7 +20,7 @@
 //   - columns of errors: errorbars.go, errorarithmetic.go, errorplaces.go, errorcolumns.go;
 //   - the trees of relations and sub-selects: convert.go, convert_quantified.go, convert_from.go,
 //     convert_elements.go, convert_listed.go, convert_row.go, convert_query.go, per_row.go, top.go;
-//   - what the block finder asks: valuer.go, counted.go, groups.go, from.go, modify.go, probe.go;
+//   - what the block finder asks: valuer.go, counted.go, running.go (totals over groups), groups.go, from.go, modify.go, probe.go;
 //   - the search for the results that a statement uses: let_groups.go, let_seek.go, constant_rows.go, let_ranks.go;
 //   - texts that stand by themselves: outline.go, fingerprint.go, drop_hidden.go, row_expression.go, mistake.go, grammar.go;
 //   - statements: classify.go, parse.go.

@@ -136,6 +136,9 @@ func drawBlock(text string, block *ast.Block) string {
 	if block.Top != nil {
 		fmt.Fprintf(&b, "top a%d limit %s\n", block.Top.Aggregate+1, printed(block.Top.Limit))
 	}
+	if r := block.Running; r != nil {
+		fmt.Fprintf(&b, "running along g%d descending=%t alone=%t\n", r.Key+1, r.Descending, r.Alone)
+	}
 	for i, g := range block.Groupings {
 		fmt.Fprintf(&b, "s%d grouping%s\n", i+1, numbered(g))
 	}

@@ -19,6 +19,8 @@ type aggregation struct {
 	at                       int // of the block
 	// Top says which groups are shown; nil if all are.
 	Top *Top
+	// running is the order in which groups are measured; nil if each is measured by itself.
+	running *running
 }
 
 // alone reports whether each unit is in at most one partition.

@@ -120,7 +120,9 @@ func (q *Query) block(st *source.Statement, b *ast.Block) (*block, error) {
 	if !rows.Protected() {
 		return nil, pgerr.New(pgerr.Internal, "a release block without a protected table").At(b.At)
 	}
-	out := &block{sets: b.Sets, groupings: b.Groupings, counts: b.Counts, summed: b.Summed, present: b.Present, at: b.At}
+	out := &block{
+		sets: b.Sets, groupings: b.Groupings, counts: b.Counts, summed: b.Summed, present: b.Present, running: b.Running, at: b.At,
+	}
 	r := rows.Resolver()
 	for _, e := range b.Groups {
 		k, err := newKey(r, e)

@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"dpproxy/mechanisms"
 	"dpproxy/pgerr"
 )
 
@@ -49,6 +50,7 @@ func (p *Plan) assign() error {
 	}
 	gau, least := lap, lap.part(p.leastShares())
 	gau.all.kind = gaussian
+	runs := runs(p, gau)
 	switch {
 	case s.Mechanism == gaussian && s.Pure:
 		return pgerr.New(pgerr.Imprecise, "the gaussian mechanism has no finite cost in a pure budget").
@@ -60,8 +62,8 @@ func (p *Plan) assign() error {
 		return pgerr.New(pgerr.Imprecise, "dp.epsilon is too small for a statement with %d aggregates", numbers+int(selections)).
 			WithHint("Raise dp.epsilon.")
 	case s.Mechanism == laplace || s.Pure || !s.allows(gaussian):
-	case s.Mechanism == gaussian || !s.allows(laplace) || p.measures():
-		lap = gau // a measure bounds one norm, for which Gaussian noise is the narrower
+	case s.Mechanism == gaussian || !s.allows(laplace) || p.measures() || runs:
+		lap = gau // a measure bounds one norm, and so does a matrix: for it Gaussian noise is the narrower
 	default:
 		better, err := p.better(lap, gau, s.Alpha)
 		if err != nil {
@@ -218,13 +220,24 @@ func (s *statistic) assign(of share) error {
 		return imprecise()
 	}
 	for _, pico := range picos[:len(s.shape())] {
-		mech, err := of.withPico(pico).mechanism(s.sensitivity)
+		mech, err := s.noiseFor(of.withPico(pico))
 		if err != nil {
 			return imprecise()
 		}
 		s.levels = append(s.levels, mech)
 	}
 	return nil
+}
+
+// noiseFor returns the noise of a statistic of which each unit has one row.
+func (s *statistic) noiseFor(of share) (mechanisms.Mechanism, error) {
+	switch {
+	case s.along == 0:
+		return of.mechanism(s.sensitivity)
+	case of.kind != gaussian:
+		return nil, imprecise()
+	}
+	return mechanisms.TotalsFor(s.sensitivity, s.along, of.rhoPico)
 }
 
 // shareOfJudge notes which part of so many shares a count has that is released for the judge alone.

@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"dpproxy/parser/ast"
 	"dpproxy/planner/scalar"
 	"dpproxy/planner/source"
 )
@@ -22,6 +23,7 @@ type block struct {
 	groupings  [][]int
 	aggregates []*aggregate
 	top        *topClause    // nil if all groups are shown
+	running    *ast.Running  // how values are added up above the block; nil if they are not
 	offsets    []scalar.Expr // constants that must be 0
 	having     []scalar.Expr // conditions that hold for all groups or for none
 	counts     []int         // indices of values that count its rows, as in [ast.Block]

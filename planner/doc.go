@@ -37,7 +37,7 @@
 //   - SQL for the protected database, and how its rows are added up: read_writer.go, summands.go, folded_sums.go, folded.go, read.go,
 //     meaning.go, moment.go (for questions);
 //   - limits and budgets of measures: unit_bounding.go, measure_bounding.go, one_weight.go, measure_target.go, measure_budget.go;
-//   - a grouping set, which has all of these: aggregation.go, results.go, unanswered.go, errorbar.go, grouping_set.go;
+//   - a grouping set, which has all of these: aggregation.go, results.go, unanswered.go, errorbar.go, grouping_set.go, running.go;
 //   - mechanisms: candidate.go, staircase.go, expected.go, noisereduction.go, choose_top.go, choose_ranks.go, candidates.go, assign.go;
 //   - a statement: stated.go, computed.go, question.go, parts.go, bytes.go, specializer.go, plan.go, analyze.go, specialize.go;
 //   - the answer: margins.go, apportion.go (the budget, among grouping sets that agree), nonnegative.go, columns.go, known_errors.go,

@@ -16,6 +16,7 @@ type estimators struct {
 	totals   onceOf[estimatorOf, float64]
 	averages onceOf[noisesOf, estimate.Average]
 	halves   onceOf[noisesOf, float64]
+	running  onceOf[int, *runningNoise] // the only key is 0
 }
 
 // noisesOf is all that an estimator depends on of one or two statistics, with the noise of their mechanisms.

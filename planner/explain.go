@@ -221,6 +221,7 @@ func (of *BlockPlan) explainSet(w *tree, at, depth int, hidden bool, known stand
 		w.line(depth+1, "to be shown, %s", g.shownFrom())
 	}
 	g.explainJudge(w, depth)
+	g.running.explain(w, depth, b, g, atConfidence(of, nil))
 	for i := range g.outputs {
 		o := &g.outputs[i]
 		if o.report != "" {

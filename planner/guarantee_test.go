@@ -18,6 +18,7 @@ import (
 var releases = map[string]func(dp.Event) bool{
 	"discrete Laplace":                    is[dp.LaplaceEvent],
 	"discrete Gaussian":                   is[dp.GaussianEvent],
+	"running totals":                      is[dp.ImageEvent],
 	"recycled noise (BR-DP)":              is[dp.RecycledEvent],
 	"discrete staircase":                  is[dp.StaircaseEvent],
 	"exponential mechanism":               is[dp.BoundedRangeEvent],
@@ -125,6 +126,7 @@ func everyPlan(t *testing.T) func(yield func(*planner.Plan) bool) {
 	return func(yield func(*planner.Plan) bool) {
 		for _, sql := range []string{
 			"SELECT sum(cost) FROM visits", "SELECT hospital_id, sum(cost) FROM visits GROUP BY hospital_id",
+			"SELECT sum(count(*)) OVER (ORDER BY birth_year) FROM patients GROUP BY birth_year",
 			"SELECT mode() WITHIN GROUP (ORDER BY diagnosis) FROM visits",
 			"SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY cost) FROM visits",
 		} {

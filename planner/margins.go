@@ -16,6 +16,9 @@ const maxReconciled = 20_000
 // counts of rows are made to agree, since each unit has one weight in all sets, or no unit can be above its limits. Counts of units and of
 // different values do not add up, and remain.
 func (b *BlockPlan) consistent(released []*Released) []*Released {
+	if g := b.Sets[0]; g.running != nil && released[0] != nil {
+		return []*Released{measuredRunning(g, released[0])}
+	}
 	a := b.agreement()
 	if a == nil || slices.Contains(released, nil) {
 		return released
@@ -133,16 +136,24 @@ func (b *BlockPlan) foreseen(level int) [][]integers {
 		clips[i] = g.clipsAt(level)
 		out[i] = []integers{{clips: clips[i]}}
 	}
+	if g := b.Sets[0]; g.running != nil {
+		return [][]integers{differing(runningNoiseOf(g).values, clips[0])}
+	}
 	a := b.agreement()
 	if a == nil || slices.ContainsFunc(b.Sets, func(g *GroupingSet) bool { return !g.answers() }) {
 		return out
 	}
 	for i, rows := range b.agreed(a, clips) {
-		out[i] = nil
-		for _, row := range rows {
-			if !slices.ContainsFunc(out[i], func(of integers) bool { return slices.Equal(of.agreed, row) }) {
-				out[i] = append(out[i], integers{clips: clips[i], agreed: row})
-			}
+		out[i] = differing(rows, clips[i])
+	}
+	return out
+}
+
+// differing returns rows of which only the noise is known, each noise once.
+func differing(noises [][]estimate.Noise, clips []Clip) (out []integers) {
+	for _, row := range noises {
+		if !slices.ContainsFunc(out, func(of integers) bool { return slices.Equal(of.agreed, row) }) {
+			out = append(out, integers{clips: clips, agreed: row})
 		}
 	}
 	return out

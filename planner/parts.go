@@ -202,7 +202,7 @@ func only(g *GroupingSet, parts []part) *GroupingSet {
 func copied(s *statistic, m *Measure) *statistic {
 	return &statistic{
 		statisticForm: s.statisticForm, filter: s.filter, shares: s.shares, sensitivity: s.sensitivity, levels: s.levels,
-		measure: m, each: s.each, budget: s.budget,
+		measure: m, each: s.each, budget: s.budget, along: s.along,
 	}
 }
 

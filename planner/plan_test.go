@@ -74,7 +74,7 @@ func connect(t testing.TB) *pgconn.PgConn { return connectTo(t, server, "postgre
 //
 //	plan [error=50] [relative_error=0.05] [target_fraction=0.9] [brdp] [epsilon=1] [mechanism=auto]
 //	  [pure] [params=(23)] [args=(5)] [delta=1e-10] [max_rows=5] [max_partitions=1] [max_sum=100]
-//	  [contribution=auto] [top=on] [indexed] [views] [hide=(id,patient_id)] [unbounded=(cost)] [step=(tip,0.01)]
+//	  [contribution=auto] [top=on] [totals=on] [indexed] [views] [hide=(id,patient_id)] [unbounded=(cost)] [step=(tip,0.01)]
 //	  [view=(hospitals,v)] [derived] [ordered] [referring] [mute] [minimum_people=10] [empty_groups=hide] [nobody]
 //
 // params are the types of the parameters, and args their values; indexed gives visits
@@ -255,6 +255,9 @@ func makePlan(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, st *parser.S
 	}
 	if top := list(d, "top"); top != nil {
 		s.Top = top[0]
+	}
+	if totals := list(d, "totals"); totals != nil {
+		s.Totals = totals[0]
 	}
 	s.MinimumPeople = int64(number("minimum_people"))
 	if empty := list(d, "empty_groups"); empty != nil {

@@ -72,6 +72,9 @@ func frameOf(g *GroupingSet) [][]byte {
 			frame = append(frame, []byte(ArrayText(row)))
 		}
 	}
+	if g.running != nil {
+		frame = append(frame, g.running.question())
+	}
 	if g.Top != nil {
 		frame = append(frame, []byte(g.Top.question()))
 	}

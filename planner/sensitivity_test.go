@@ -61,6 +61,7 @@ func adversarialRows() string {
 var sensitivityStatements = []string{
 	"SELECT count(*) FROM patients",
 	"SELECT sex, smoker, count(*), sum(birth_year), avg(weight) FROM patients GROUP BY 1, 2",
+	"SELECT birth_year, sum(count(*)) OVER (ORDER BY birth_year), sum(sum(weight)) OVER (ORDER BY birth_year) FROM patients GROUP BY 1",
 	"SELECT count(*) FROM visits",
 	"SELECT diagnosis, count(*) FROM visits GROUP BY 1",
 	"SELECT diagnosis, count(*), count(tip), sum(cost), avg(cost), sum(tip), avg(score), sum(steps) FROM visits GROUP BY diagnosis",
@@ -287,6 +288,11 @@ func TestSensitivityTwin(t *testing.T) {
 		{"SELECT diagnosis, sum(cost) FROM visits GROUP BY 1", "laplace"},
 		{"SELECT avg(cost) FROM visits", "gaussian"},
 		{"SELECT max(day) FROM visits", "laplace"},
+		{
+			"SELECT y, sum(s) OVER (ORDER BY y) FROM " +
+				"(SELECT least(birth_year, 2010) AS y, sum(birth_year) AS s FROM patients GROUP BY 1) t",
+			"gaussian",
+		},
 		{topStatements[0], "auto"},
 		{topStatements[1], "exponential"},
 	} {

@@ -44,6 +44,8 @@ type Settings struct {
 	Consistent bool
 	// Top says how the top groups are found: one of [TopWords]; empty is auto.
 	Top string
+	// Totals says when groups are measured such that their running totals are precise: one of [TotalsWords]; empty is auto.
+	Totals string
 	// Target is the error that is asked for. The zero Target asks for none, so that all of EpsilonPico is spent.
 	Target Target
 	// LeftPico, if not 0, is the most that noise reduction may spend, in 10⁻¹² of ρ, because less than EpsilonPico is left.

@@ -154,6 +154,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 		if err := q.chooseTop(b, g, env, s); err != nil {
 			return nil, err
 		}
+		newRunning(b, g, s).run(g)
 		if err := env.Work.Spend(g.work()); err != nil {
 			return nil, err
 		}

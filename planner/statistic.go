@@ -26,6 +26,8 @@ type statistic struct {
 	// has several levels.
 	sensitivity dp.Sensitivity
 	levels      []mechanisms.Mechanism
+	// along is the number of groups whose running totals are measured; 0 if groups are measured by themselves.
+	along int
 	// measure bounds what a unit adds in all other cases; it is nil if each unit has one row. A row that adds 1 to the norm of the measure
 	// adds at most each to the statistic.
 	measure *Measure
@@ -148,7 +150,11 @@ type noiseOf struct {
 // noiseAt returns the noise of a level of the tree of a statistic.
 func (s *statistic) noiseAt(tree int, clips []Clip) contribution.Noise {
 	if s.measure == nil {
-		return contribution.Noise{Of: s.levels[tree]}
+		n := contribution.Noise{Of: s.levels[tree]}
+		if s.along > 0 {
+			n.Bits = mechanisms.TotalsBits
+		}
+		return n
 	}
 	if s.levels != nil { // designed for the only limit
 		return contribution.Noise{Of: s.levels[tree], Bits: s.measure.lattice(s)}

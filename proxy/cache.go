@@ -174,6 +174,7 @@ func appendSettings(key []byte, s planner.Settings) []byte {
 		flag(s.LimitRetry), flag(s.NoIntervals),
 		s.MinimumPeople, floatBits(s.Judgment))
 	key = appendText(appendText(appendText(appendText(key, s.Mechanism), s.Contribution), s.Top), s.EmptyGroups)
+	key = appendText(key, s.Totals)
 	if s.MaxSum != nil {
 		key = appendText(key, s.MaxSum.String())
 	}

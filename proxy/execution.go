@@ -234,7 +234,8 @@ func (e *execution) plan(ctx context.Context, analysed *analysed, pre *prelude) 
 		Contribution: pre.settings.Contribution, ShowSmallGroups: pre.settings.ShowSmall, Consistent: pre.settings.Consistent,
 		EmptyGroups: pre.settings.EmptyGroups, Judgment: e.p.cfg.Defaults.Judgment,
 		MinimumPeople: max(allowed.MinimumPeople, pre.settings.MinimumPeople), // a session can raise it alone
-		Top:           pre.settings.Top, LimitRetry: pre.settings.LimitRetry, NoIntervals: pre.settings.NoIntervals || !e.part.ends(),
+		Top:           pre.settings.Top, Totals: pre.settings.Totals,
+		LimitRetry: pre.settings.LimitRetry, NoIntervals: pre.settings.NoIntervals || !e.part.ends(),
 		Limits: e.p.cfg.Limits,
 	}, e.lent)
 	if err != nil {

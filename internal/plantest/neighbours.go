@@ -9,6 +9,7 @@ import (
 
 	"dpproxy/contribution"
 	"dpproxy/dp"
+	"dpproxy/mechanisms"
 	"dpproxy/planner"
 )
 
@@ -127,11 +128,18 @@ func (n Neighbours) statistic(s planner.Statistic, m *planner.Measure, clips []p
 		if err := d.Norm(sens, laplace); err != nil {
 			return fmt.Errorf("%s with units cut at %v: %w", s.Name, clips, err)
 		}
+		if _, totals := planner.SequencesOf(n.Set, s.First); totals {
+			if changed := changesOf(with, without); len(slices.DeleteFunc(changed, isZero)) > 1 {
+				return fmt.Errorf("%s, of which running totals are measured, changes in several groups", s.Name)
+			}
+		}
 		n.reach(kindOf(s, m), d, sens, laplace)
 		first, place = first+nodes, place+nodes
 	}
 	return nil
 }
+
+func isZero(n *big.Int) bool { return n.Sign() == 0 }
 
 // A node is an integer of a partition.
 type node struct {
@@ -281,6 +289,18 @@ func sensitivityOf(e dp.Event) (s dp.Sensitivity, laplace bool) {
 		return e.Sensitivity, false
 	case dp.LaplaceEvent:
 		return e.Sensitivity, true
+	case dp.ImageEvent:
+		return ofTotals(e), false
 	}
 	return dp.Sensitivity{}, false
+}
+
+// ofTotals returns the largest change of a single value, if none other changes, for which the noise of running totals is declared.
+func ofTotals(e dp.ImageEvent) dp.Sensitivity {
+	one, err := mechanisms.TotalsFor(dp.Sensitivity{L0: 1, LInf: 1}, int(e.Coordinates), dp.PicoPerUnit)
+	if err != nil {
+		return dp.Sensitivity{}
+	}
+	square := new(big.Int).Quo(e.L2Squared, one.Event().(dp.ImageEvent).L2Squared)
+	return dp.Sensitivity{L0: 1, LInf: square.Sqrt(square).Int64()}
 }

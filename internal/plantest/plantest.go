@@ -46,7 +46,8 @@ func block(t testing.TB, cat *policy.Model, sql string, s planner.Settings) *pla
 	return plan.Blocks[0]
 }
 
-// People returns the catalogue of a table of people, with two public values of sex and four of region, and of their visits, in two wards.
+// People returns the catalogue of a table of people, with two public values of sex, four of region and 30 of age, and of their visits, in
+// two wards.
 func People(t testing.TB) *policy.Model {
 	t.Helper()
 	return clinic(t, 0)
@@ -57,15 +58,18 @@ func clinic(t testing.TB, units int64) *policy.Model {
 	t.Helper()
 	people, visits := catalog.Name{Schema: "public", Name: "people"}, catalog.Name{Schema: "public", Name: "visits"}
 	bounds := policy.ColumnPolicy{Bounds: &policy.Bounds{Low: new(big.Rat), High: big.NewRat(5000, 1), LowText: "0", HighText: "5000"}}
+	ages := policy.ColumnPolicy{Bounds: &policy.Bounds{
+		Low: big.NewRat(1, 1), High: big.NewRat(30, 1), LowText: "1", HighText: "30",
+	}}
 	cat, problems := policy.Check(
 		policy.Policy{Unit: "person", Units: units, Tables: []policy.TablePolicy{
 			{Name: people, UnitColumn: "id", Columns: map[string]policy.ColumnPolicy{
-				"sex": values("f", "m"), "region": values("e", "n", "s", "w"), "height": bounds,
+				"sex": values("f", "m"), "region": values("e", "n", "s", "w"), "height": bounds, "age": ages,
 			}},
 			{Name: visits, UnitColumn: "person", Columns: map[string]policy.ColumnPolicy{"ward": values("a", "b"), "cost": bounds}},
 		}},
 		&catalog.Schema{Tables: map[catalog.Name]*catalog.Table{
-			people: table(people, "id", number("id"), text("sex"), text("name"), number("height"), text("region")),
+			people: table(people, "id", number("id"), text("sex"), text("name"), number("height"), text("region"), number("age")),
 			visits: table(visits, "visit", number("visit"), number("person"), text("ward"), text("reason"), number("cost")),
 		}})
 	if problems != nil {

@@ -71,6 +71,8 @@ type Block struct {
 	// Present says that something is computed above the block to which a group without rows is not as no group: how many groups there are,
 	// their average or order, a sum over what they are joined with.
 	Present bool
+	// Running says in which order the values of its groups are added up above the block; nil if they are not.
+	Running *Running
 	// Fields are the keys of the fields of documents that the block names, in sub-selects too.
 	Fields [][]string
 	// Offsets are parameters that stand after OFFSET in sub-selects: they must be 0.
@@ -89,6 +91,15 @@ type Block struct {
 type Top struct {
 	Aggregate int // of Aggregates
 	Limit     Expr
+}
+
+// A Running says that sums of values of groups up to each group are computed above a block: in the order of a key, of all groups
+// that have the same other keys.
+type Running struct {
+	Key        int // of Groups
+	Descending bool
+	// Alone says that nothing else is computed from values of the block, and none is shown.
+	Alone bool
 }
 
 // An Aggregate is one aggregate call.

@@ -146,7 +146,7 @@ func (e *Exact) Release(src mechanisms.Source, clips []planner.Clip) (*planner.R
 	for _, p := range partitions {
 		row := make([]*big.Int, len(noises))
 		for i, noise := range noises {
-			if noise.Of != nil {
+			if _, together := planner.SequencesOf(e.set, i); noise.Of != nil && !together {
 				row[i] = noise.Shown(mechanisms.Release(noise.Of, src, p.At(e.set, e.set.PlaceOf(i), clips)).Int())
 			}
 		}
@@ -157,7 +157,25 @@ func (e *Exact) Release(src mechanisms.Source, clips []planner.Clip) (*planner.R
 		}
 		out.Rows = append(out.Rows, row)
 	}
+	for i := range noises {
+		if s, ok := planner.SequencesOf(e.set, i); ok {
+			e.measure(src, s, i, out.Rows)
+		}
+	}
 	return out, nil
+}
+
+// measure releases an integer of all partitions together.
+func (e *Exact) measure(src mechanisms.Source, s planner.Sequenced, i int, to [][]*big.Int) {
+	for _, rows := range s.Rows {
+		exact := make([]mechanisms.Private, len(rows))
+		for n, row := range rows {
+			exact[n] = e.partitions[row].At(e.set, e.set.PlaceOf(i), nil)
+		}
+		for n, value := range s.Values(s.Measure(src, exact)) {
+			to[rows[n]][i] = value
+		}
+	}
 }
 
 // chosen returns the partitions that are released: the ones that selection keeps or, if there is a top, the chosen ones, in the order of

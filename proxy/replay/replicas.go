@@ -23,6 +23,7 @@ type Replicas struct {
 
 // A noise draws one number for each integer of a row. Each integer has a source of its own.
 type noise struct {
+	set     *planner.GroupingSet
 	of      []contribution.Noise // Of is nil if it is not drawn
 	seeds   [][sha256.Size]byte
 	sources []*rand.ChaCha8
@@ -58,6 +59,7 @@ func (r *Replicas) of(block, set int) *planner.Released {
 
 func noiseOf(b *planner.BlockPlan, at int, set *planner.GroupingSet, of *planner.Released) (n noise) {
 	integers := set.Integers()
+	n.set = set
 	n.of, n.seeds = make([]contribution.Noise, integers), make([][sha256.Size]byte, integers)
 	for i := range integers {
 		if of.Margins == nil {
@@ -132,7 +134,7 @@ func (n noise) added(of *planner.Released) *planner.Released {
 		for i, x := range integers {
 			drawn[i] = x
 			switch {
-			case x == nil || n.of[i].Of == nil && of.Margins == nil:
+			case x == nil || n.of[i].Of == nil && of.Margins == nil || n.together(i):
 			case of.Margins != nil:
 				drawn[i] = about(x, of.Margins[row][i].Sigma, n.sources[i])
 			default:
@@ -141,7 +143,33 @@ func (n noise) added(of *planner.Released) *planner.Released {
 		}
 		rows = append(rows, drawn)
 	}
+	for i := range n.of {
+		if s, ok := planner.SequencesOf(n.set, i); ok {
+			addTogether(s, i, rows, n.sources[i])
+		}
+	}
 	return of.Replica(rows)
+}
+
+// addTogether adds the noise of values that were measured together.
+func addTogether(s planner.Sequenced, i int, to [][]*big.Int, src *rand.ChaCha8) {
+	normal := rand.New(src)
+	for _, rows := range s.Rows {
+		drawn := make([]float64, len(rows))
+		for n := range drawn {
+			drawn[n] = normal.NormFloat64()
+		}
+		for n, noise := range s.Replica(drawn) {
+			x := to[rows[n]][i]
+			to[rows[n]][i] = new(big.Int).Add(x, big.NewInt(noise))
+		}
+	}
+}
+
+// together reports whether an integer was measured together with that of other rows.
+func (n noise) together(i int) bool {
+	_, ok := planner.SequencesOf(n.set, i)
+	return ok
 }
 
 // drawn adds the noise of the mechanism.

@@ -45,6 +45,7 @@ type Settings struct {
 	NoIntervals    bool          // no error of percentiles is asked for
 	LimitRetry     bool          // a limit that leaves out too much is chosen once more
 	Top            string        // how the top of groups is found, a word of [planner.TopWords]; empty: auto
+	Totals         string        // when running totals are measured, a word of [planner.TotalsWords]; empty: auto
 	Spending       string        // which statements that cost are run: Always, Confirmed or Never; empty: Always
 	Commented      bool          // a comment of the statement sets something: its author knows that it costs
 }
@@ -121,6 +122,7 @@ var knownSettings = []setting{
 	{"intervals", "on or off", (*Settings).setIntervals},
 	{"limit_retry", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.LimitRetry, value) }},
 	{"top", strings.Join(planner.TopWords(), ", "), (*Settings).setTop},
+	{"totals", strings.Join(planner.TotalsWords(), ", "), (*Settings).setTotals},
 	{"spend", strings.Join([]string{Always, Confirmed, Never}, ", "), (*Settings).setSpending},
 }
 
@@ -173,7 +175,7 @@ func (s *Settings) Shown() map[string]string {
 		"contribution": "default", "error": target(s.Target.Error), "relative_error": target(s.Target.Relative),
 		"target_fraction": fraction(cmp.Or(s.Target.Fraction, 1)), "refine": "off", "rows": "refuse",
 		"small_groups": "hide", "empty_groups": "show",
-		"consistent": "off", "columns": "values", "intervals": "on", "limit_retry": "off", "top": "auto", "spend": Always,
+		"consistent": "off", "columns": "values", "intervals": "on", "limit_retry": "off", "top": "auto", "totals": "auto", "spend": Always,
 	}
 	if s.MinimumPeople > 0 {
 		texts["minimum_people"] = strconv.FormatInt(s.MinimumPeople, 10)
@@ -322,6 +324,11 @@ func (s *Settings) setPrice(value string) bool {
 func (s *Settings) setTop(value string) bool {
 	s.Top = strings.ToLower(value)
 	return slices.Contains(planner.TopWords(), s.Top)
+}
+
+func (s *Settings) setTotals(value string) bool {
+	s.Totals = strings.ToLower(value)
+	return slices.Contains(planner.TotalsWords(), s.Totals)
 }
 
 func (s *Settings) setSpending(value string) bool {
