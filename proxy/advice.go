@@ -24,10 +24,25 @@ var signatures = map[string]string{
 	"plan":            "plan($$SELECT count(*) FROM visits$$): the text of a statement",
 }
 
-// Advise implements wire.Adviser: of names that the mirror does not know, and an analyst may well look for.
-func (f *Front) Advise(s *wire.Session, code, message string) string {
+// noisy are the errors of what is computed of a value that is 0 or negative, and may be so by its noise alone, with what does not fail.
+var noisy = map[string]string{
+	"22012": "x / nullif(y, 0)",              // division by zero
+	"2201E": "ln(nullif(greatest(x, 0), 0))", // a logarithm
+	"2201F": "sqrt(greatest(x, 0))",          // a root, or a power
+}
+
+// Advise implements wire.Adviser: of names that the mirror does not know, and an analyst may well look for; and of values that noise has
+// made 0 or negative.
+func (f *Front) Advise(s *wire.Session, code, message string, rewritten bool) string {
 	desk := f.Now().cfg.Surveys
 	const table, function, syntax = "42P01", "42883", "42601"
+	if instead := noisy[code]; rewritten && instead != "" {
+		hint := "Noise alone can make a released value 0 or negative. Write " + instead + "."
+		if f.Now().memory.Keeps() {
+			hint += " The values that were released are remembered, and cost nothing again."
+		}
+		return hint
+	}
 	switch code {
 	case table:
 		if name, answered, ok := desk.Hidden(message, s.User()); ok {

@@ -104,7 +104,7 @@ func (r *replies) questionError(owed reply, report mirrorReport) error {
 	if !ok {
 		return errPipeline
 	}
-	return &MirrorError{Code: report.code, Message: report.message, message: r.advised(report, c.errors.edit(report.raw))}
+	return &MirrorError{Code: report.code, Message: report.message, message: r.advised(report, c.errors.edit(report.raw), false)}
 }
 
 // editError returns the ErrorResponse that the client gets for one of the mirror.
@@ -112,15 +112,28 @@ func (r *replies) editError(head owed, report mirrorReport) []byte {
 	if head.instead != nil {
 		return head.instead
 	}
-	return r.advised(report, r.edited(head, report))
+	return r.advised(report, r.edited(head, report), r.rewritten(head))
+}
+
+// rewritten reports whether a reply is that of a statement of ours in the place of one of the client's.
+func (r *replies) rewritten(head owed) bool {
+	switch owed := head.reply.(type) {
+	case *substituteReply:
+		return owed.origin != nil
+	case *bindReply:
+		return owed.origin != nil
+	case *portalReply:
+		return owed.replyKind == replyExecute && r.originOf(owed) != nil
+	}
+	return false
 }
 
 // advised returns an ErrorResponse with the hint of the handler, if that has one.
-func (r *replies) advised(report mirrorReport, message []byte) []byte {
+func (r *replies) advised(report mirrorReport, message []byte, rewritten bool) []byte {
 	if r.adviser == nil {
 		return message
 	}
-	if hint := r.adviser.Advise(r.session, report.code, report.message); hint != "" {
+	if hint := r.adviser.Advise(r.session, report.code, report.message, rewritten); hint != "" {
 		return withHint(message, hint)
 	}
 	return message
@@ -138,13 +151,10 @@ func (r *replies) edited(head owed, report mirrorReport) []byte {
 			return r.defect(report)
 		}
 		return owed.errors.edit(report.raw)
-	case *bindReply:
-		return errorEdit{private: owed.origin != nil}.edit(report.raw)
 	case *substituteReply:
 		return owed.errors.edit(report.raw)
-	case *portalReply:
-		rewritten := owed.replyKind == replyExecute && r.originOf(owed) != nil
-		return errorEdit{private: rewritten}.edit(report.raw)
+	case *bindReply, *portalReply:
+		return errorEdit{private: r.rewritten(head)}.edit(report.raw)
 	case *parseReply:
 		return owed.errors.edit(report.raw)
 	case *capturedReply:

@@ -29,10 +29,11 @@ type Preparer interface {
 	Prepared(text, name string) (query string, ok bool)
 }
 
-// An Adviser is a Handler that knows more than the mirror of names that the mirror does not know.
+// An Adviser is a Handler that knows more than the mirror of names that the mirror does not know, and of values that it is given.
 type Adviser interface {
-	// Advise returns the hint of an error of the mirror about a client's own text, empty to leave it as it is.
-	Advise(s *Session, code, message string) (hint string)
+	// Advise returns the hint of an error of the mirror about a client's own text, or about the text that was rewritten in its place;
+	// empty to leave it as it is.
+	Advise(s *Session, code, message string, rewritten bool) (hint string)
 }
 
 // Widened is a text with further stretches in it.

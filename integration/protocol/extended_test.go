@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -37,6 +38,7 @@ func TestExtended(t *testing.T) {
 	}{
 		{"parameters", testParameters},
 		{"null parameters", testNullParameters},
+		{"noisy failures", testNoisyFailures},
 		{"formats", testFormats},
 		{"result types", testResultTypes},
 		{"date styles", testDateStyles},
@@ -62,6 +64,26 @@ func near(t *testing.T, what string, got, truth, sensitivity float64) {
 	t.Helper()
 	if d := got - truth; d > 3*sensitivity || d < -3*sensitivity {
 		t.Errorf("%s = %v, want about %v", what, got, truth)
+	}
+}
+
+// testNoisyFailures has statements fail since a released value is 0 or negative: a hint says how they do not. An error of the client's own
+// is as it is.
+func testNoisyFailures(t *testing.T, _ *sitetest.Site, r *sitetest.Running) {
+	ana := sitetest.Dial(t, r.URL("ana"))
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeDescribeExec} {
+		for sql, hint := range map[string]string{
+			"SELECT 5 / (count(*) - count(*)) FROM patients": "Write x / nullif(y, 0).",
+			"SELECT sqrt(-1000 - count(*)) FROM patients":    "Write sqrt(greatest(x, 0)).",
+			"SELECT ln(count(*) - count(*)) FROM patients":   "Write ln(nullif(greatest(x, 0), 0)).",
+			"SELECT 5 / (id - id) FROM hospitals":            "",
+		} {
+			_, err := ana.Exec(t.Context(), sql, mode)
+			failed, ok := errors.AsType[*pgconn.PgError](err)
+			if !ok || !strings.HasSuffix(failed.Hint, hint) || (failed.Hint == "") != (hint == "") {
+				t.Errorf("%v: %s: %v, %+v", mode, sql, err, failed)
+			}
+		}
 	}
 }
 
