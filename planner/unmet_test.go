@@ -116,6 +116,38 @@ func TestUnmet(t *testing.T) {
 	}
 }
 
+// metByNone are queries with a part that no row meets, though rows meet them as a whole.
+var metByNone = []string{
+	"(SELECT count(*) #) = 0", "(SELECT max(cost) #) IS NULL", "coalesce((SELECT max(cost) #), 0) = 0", "5 > ALL (SELECT cost #)",
+	"NOT EXISTS (SELECT #)", "EXISTS (SELECT #) OR p.smoker", "(EXISTS (SELECT #)) IS NOT TRUE",
+	"CASE WHEN EXISTS (SELECT #) THEN false ELSE true END",
+	"p.id <> ALL (SELECT patient_id FROM visits WHERE diagnosis = 'cold')",
+	"p.id IN (SELECT patient_id FROM visits WHERE diagnosis = 'cold' UNION ALL SELECT patient_id FROM visits WHERE cost > 5)",
+	"true; JOIN LATERAL (SELECT count(*) AS n #) l ON true", "l.m IS NULL; , LATERAL (SELECT max(cost) AS m #) l",
+	"true; LEFT JOIN LATERAL (SELECT cost AS m # LIMIT 1) l ON true",
+	"v.id IS NULL; LEFT JOIN (SELECT * FROM visits WHERE diagnosis = 'cold') v ON v.patient_id = p.id",
+	"q.n = 0; JOIN (SELECT patient_id, count(*) FILTER (WHERE diagnosis = 'cold') AS n FROM visits GROUP BY 1) q ON q.patient_id = p.id",
+}
+
+// TestUnmetPart: a part that no row meets makes nothing free that rows meet all the same.
+func TestUnmetPart(t *testing.T) {
+	conn, cat := connect(t), guarded(t)
+	for _, c := range metByNone {
+		where, from := c, ""
+		if met, joined, some := strings.Cut(c, "; "); some {
+			where, from = met, " "+joined
+		}
+		sql := strings.ReplaceAll("SELECT count(*) FROM patients p"+from+" WHERE "+where,
+			"#", "FROM visits v WHERE v.patient_id = p.id AND v.diagnosis = 'cold'")
+		if p := planWith(t, conn, cat, sql, func(*planner.Settings) {}); !p.Reads() {
+			t.Errorf("%s: free", sql)
+		}
+		if rows := runSQL(t, conn, sql); rows[0][0] == "0" {
+			t.Errorf("%s: no row meets it", sql)
+		}
+	}
+}
+
 // everybody has each combination of values of the columns that the next test compares, declared ones and others of region.
 const everybody = `CREATE TEMP TABLE everybody AS SELECT sex, mood, smoker, region, birth_year
 FROM unnest('{f,m,x}'::text[]) AS a(sex), unnest('{sad,ok,happy,NULL}'::mood[]) AS b(mood), unnest('{t,f,NULL}'::bool[]) AS c(smoker),
