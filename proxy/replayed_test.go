@@ -76,7 +76,7 @@ func TestReplayed(t *testing.T) {
 			"nothing ± 0",
 		},
 		{"SELECT max(n) AS most, max(n) - min(n) AS range FROM " + groups, "most at most "},
-		{"SELECT max(n) AS most, max(n) - min(n) AS range FROM " + groups, "range of unknown error"},
+		{"SELECT max(n) AS most, max(n) - min(n) AS range FROM " + groups, "range at most"},
 		// Limits of persons.
 		{
 			"SELECT sum(n) AS visits FROM (SELECT diagnosis, count(*) AS n FROM visits GROUP BY diagnosis) g",

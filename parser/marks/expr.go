@@ -17,15 +17,17 @@ func (l *level) expr(n *pg.Node) Mark {
 		return l.call(x.FuncCall, n)
 	case *pg.Node_SelectStmt:
 		return l.query(x.SelectStmt, l.inside()).any()
+	case *pg.Node_TypeCast:
+		return l.expr(x.TypeCast.Arg)
+	case *pg.Node_AExpr:
+		if m, ok := l.arithmetic(x.AExpr); ok {
+			return m
+		}
+	case *pg.Node_CoalesceExpr:
+		return l.rising(x.CoalesceExpr.Args)
 	}
 	m := Label
-	pgtree.Children(n, func(of *pg.Node) {
-		if n.GetTypeCast() != nil {
-			m = l.expr(of)
-		} else {
-			m = max(m, l.expr(of).computed())
-		}
-	})
+	pgtree.Children(n, func(of *pg.Node) { m = max(m, l.expr(of).computed()) })
 	return m
 }
 
@@ -58,6 +60,9 @@ func (l *level) call(f *pg.FuncCall, n *pg.Node) Mark {
 	}
 	if pgtree.IsAggregate(n) {
 		return extreme(f, max(m, l.rows))
+	}
+	if _, name := pgtree.Callee(f); rounds[name] && len(f.Args) > 0 {
+		return l.rising(f.Args)
 	}
 	return m
 }

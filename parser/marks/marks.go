@@ -21,8 +21,8 @@ func (m Mark) shown() Mark {
 	return m
 }
 
-// computed is the mark of an expression over a value. Replicas of the largest value are too high as the answer is, and nothing that is
-// computed of it tells by how much.
+// computed is the mark of an expression over a value of which more is not known. Replicas of the largest value are too high as the answer
+// is, and what is computed of it may be too high or too low: nothing tells by how much.
 func (m Mark) computed() Mark {
 	if m == Most || m == Least {
 		return Unknown

@@ -27,7 +27,7 @@ SELECT max(c) AS v FROM {D} b;
 SELECT max(c) AS v FROM {W} b;
 -- minimum of months:
 SELECT min(c) AS v FROM {M} b;
--- range of days: but noise pushes it one way
+-- range of days:
 SELECT max(c) - min(c) AS v FROM {T} b;
 -- top five: name
 SELECT name, c AS v FROM {D} b ORDER BY c DESC LIMIT 5;
@@ -74,9 +74,9 @@ SELECT g.k + 1, g.v * (SELECT c FROM x WHERE x.k = g.k + 1) / nullif((SELECT c F
 SELECT k, v FROM g;
 -- average of averages: but small groups are hidden
 SELECT avg(a) AS v FROM {D} b;
--- deviation between days: but noise pushes it one way
+-- deviation between days:
 SELECT stddev(c) AS v FROM {T} b;
--- deviation of equal groups: but noise pushes it one way
+-- deviation of equal groups:
 SELECT stddev(c) AS v FROM {W} b;
 -- root, small groups: name
 SELECT name, sqrt(greatest(c, 0)) AS v FROM {S} b;
