@@ -154,6 +154,7 @@ func columnOf(of marks.Column, at int, answer outcome, drawn, moved [][][]*strin
 		c.Agree = min(agreement(at, answer.rows, drawn), agreement(at, answer.rows, moved))
 		return c
 	}
+	shown := digitsOf(at, answer.rows, drawn)
 	for row, cells := range answer.rows {
 		value, ok := finite(cells[at])
 		if !ok {
@@ -166,6 +167,7 @@ func columnOf(of marks.Column, at int, answer outcome, drawn, moved [][][]*strin
 			continue
 		}
 		r = oneEnd(of.Mark, r.Moved(value, tried))
+		r.Low, r.High = r.Low-shown.half(value), r.High+shown.half(value)
 		c.Cells, c.Keys = append(c.Cells, Cell{value, r}), append(c.Keys, answer.keys[row])
 	}
 	return c

@@ -128,3 +128,33 @@ func TestLimitsMoveTheEnds(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
+
+// TestRoundedValues has columns whose replicas show one value, as the statement or the session rounds it: the error is half of the step.
+func TestRoundedValues(t *testing.T) {
+	for _, c := range []struct {
+		value, others string
+		half          float64
+	}{
+		{"12.3", "12.3", 0.05},
+		{"7.0", "12.3", 0.05},            // the other row has more digits
+		{"5e+06", "4e+06", 5e5},          // of one digit
+		{"5e+06", "0.3", 5e5},            // has no finer digits for that
+		{"0.3", "2e+01", 0.05},           // likewise
+		{"12", "14", 0},                  // whole numbers
+		{"0.3333333333333333", "0.1", 0}, // as precise as its type
+		{"0.0", "12.3", 0.05},
+	} {
+		var all [][]string
+		for range 61 {
+			all = append(all, []string{"a " + c.value, "b " + c.others})
+		}
+		a, ok := statementOf(marks.Noisy).Account(answered(all), []bool{false, true}, 0, 0.05)
+		if !ok {
+			t.Fatal(c)
+		}
+		of := a.Columns[0].Cells[0]
+		if below, above := of.Value-of.Low, of.High-of.Value; math.Abs(below-c.half) > 1e-9 || math.Abs(above-c.half) > 1e-9 {
+			t.Errorf("%s beside %s: from %v below to %v above, want %v", c.value, c.others, below, above, c.half)
+		}
+	}
+}
