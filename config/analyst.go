@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"dpproxy/catalog"
+	"dpproxy/parser"
 	"dpproxy/planner"
 )
 
@@ -125,7 +126,7 @@ var ownSettings = map[string]func(value){
 	"dp.empty_groups":    func(v value) { v.oneOf(planner.EmptyGroupWords()...) },
 	"dp.minimum_people":  func(v value) { v.count(maxContribution) },
 	"dp.consistent":      func(v value) { v.oneOf("on", "off") },
-	"dp.columns":         func(v value) { v.oneOf("values", "errors", "intervals", "rounded") },
+	"dp.columns":         func(v value) { v.oneOf(parser.ErrorColumnsWords()...) },
 	"dp.intervals":       func(v value) { v.oneOf("on", "off") },
 	"dp.limit_retry":     func(v value) { v.oneOf("on", "off") },
 	"dp.top":             func(v value) { v.oneOf(planner.TopWords()...) },

@@ -25,9 +25,9 @@ type Insertion struct {
 // place of its error, which arithmetic of counts, sums and averages fills. The query is a SELECT, also in COPY, DECLARE and
 // CREATE TABLE AS, without DISTINCT, or one of all or some columns of such a sub-select or WITH query. Others have none: rows that differ
 // by their errors alone would be different ones.
-func (s *Statement) ErrorColumns(confidence float64, beside Beside) []Insertion {
+func (s *Statement) ErrorColumns(confidence float64, columns ErrorColumns) []Insertion {
 	toks, comments, err := lex.Scan(s.Text)
-	if err != nil || lex.Guard(toks) != nil || beside == Values {
+	if err != nil || lex.Guard(toks) != nil || columns == Values {
 		return nil
 	}
 	tree, err := pg.Parse(lex.Blank(s.Text, toks, comments))
@@ -39,12 +39,12 @@ func (s *Statement) ErrorColumns(confidence float64, beside Beside) []Insertion 
 	if sel == nil {
 		return nil
 	}
-	if form == Utility && beside == Rounded {
-		beside = Errors // the values of what it writes are not rounded
+	if form == Utility && columns == Rounded {
+		columns = Errors // the values of what it writes are not rounded
 	}
 	w := &errorColumns{
 		l: &locator{text: s.Text, toks: toks}, root: query, blocks: s.empty, folded: lex.Lower(s.Text),
-		confidence: confidence, beside: beside,
+		confidence: confidence, columns: columns,
 	}
 	for _, b := range s.Blocks {
 		w.blocks = append(w.blocks, b.At)
@@ -61,7 +61,7 @@ type errorColumns struct {
 	blocks     []int  // where they begin; none if they are not known yet
 	folded     string // the text, to tell which names are taken
 	confidence float64
-	beside     Beside
+	columns    ErrorColumns
 	insertions []Insertion
 	inner      []errorColumn // those of the only query in FROM of the SELECT that is read
 }
@@ -231,8 +231,8 @@ func (w *errorColumns) insert(sel *pg.SelectStmt, columns []errorColumn, by show
 	if len(columns) == 0 {
 		return nil
 	}
-	sides := w.beside.of()
-	if by == byOthers && w.beside == Rounded {
+	sides := w.columns.of()
+	if by == byOthers && w.columns == Rounded {
 		sides = Errors.of()
 	}
 	further := func(c errorColumn) bool {

@@ -9,19 +9,21 @@ import (
 	"dpproxy/parser/pgtree"
 )
 
-// A Beside is which columns with errors a query gets beside its own, a word of dp.columns.
-type Beside string
+// ErrorColumns are the columns with errors that a query gets after its own, a word of dp.columns.
+type ErrorColumns string
 
 // The words of dp.columns.
 const (
-	Values    Beside = "values"    // none
-	Errors    Beside = "errors"    // of a column x the distance from the farther end of its interval, as x_error
-	Intervals Beside = "intervals" // and both ends, and the standard error of the noise, as x_lower, x_upper and x_stderr
-	Rounded   Beside = "rounded"   // x is rounded to the digits that its error supports, and x_error is a text
+	Values    ErrorColumns = "values"    // none
+	Errors    ErrorColumns = "errors"    // of a column x the distance from the farther end of its interval, as x_error
+	Intervals ErrorColumns = "intervals" // and both ends, and the standard error of the noise, as x_lower, x_upper and x_stderr
+	Rounded   ErrorColumns = "rounded"   // x is rounded to the digits that its error supports, and x_error is a text
 )
 
-// Besides are all of them.
-func Besides() []Beside { return []Beside{Values, Errors, Intervals, Rounded} }
+// ErrorColumnsWords are all of them.
+func ErrorColumnsWords() []string {
+	return []string{string(Values), string(Errors), string(Intervals), string(Rounded)}
+}
 
 // A Side is a number that tells of the error of a value.
 type Side int
@@ -39,7 +41,7 @@ const (
 var sides = append(pgtree.ErrorSides[:Said:Said], "rounding")
 
 // of are the sides that there are columns of.
-func (b Beside) of() []Side {
+func (b ErrorColumns) of() []Side {
 	switch b {
 	case Intervals:
 		return []Side{Low, High, Deviation, Half}

@@ -65,7 +65,7 @@ func (e *execution) prelude(ctx context.Context, m *wire.Asker, q *planner.Query
 			return nil, err
 		}
 	}
-	if settings.Widens(string(p.settings.Beside)) { // perhaps set by a function
+	if settings.Widens(string(p.settings.ErrorColumns)) { // perhaps set by a function
 		stateOf(e.session).widens = true
 	}
 	fixed := row[len(settings.Names()):]

@@ -9,7 +9,7 @@ import (
 	"dpproxy/wire"
 )
 
-// columnsSetting is the setting by which columns have their errors beside them.
+// columnsSetting is the setting of columns with errors.
 const columnsSetting = "dp.columns"
 
 // columnsSQL asks a session for it.
@@ -52,7 +52,7 @@ func (p *Proxy) Widen(s *wire.Session, sql string, ask func(sql string) (string,
 			_ = session.Parse("columns", value) // refused when the statement runs
 		}
 		own := *session
-		if own.ReadComments(t.stmt) != nil || !settings.Widens(string(own.Beside)) {
+		if own.ReadComments(t.stmt) != nil || !settings.Widens(string(own.ErrorColumns)) {
 			continue
 		}
 		if own.Confidence == 0 {
@@ -64,7 +64,7 @@ func (p *Proxy) Widen(s *wire.Session, sql string, ask func(sql string) (string,
 			session.Confidence = cmp.Or(session.Confidence, p.cfg.Defaults.Confidence)
 			own.Confidence = session.Confidence
 		}
-		for _, i := range query.ErrorColumns(own.Confidence, own.Beside) {
+		for _, i := range query.ErrorColumns(own.Confidence, own.ErrorColumns) {
 			out.SQL += sql[end : t.stmt.Offset+at+i.At]
 			end = t.stmt.Offset + at + i.At
 			out.Inserted = append(out.Inserted, struct{ Start, End int }{len(out.SQL), len(out.SQL) + len(i.Text)})

@@ -52,7 +52,7 @@ analysts:
 `
 
 // statedError finds what a notice says of the error of a column.
-var statedError = regexp.MustCompile(`±\s*([0-9.,]+)`)
+var statedError = regexp.MustCompile(`moves .* by at most ([0-9.,]+)`)
 
 // noticing opens a session of ana that keeps the notices of the last statement.
 func noticing(t *testing.T, url string) (conn *pgx.Conn, notices *strings.Builder) {

@@ -36,18 +36,18 @@ type Settings struct {
 	MaxEpsilonPico int64
 	Capped         bool // MaxEpsilonPico is the analyst's own
 	Refine         bool
-	NoRows         bool          // rows of protected tables are shown as none, not refused
-	ShowSmall      bool          // values of groups that may have no row are shown
-	EmptyGroups    string        // what becomes of public groups without a row, a word of [planner.EmptyGroupWords]; empty: they are shown
-	MinimumPeople  int64         // how many people a group must have to be shown; the largest of this and the policy's holds
-	Consistent     bool          // cells of counts and sums are not negative, and add up
-	Beside         parser.Beside // which columns with errors stand beside those with noise; empty: none
-	NoIntervals    bool          // no error of percentiles is asked for
-	LimitRetry     bool          // a limit that leaves out too much is chosen once more
-	Top            string        // how the top of groups is found, a word of [planner.TopWords]; empty: auto
-	Totals         string        // when running totals are measured, a word of [planner.TotalsWords]; empty: auto
-	Spending       string        // which statements that cost are run: Always, Confirmed or Never; empty: Always
-	Commented      bool          // a comment of the statement sets something: its author knows that it costs
+	NoRows         bool                // rows of protected tables are shown as none, not refused
+	ShowSmall      bool                // values of groups that may have no row are shown
+	EmptyGroups    string              // of public groups without a row: a word of [planner.EmptyGroupWords]; empty: they are shown
+	MinimumPeople  int64               // how many people a group must have to be shown; the largest of this and the policy's holds
+	Consistent     bool                // cells of counts and sums are not negative, and add up
+	ErrorColumns   parser.ErrorColumns // that a query gets after its own; empty: none
+	NoIntervals    bool                // no error of percentiles is asked for
+	LimitRetry     bool                // a limit that leaves out too much is chosen once more
+	Top            string              // how the top of groups is found, a word of [planner.TopWords]; empty: auto
+	Totals         string              // when running totals are measured, a word of [planner.TotalsWords]; empty: auto
+	Spending       string              // which statements that cost are run: Always, Confirmed or Never; empty: Always
+	Commented      bool                // a comment of the statement sets something: its author knows that it costs
 }
 
 // A Notice is how much is told of an answer beside it, a word of dp.notice.
@@ -118,7 +118,7 @@ var knownSettings = []setting{
 		func(s *Settings, value string) bool { return setCount(&s.MinimumPeople, value) },
 	},
 	{"consistent", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.Consistent, value) }},
-	{"columns", "values, errors, intervals or rounded", (*Settings).setColumns},
+	{"columns", strings.Join(parser.ErrorColumnsWords(), ", "), (*Settings).setColumns},
 	{"intervals", "on or off", (*Settings).setIntervals},
 	{"limit_retry", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.LimitRetry, value) }},
 	{"top", strings.Join(planner.TopWords(), ", "), (*Settings).setTop},
@@ -292,8 +292,8 @@ func (s *Settings) setEmptyGroups(value string) bool {
 }
 
 func (s *Settings) setColumns(value string) bool {
-	s.Beside = parser.Beside(strings.ToLower(value))
-	return slices.Contains(parser.Besides(), s.Beside)
+	s.ErrorColumns = parser.ErrorColumns(strings.ToLower(value))
+	return slices.Contains(parser.ErrorColumnsWords(), string(s.ErrorColumns))
 }
 
 // Widens reports whether a word of dp.columns gives statements more columns. "" is the default.
