@@ -93,7 +93,7 @@ func TestUntoldTables(t *testing.T) {
 	}
 	for sql, want := range map[string]string{
 		"EXPLAIN SELECT sum(days) FROM stays":              "protected tables: those of stays",
-		"SET dp.price = loss; EXPLAIN SELECT * FROM days":  "of table …, would leave",
+		"/* dp: price=loss */ EXPLAIN SELECT * FROM days":  "of table …, would leave",
 		"EXPLAIN SELECT avg(days) FROM long":               "privacy unit: …",
 		"SELECT sum(days) FROM stays":                      "of the budget of table …",
 		"SET dp.epsilon = 41; SELECT avg(days) FROM stays": `privacy budget of table "…" has no room for the statement`,

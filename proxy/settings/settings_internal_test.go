@@ -91,7 +91,8 @@ func TestSettings(t *testing.T) {
 	if s != (Settings{
 		EpsilonPico: 25e10, Mechanism: "laplace", Confidence: 0.9, Notice: Brief, MaxRows: 12, MaxPartitions: 1,
 		Target: planner.Target{Error: 50, Relative: 0.05, Fraction: 0.9}, MaxEpsilonPico: 5e11, Capped: true,
-		Refine: true, NoRows: true, ShowSmall: true, Consistent: true, Contribution: "auto", ErrorColumns: parser.Errors, NoIntervals: true,
+		Refine: true, NoRows: true, ShowSmall: true, Consistent: true, Contribution: "auto",
+		ErrorColumns: parser.Errors, NoIntervals: true,
 		Spending: Confirmed, EmptyGroups: "hide", MinimumPeople: 12,
 	}) || sum.RatString() != "250" {
 		t.Errorf("%+v, %v", s, sum)
