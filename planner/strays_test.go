@@ -302,7 +302,7 @@ func TestStraysInArguments(t *testing.T) {
 		{"SELECT sum(CASE WHEN extract(year FROM day) = 2024 THEN cost END) FROM visits", ofDay + "; cost beyond [0, 20000]"},
 		{
 			"SELECT sum(CASE WHEN extract(year FROM day) = 2024 THEN cost ELSE 0 END) FROM visits",
-			ofDay + "; an expression beyond [0, 20000]",
+			ofDay + "; computed values beyond [0, 20000]",
 		},
 		{"SELECT sum(x) FROM (SELECT CASE WHEN cost * 2 > 100 THEN cost END AS x FROM visits) q", ofCost + "; x beyond [0, 20000]"},
 		{"SELECT avg(cost) FROM visits WHERE cost + 1 > 50", ofCost},
