@@ -93,6 +93,14 @@ func TestBrief(t *testing.T) {
 			"SELECT * FROM dp.suggest_bounds('labs.value')", `^lower of unknown error; upper of unknown error; clamped `,
 			"^Left out: rows of public.labs",
 		},
+		{
+			"SELECT count(*) AS n FROM patients WHERE birth_year > (SELECT avg(birth_year) FROM patients)",
+			`^n ± \d+; uses avg ± [0-9.]+; cost`, "^Left out: what the noise of avg moves; ",
+		},
+		{
+			"/* dp: price=loss */ SELECT count(*) AS n FROM patients WHERE birth_year < 1990",
+			`^n ± \d+; cost .* % of the budget of unit patient \(ρ=[0-9.e-]+\), about`, "",
+		},
 		{"SELECT count(*), dp.error(count(*)) FROM patients", `^count ± \d+; cost nothing`, ""},
 		{"SET dp.notice = off; SELECT count(*) FROM patients", "", ""},
 		{"SET dp.notice = on; SELECT count(*) FROM patients", "^count ± ", ""},
@@ -104,6 +112,9 @@ func TestBrief(t *testing.T) {
 			continue
 		}
 		lines := append(append([]string{}, *said...), "", "")
+		if len(*said) > 2 {
+			t.Errorf("%s has %d notices", c.sql, len(*said))
+		}
 		if !regexp.MustCompile(c.first).MatchString(lines[0]) || c.first == "" && lines[0] != "" ||
 			!regexp.MustCompile(c.second).MatchString(lines[1]) || c.second == "" && lines[1] != "" {
 			t.Errorf("%s: %s", c.sql, fmt.Sprintf("%q", *said))
