@@ -51,7 +51,7 @@ SELECT m.day, n.c * 1.0 / nullif(m.c, 0) AS v FROM {M} m JOIN {M2} n USING (day)
 SELECT * FROM (SELECT 'months' AS what, sum(c) AS v FROM {M} b UNION ALL SELECT 'diagnoses', sum(c) FROM {D} b) u;
 -- per cent of two sub-selects:
 SELECT 100.0 * (SELECT c FROM {O} b) / nullif((SELECT sum(c) FROM {M} b), 0) AS v;
--- hundreds: name
+-- hundreds: name but the error is about the number before it was rounded
 SELECT name, round(c, -2) AS v FROM {D} b;
 -- not below zero, small groups: name
 SELECT name, greatest(0, c) AS v FROM {S} b;
@@ -160,3 +160,24 @@ SELECT avg(c) AS v FROM (SELECT c, ntile(3) OVER (ORDER BY name) AS third FROM {
 SELECT sum(CASE WHEN c > 150 THEN 1 ELSE 0 END) AS v FROM {T} b;
 -- totals of pairs of groups: pair
 SELECT ascii(name) / 2 AS pair, sum(c) AS v FROM {D} b GROUP BY 1;
+
+-- visits cut by limits, all:
+SELECT sum(c) AS v FROM {V} b;
+-- visits cut by limits, product with a number: k
+SELECT k, c * 1.5 + 1 AS v FROM {V} b;
+-- visits cut by limits, share: k
+SELECT k, 100.0 * c / sum(c) OVER () AS v FROM {V} b;
+-- visits cut by limits, mean of sums: k
+SELECT k, s * 1.0 / nullif(c, 0) AS v FROM {V} b;
+-- visits cut by limits, growth: k
+SELECT k, c * 1.0 / nullif(lag(c) OVER (ORDER BY k), 0) - 1 AS v FROM {V} b;
+-- visits cut by limits, running total: k
+SELECT k, sum(s) OVER (ORDER BY k) AS v FROM {V} b;
+-- visits cut by limits, maximum:
+SELECT max(c) AS v FROM {V} b;
+-- visits cut by limits, range:
+SELECT max(c) - min(c) AS v FROM {V} b;
+-- visits cut by limits, halves:
+SELECT sum(c) FILTER (WHERE k <= 6) * 1.0 / sum(c) FILTER (WHERE k > 6) AS v FROM {V} b;
+-- visits cut by limits, moving average: k
+SELECT k, avg(s) OVER (ORDER BY k ROWS 2 PRECEDING) AS v FROM {V} b;
