@@ -178,13 +178,15 @@ func literal(raw []byte) string {
 
 // listed are answers that may differ from the truth by more than they say, each with the reason.
 var listed = map[string]string{
-	"looker pivot":          "rows are told apart by ranks, which noise decides",
-	"tableau top":           "noise decides which products are among the first ten",
-	"superset series":       "noise decides which products are among the first five",
-	"star profit":           "noise decides which of the rows of a manager are shown",
-	"grafana hours":         "rows without a user belong to nobody, as the notice says first",
-	"grafana conversion":    "rows without a user belong to nobody, as the notice says first",
-	"Try of grafana points": "rows without a user belong to nobody, as the notice says first",
+	"looker pivot":              "rows are told apart by ranks, which noise decides",
+	"tableau top":               "noise decides which products are among the first ten",
+	"superset series":           "noise decides which products are among the first five",
+	"star profit":               "noise decides which of the rows of a manager are shown",
+	"forms distribution_groups": "groups without rows, which the truth leaves out, have the total of those before them",
+	"metabase cumulative":       "groups without rows, which the truth leaves out, have the total of those before them",
+	"grafana hours":             "rows without a user belong to nobody, as the notice says first",
+	"grafana conversion":        "rows without a user belong to nobody, as the notice says first",
+	"Try of grafana points":     "rows without a user belong to nobody, as the notice says first",
 }
 
 // tell prints the verdicts. Values that are farther from the truth than they may be are listed.
