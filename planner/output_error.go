@@ -63,7 +63,7 @@ func outputError(p *Plan, c ast.Output, released [][]*Released) OutputError {
 			e.widen(b, at.Aggregate, released[at.Block], c.Plus)
 		}
 		if e.values == 0 {
-			e.Instead = instead(b.errorOf(at.Aggregate, released[at.Block]))
+			e.Instead = instead(b.errorOf(at.Aggregate, released[at.Block]), c.Plus)
 		}
 	}
 	if e.values > 0 {
@@ -72,8 +72,8 @@ func outputError(p *Plan, c ast.Output, released [][]*Released) OutputError {
 	return e
 }
 
-// instead is said of a column none of whose values is shown with an interval.
-func instead(bar ErrorBar) string {
+// instead is said of a column none of whose values is shown with an interval. Plus is what the statement adds to errors by rounding.
+func instead(bar ErrorBar, plus float64) string {
 	switch {
 	case bar.Withheld:
 		return "withheld"
@@ -93,9 +93,9 @@ func instead(bar ErrorBar) string {
 	}
 	figure := func(half float64) string {
 		if bar.Unit != "" {
-			return bar.Unit.figure(half + bar.Beyond)
+			return bar.Unit.figure(half + bar.Beyond + plus)
 		}
-		return Grouped(upward(half+bar.Beyond, 3))
+		return Grouped(upward(half+bar.Beyond+plus, 3))
 	}
 	if least, most := figure(bar.Least), figure(bar.Most); least != most {
 		return "± " + least + " to " + most
