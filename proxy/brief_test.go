@@ -92,6 +92,7 @@ func TestBrief(t *testing.T) {
 			"SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY birth_year) AS median, max(birth_year) FROM patients",
 			`^median ± [0-9.]+; max ± [0-9.]+; cost`, "^Left out: birth_year beyond",
 		},
+		{"SELECT round(max(birth_year), -2) AS century FROM patients", `^century ± 5\d(?:\.\d)?; cost`, "^Left out: birth_year beyond"},
 		{"SELECT bool_or(smoker) AS any FROM patients", `^any [a-z ]*± [0-9,.]+; cost`, ""},
 		{
 			"SELECT * FROM dp.suggest_bounds('labs.value')", `^lower of unknown error; upper of unknown error; clamped `,
