@@ -39,15 +39,19 @@ func (g *GroupingSet) Totals() *Totals { return g.totals }
 // perPercentile is how many steps it takes to decide how a percentile is answered.
 const perPercentile = 80_000
 
-// work is how many steps its statistics take, each of which is compared with all others, and its percentiles.
+// work is how many steps its statistics take, each of which is compared with all others, its percentiles, and the noise of its groups if
+// they are measured together: that of each is compared with those that differ, eight in a step.
 func (g *GroupingSet) work() int {
-	percentiles := 0
+	percentiles, together := 0, 0
+	if g.running != nil {
+		together = g.size * g.running.longest / 8
+	}
 	for i := range g.outputs {
 		_, fractions, _ := rankOf(g.outputs[i].estimator)
 		percentiles += len(fractions)
 	}
 	n := len(g.statistics)
-	return 2*n*n + perPercentile*percentiles
+	return 2*n*n + perPercentile*percentiles + together
 }
 
 // answers reports whether anything is released for the set.

@@ -51,14 +51,20 @@ func newRunning(b *block, g *GroupingSet, s Settings) *running {
 	if out.sequences = sequencesOf(&g.partitions, *r, b.keys[g.keys[r.Key]].typ); out.sequences == nil {
 		return nil
 	}
+	products := 0
 	for _, rows := range out.sequences {
 		out.longest = max(out.longest, len(rows))
+		products += len(rows) * len(rows) * len(g.statistics)
 	}
-	if out.longest < 2 || out.longest > mechanisms.MaxTotals {
+	if out.longest < 2 || out.longest > mechanisms.MaxTotals || products > maxProducts {
 		return nil
 	}
 	return out
 }
+
+// maxProducts bounds the products that measuring takes, for each number as many as there are pairs of groups in each order: one number of
+// the longest order, about a second of a processor.
+const maxProducts = mechanisms.MaxTotals * mechanisms.MaxTotals
 
 // measuresTotals reports whether settings admit Gaussian noise that is drawn at once.
 func measuresTotals(s Settings) bool {
