@@ -54,7 +54,8 @@ func budgetOf(s accountant.Scope, told string) string {
 	return "the budget of " + told
 }
 
-// Shares has the cost to the budget that will be exhausted first, as a part of it, and all that do not fit.
+// Shares has the cost to the budget that will be exhausted first, as a part of it, and all that do not fit. Of a budget of 0 there are no
+// parts.
 func Shares(costs []planner.Cost) (shares []planner.Cost) {
 	scarce, fewest := -1, int64(-1)
 	for i, c := range costs {
@@ -68,8 +69,7 @@ func Shares(costs []planner.Cost) (shares []planner.Cost) {
 	}
 	for i, c := range costs {
 		switch {
-		case c.Limit.Pico() == 0:
-			continue
+		case c.Limit.Pico() == 0 && (i == scarce || !c.Fits): // written as losses
 		case !c.Fits:
 			c.Share = fmt.Sprintf("%s %% of %s, of which %s %% is left", Part(c.Loss, c.Limit), c.Of, Part(c.Remaining, c.Limit))
 		case i != scarce:
