@@ -60,15 +60,14 @@ func perCent(confidence float64) string { return planner.Number(100*confidence) 
 
 // notices tell as much of the answer as dp.notice says.
 func (a *account) notices(ctx context.Context, c *cashier.Cashier, told settings.Settings) []wire.Notice {
-	price := cashier.PriceOf(ctx, c, a.receipt, a.untold, told.Losses)
-	switch told.Notice {
-	case settings.Brief:
-		return a.brief(price)
-	case settings.Full:
-		return []wire.Notice{a.full(price)}
-	case settings.Silence:
+	if told.Notice == settings.Silence {
+		return nil
 	}
-	return nil
+	price := cashier.PriceOf(ctx, c, a.receipt, a.untold, told.Losses)
+	if told.Notice == settings.Full {
+		return []wire.Notice{a.full(price)}
+	}
+	return a.brief(price)
 }
 
 // full tells all there is to say: the line of a brief notice, and in sentences how wrong the answer may be, all that no error includes,
