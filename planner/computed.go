@@ -44,7 +44,7 @@ func computedErrors(p *Plan, released [][]*Released) (bars []ErrorBar) {
 			if one.Known() {
 				one.Least, one.Most = one.Least+c.Plus, one.Most+c.Plus
 			}
-			if len(c.Of) == 1 && one.sameAs(b.errorOf(at.Aggregate, of)) {
+			if len(c.Of) == 1 && (c.Plus < unshown*one.Least || one.sameAs(b.errorOf(at.Aggregate, of))) {
 				bar.Label = ""
 				break
 			}
@@ -57,6 +57,9 @@ func computedErrors(p *Plan, released [][]*Released) (bars []ErrorBar) {
 	}
 	return bars
 }
+
+// unshown is the part of an error below which none of its figures shows what is added to it, but by the chance of their rounding.
+const unshown = 1e-4
 
 // noisy reports whether any block has noisy values.
 func noisy(p *Plan) bool {

@@ -294,3 +294,22 @@ func TestTitles(t *testing.T) {
 		}
 	}
 }
+
+// TestNegligibleRounding holds that a column is not told beside its aggregate whose rounding none of the figures of the error shows, at
+// whatever confidence, and that one is which they show.
+func TestNegligibleRounding(t *testing.T) {
+	conn, cat := connect(t), clinic(t)
+	for round, bars := range map[string]int{"round(sum(birth_year))": 1, "round(sum(birth_year), -3)": 2} {
+		for i := range 200 {
+			p, err := planned(t, conn, cat, "SELECT "+round+" AS total FROM patients WHERE smoker", func(s *planner.Settings) {
+				s.Alpha, s.EpsilonPico = 0.02+0.0003*float64(i), dp.PicoPerUnit/10
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if of := planner.Errors(p.Plan, nil); len(of) != bars {
+				t.Fatalf("%s: %v", round, of)
+			}
+		}
+	}
+}
