@@ -31,7 +31,7 @@ type noisesOf struct {
 func (r observation) noises(first, second int) (of noisesOf, ok bool) {
 	of.statistics, of.alpha = [2]int{first, second}, r.alpha
 	for i, statistic := range of.statistics {
-		if of.of[i], ok = r.noise(statistic).(contribution.Noise); !ok || !reflect.ValueOf(of.of[i].Of).Comparable() {
+		if of.of[i], ok = r.noise(statistic).(contribution.Noise); !ok || !reflect.TypeOf(of.of[i].Of).Comparable() {
 			return of, false
 		}
 	}

@@ -14,6 +14,7 @@ var (
 	sessions = flag.Int("sessions", 2, "ask in so many sessions at once")
 	only     = flag.String("only", "", "ask only the questions with an error table whose names match this")
 	patients = flag.Int("patients", 100_000, "patients of the clinic")
+	cost     = flag.Bool("cost", false, "measure how long replays take")
 	scale    = flag.Float64("scale", 0.1, "scale factor of the TPC-H-derived data")
 )
 

@@ -22,8 +22,9 @@ const epsilon = "0.1"
 
 // A site has a session with the protected database itself, and others with dpproxy.
 type site struct {
-	truth *pgx.Conn
-	ours  []*session
+	truth   *pgx.Conn
+	ours    []*session
+	process *sitetest.Running
 }
 
 // A session is one with dpproxy, and all that notices have said about its last statement.
@@ -131,7 +132,7 @@ func serve(t *testing.T, data *pgtemp.Server, policy string) site {
 	conn := sitetest.Dial(t, data.URL("postgres", pgtemp.Superuser))
 	sitetest.Exec(t, conn, "VACUUM ANALYZE")
 	r := sitetest.Make(t, sitetest.Options{Data: data, Policy: policy + "\nlimits: {statement_timeout: 10m, reply_grid: 0}\n"}).Run(t)
-	s := site{truth: conn}
+	s := site{truth: conn, process: r}
 	for range *sessions {
 		ours := &session{}
 		ours.Conn = sitetest.DialTold(t, r.URL("ana"), func(n *pgconn.Notice) { ours.notices = append(ours.notices, noticeText(n)) })
