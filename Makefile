@@ -98,7 +98,7 @@ DRAWS ?= 40
 ROUNDS ?= 1
 truth: setup-test ## compare answers with the truth (half an hour; for the record: make truth DRAWS=200 ROUNDS=3)
 	@scripts/setup.sh nafld
-	$(GO) test -count=1 -timeout 0 -run '^TestTruth$$|^TestNothingIsSilentlyWrong$$|^TestReplayedErrors$$' -v ./integration/truth -args -draws $(DRAWS) -rounds $(ROUNDS) -scale $(SF)
+	$(GO) test -count=1 -timeout 0 -run '^TestTruth$$|^TestNothingIsSilentlyWrong$$|^TestReplayedErrors$$|^TestCostOfReplays$$' -v ./integration/truth -args -cost -draws $(DRAWS) -rounds $(ROUNDS) -scale $(SF)
 
 PEOPLE ?= 3000
 corpora: setup-test ## ask what business tools, cohorts and star queries ask, and what hints suggest; compare with the truth (a minute)
