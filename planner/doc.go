@@ -42,7 +42,7 @@
 //   - a statement: stated.go, computed.go, question.go, parts.go, bytes.go, specializer.go, plan.go, analyze.go, specialize.go;
 //   - the answer: margins.go, apportion.go (the budget, among grouping sets that agree), nonnegative.go, columns.go, known_errors.go,
 //     relation.go, redrawn.go (its noise, for replicas), shifts.go (its limits, likewise);
-//   - words about it: cut.go, leftout.go, untold.go, wide.go, explain_measure.go, standing.go, explain.go.
+//   - words about it: cut.go, leftout.go, copied.go, untold.go, wide.go, explain_measure.go, standing.go, explain.go.
 //
 // The planner never sees a protected value. Nothing that an analyst wrote is part of the SQL for the protected database: constants travel
 // as parameters.

@@ -145,11 +145,7 @@ func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64
 			return nil, err
 		}
 		if shown && len(b.sets) == 1 && !g.Private() && g.size == 0 { // no public group meets the conditions
-			all := withStrays(g.strays, bp.strays)
-			if showsPublic(b) {
-				all = withStrays(all, []stray{{as: perhapsInNone, newer: true}})
-			}
-			return b.planNone(all), nil
+			return b.planNone(withStrays(g.strays, bp.strays)), nil
 		}
 		if err := q.chooseTop(b, g, env, s); err != nil {
 			return nil, err

@@ -12,8 +12,6 @@ import (
 type stray struct {
 	use scalar.Use
 	as  strayAs
-	// newer says that it is not a column: the rows meet rows of a public table that the mirror has not.
-	newer bool
 }
 
 // strayAs is what happens to such rows in an answer.
@@ -32,15 +30,11 @@ const (
 func (s stray) which() string {
 	c := s.use.Column
 	switch {
-	case s.newer:
-		return "rows that meet a newer row of a public table than were copied"
 	case c == nil:
 		b := s.use.Bounded
 		return fmt.Sprintf("rows whose %s is outside [%s, %s]", b.Name, b.Bounds.LowText, b.Bounds.HighText)
 	case c.Untold:
 		return "rows whose " + c.Shown() + " is none that the policy declares"
-	case c.Values == nil && c.Bounds == nil:
-		return "rows whose " + c.Shown() + " refers to a newer row of a public table than were copied"
 	case c.Values != nil && !s.use.Brought:
 		return fmt.Sprintf("rows whose %s is none of the %d values that the policy declares", c.Shown(), len(c.Values))
 	}
@@ -50,7 +44,7 @@ func (s stray) which() string {
 // beyond names the values of the rows, in the words for clamped values of a column.
 func (s stray) beyond() string {
 	c := s.use.Column
-	if s.newer || c == nil || c.Bounds == nil || c.Values != nil && !s.use.Brought {
+	if c == nil || c.Bounds == nil || c.Values != nil && !s.use.Brought {
 		return ""
 	}
 	return fmt.Sprintf("%s beyond [%s, %s]", c.Shown(), c.Bounds.LowText, c.Bounds.HighText)
@@ -117,12 +111,6 @@ func (sp *specializer) strays(set []int, lists []*list) (all []stray) {
 			expr: &scalar.Ref{Column: c}, where: sp.b.source.AllConjuncts(), private: lists == nil, none: inNoGroup, perhaps: perhapsInNone,
 		}))
 	}
-	for _, c := range sp.lookedUp(set, lists) {
-		all = withStrays(all, []stray{{use: scalar.Use{Column: c}, as: perhapsInNone}})
-	}
-	if lists != nil && sp.asksPublic(set) {
-		all = withStrays(all, []stray{{as: perhapsInNone, newer: true}})
-	}
 	for _, i := range set {
 		e := sp.b.keys[i].expr
 		if every(e.Columns(), sp.b.source.ShowsPublic) {
@@ -133,40 +121,6 @@ func (sp *specializer) strays(set []int, lists []*list) (all []stray) {
 		all = withStrays(all, sp.replaced(key))
 	}
 	return all
-}
-
-// lookedUp returns the columns of public keys whose values are those of public tables to which they refer: rows can refer to newer ones.
-func (sp *specializer) lookedUp(set []int, lists []*list) (all []*scalar.Column) {
-	if lists == nil {
-		return nil
-	}
-	for _, i := range set {
-		for _, c := range scalar.Bases(sp.b.keys[i].expr) {
-			if c.Among != nil && c.Values == nil && c.Bounds == nil && !sp.b.source.ShowsPublic(c) {
-				all = append(all, c)
-			}
-		}
-	}
-	return all
-}
-
-// asksPublic reports whether sub-selects of public rows restrict the public values of keys.
-func (sp *specializer) asksPublic(set []int) bool {
-	var bases []*scalar.Column
-	for _, i := range set {
-		bases = append(bases, scalar.Bases(sp.b.keys[i].expr)...)
-	}
-	return slices.ContainsFunc(sp.b.source.AllConjuncts(), func(e scalar.Expr) bool {
-		q, asks := e.(*scalar.Query)
-		return asks && sp.b.source.Decided(q) && every(q.Uses, func(c *scalar.Column) bool {
-			return sp.b.source.ShowsPublic(c) || slices.Contains(bases, c.Base())
-		})
-	})
-}
-
-// showsPublic reports whether a key has values of public tables that are joined.
-func showsPublic(b *block) bool {
-	return slices.ContainsFunc(b.keys, func(k *key) bool { return slices.ContainsFunc(k.expr.Columns(), b.source.ShowsPublic) })
 }
 
 // sharedDeclared returns the columns whose declared values are conditions on public rows that keys share with other columns.

@@ -38,7 +38,7 @@ func (s *evaluation) binding(ctx context.Context, m *wire.Asker, i int) (*bindin
 	switch inner.text.stmt.Class {
 	case parser.Release:
 	case parser.Relay:
-		b.public = true
+		b.public, s.part.copied = true, true
 		if err := b.checkBeside(ctx, m); err != nil {
 			return nil, err
 		}

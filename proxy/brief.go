@@ -89,8 +89,8 @@ func filledOnes(texts ...string) []string {
 }
 
 // astray tells of an answer that is known without reading a row which declared values would meet its conditions, and which rows it leaves
-// out.
-func astray(plan *planner.Plan, pre *prelude) (all []wire.Notice) {
+// out, by old copies of tables too.
+func astray(plan *planner.Plan, pre *prelude, old []string) (all []wire.Notice) {
 	if pre.settings.Notice == settings.Silence {
 		return nil
 	}
@@ -100,7 +100,7 @@ func astray(plan *planner.Plan, pre *prelude) (all []wire.Notice) {
 	if out := planner.Astray(plan); len(out) > 0 {
 		all = append(all, wire.Notice{Code: "00000", Message: leftOutBegins + strings.Join(out, "; ")})
 	}
-	return all
+	return append(all, aged(old)...)
 }
 
 // left names all that is outside of the errors: rows of nobody, rows and values that are cut, groups, and replays that failed.

@@ -12,7 +12,7 @@
 //
 //   - kept values: recent.go, cache.go (plans), relations.go (OIDs), account.go (costs of an answer), brief.go (in one line),
 //     replayed.go (errors from replicas), path.go (the steps);
-//   - words for clients: wrap.go, notice.go, instead.go, coarser.go, errors.go, incidents.go;
+//   - words for clients: wrap.go, notice.go, copies.go (of public tables), instead.go, coarser.go, errors.go, incidents.go;
 //   - sessions: aside.go (other ones on the mirror), session.go, allowance.go, grid.go and veil.go (when anything shows);
 //   - dp.history, dp.budget and their kin: statenames.go, history.go;
 //   - permission: grant.go, concealed.go, lists.go, prelude.go, describe.go, fitting.go, remark.go;

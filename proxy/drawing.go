@@ -197,6 +197,7 @@ func (d *drawing) tell() {
 	}
 	d.veil.then(func() {
 		last := newAccount(d.text.stmt.Text, d.whole, d.released, d.payment.Receipt, d.pre.settings.Confidence)
+		last.age(d.outdated(d.whole))
 		if d.p.cfg.Now != nil {
 			at := d.p.cfg.Now()
 			last.at = &at

@@ -99,7 +99,7 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 	if !plan.Reads() {
 		rw, err = e.rewrite(ctx, query, pre, columns(plan, nil), b)
 		if !e.part.quiet() {
-			rw.Notices = append(rw.Notices, astray(plan, pre)...)
+			rw.Notices = append(rw.Notices, astray(plan, pre, e.outdated(plan))...)
 		}
 		return rw, err
 	}
@@ -122,6 +122,11 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 	rw.Notices = slices.Concat(rw.Notices, warnings(plan, released, pre.settings.Spend()),
 		unshown(ctx, e, plan, released, pre, b.ParamOIDs), tell(ctx, e, pre.settings))
 	return rw, nil
+}
+
+// outdated names the public tables whose copies may decide the answer, and that have other rows by now.
+func (e *execution) outdated(plan *planner.Plan) []string {
+	return outdated(e.p.cfg.Data, plan, e.part != nil && e.part.copied)
 }
 
 // answer plans the statement and has it released, anew when it has waited for another one that drew the same. Of a plan that

@@ -132,6 +132,9 @@ func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRe
 		costs = inShares(&told, costs)
 	}
 	lines = told.Explain(costs)
+	for _, t := range x.outdated(plan) {
+		lines = append(lines, olderCopy(t))
+	}
 	if said := wouldBePublic(plan); said != "" && x.part == nil {
 		lines = append(lines, said)
 	}

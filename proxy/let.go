@@ -24,6 +24,7 @@ type part struct {
 	whole  asked          // the statement, of which prices are shown
 	within []planner.Cost // its price without being asked for again; nil: nothing was said
 	silent bool           // nothing of it is told: an EXPLAIN needs its result
+	copied bool           // public rows of the mirror stand in it as constants
 	unseen bool           // nobody sees the errors of its percentiles: rows are ranked by them
 	told   *told          // nil: nothing is told, or nothing was released
 }

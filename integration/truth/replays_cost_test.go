@@ -17,8 +17,8 @@ import (
 // costRounds is how often each question is asked in each way; medians count.
 const costRounds = 7
 
-// TestCostOfReplays asks each question in turns with its errors and without, for which nothing is replayed, and says how long both took, and
-// how much memory the process of dpproxy had at most.
+// TestCostOfReplays asks each question in turns with its errors and without, for which nothing is replayed, and says how long both took,
+// and how much memory the process of dpproxy had at most.
 func TestCostOfReplays(t *testing.T) {
 	if !*cost {
 		return // a measurement, not a test: make truth runs it

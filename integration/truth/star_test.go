@@ -47,29 +47,22 @@ func TestStar(t *testing.T) {
 	}
 	countedTogether(t, ours.Conn)
 	countedAnew(t, s.truth, ours.Conn)
-	astray(t, ours)
+	nowhere(t, ours)
 }
 
-// astray asks for groups of keys that the copy of a public table does not have: the answer is known without reading a row, and says which
-// rows are in none of them.
-func astray(t *testing.T, ours *session) {
+// nowhere asks for groups of keys that a public table does not have: the answer is known without reading a row.
+func nowhere(t *testing.T, ours *session) {
 	t.Helper()
-	const (
-		joined = " FROM orders o JOIN products p ON p.id = o.product_id WHERE "
-		refers = "whose product_id refers to"
-		meet   = "that meet"
-	)
-	for sql, left := range map[string]string{
-		"SELECT product_id, count(*) FROM orders WHERE product_id > 4000 GROUP BY 1":                            refers,
-		"SELECT product_id / 1000, count(*) FROM orders WHERE product_id + 0 > 4000 GROUP BY 1":                 refers,
-		"SELECT p.id / 1000, count(*)" + joined + "p.id + 0 > 4000 GROUP BY 1":                                  meet,
-		"SELECT p.category, count(*)" + joined + "p.id IN (SELECT id FROM products WHERE id > 4000) GROUP BY 1": meet,
+	const joined = " FROM orders o JOIN products p ON p.id = o.product_id WHERE "
+	for _, sql := range []string{
+		"SELECT product_id, count(*) FROM orders WHERE product_id > 4000 GROUP BY 1",
+		"SELECT product_id / 1000, count(*) FROM orders WHERE product_id + 0 > 4000 GROUP BY 1",
+		"SELECT p.id / 1000, count(*)" + joined + "p.id + 0 > 4000 GROUP BY 1",
+		"SELECT p.category, count(*)" + joined + "p.id IN (SELECT id FROM products WHERE id > 4000) GROUP BY 1",
 	} {
 		ours.notices = nil
-		rows, err := cells(t, ours.Conn, sql)
-		said := strings.Join(ours.notices, "\n")
-		if err != nil || len(rows) > 0 || !strings.HasPrefix(said, "Left out: rows "+left+" a newer row") {
-			t.Errorf("%s: %v, %v, %q", sql, rows, err, said)
+		if rows, err := cells(t, ours.Conn, sql); err != nil || len(rows)+len(ours.notices) > 0 {
+			t.Errorf("%s: %v, %v, %q", sql, rows, err, ours.notices)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 var writesNames = map[string]string{
 	"mirror/rows.go copyTable":                 ofSteady,
 	"mirror/rows.go rowsSQL":                   ofSteady,
+	"mirror/copies.go version":                 ofSteady,
 	"proxy/survey/reading.go newRead":          ofSteady,
 	"cmd/dpproxy/setup/checkdata.go alongWay":  ofSteady,
 	"cmd/dpproxy/setup/checkdata.go noMatch":   ofSteady,

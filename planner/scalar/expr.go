@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"dpproxy/catalog"
 	"dpproxy/parser/ast"
 	"dpproxy/planner/pgtype"
 )
@@ -60,10 +61,11 @@ type Column struct {
 
 // A PublicKey is a column of a public table in which each value is alone, as the mirror has it.
 type PublicKey struct {
-	Type pgtype.Type
-	SQL  string // reads it
-	From string
-	Rows int64
+	Table catalog.Name
+	Type  pgtype.Type
+	SQL   string // reads it
+	From  string
+	Rows  int64
 }
 
 // Ellipsis replaces a name in texts for people if no analyst may see the name, or nobody wrote it.

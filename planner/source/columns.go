@@ -27,7 +27,9 @@ func publicKey(k *policy.PublicKey) *scalar.PublicKey {
 	}
 	to := &relation{alias: "k", table: k.Table}
 	of := typeOf(k.Column)
-	return &scalar.PublicKey{Type: of, SQL: to.read(k.Column, of), From: tableSQL(to) + " AS " + to.alias, Rows: k.Rows}
+	return &scalar.PublicKey{
+		Table: k.Table.Name, Type: of, SQL: to.read(k.Column, of), From: tableSQL(to) + " AS " + to.alias, Rows: k.Rows,
+	}
 }
 
 // boundedRow is the row of a table as expressions know it, nil if the policy bounds nothing that is computed of it.

@@ -32,6 +32,8 @@ type Data struct {
 
 	mu  sync.Mutex
 	off map[catalog.Name]string // tables whose schema changed, with the reason as far as analysts may know it
+	// outdated are the public tables that have other rows by now than the mirror.
+	outdated []catalog.Name
 	// checks has the checks of the relations of plans, by the relations' names.
 	checks map[string]*checks
 }

@@ -40,6 +40,20 @@ func (d *Data) Off() []catalog.Name {
 	return slices.SortedFunc(maps.Keys(d.off), catalog.Name.Compare)
 }
 
+// Outdate notes the public tables that have other rows by now than the mirror, and no others.
+func (d *Data) Outdate(tables []catalog.Name) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.outdated = tables
+}
+
+// Outdated returns the public tables that have other rows by now than the mirror.
+func (d *Data) Outdated() []catalog.Name {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.outdated
+}
+
 // SchemaChanged refuses a statement about a relation whose schema has changed.
 func (d *Data) SchemaChanged(n catalog.Name, untold planner.Untold) error {
 	d.mu.Lock()

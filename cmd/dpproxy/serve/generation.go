@@ -32,6 +32,8 @@ type generation struct {
 	auth    *authquery.Query // nil if the policy has no auth_query
 	proxy   *proxy.Proxy
 	keys    connectionKeys
+	// compared are the copies of public tables on the mirror.
+	compared comparison
 }
 
 // connectionKeys identify the places to which the connections of a generation lead, with passwords: they must not be logged.
@@ -89,6 +91,9 @@ func (s *Host) open(ctx context.Context, before *generation) (_ *generation, err
 		return nil, err
 	}
 	g.turnOff(g.outlook)
+	if err := g.lookAtCopies(ctx); err != nil {
+		return nil, err
+	}
 	if old.keys.mirror == g.keys.mirror {
 		s.keeper, s.aside = old.keeper, old.aside
 	} else {
