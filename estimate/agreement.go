@@ -170,9 +170,12 @@ var _ Noise = (*Agreed)(nil)
 // StdDev implements Noise.
 func (a *Agreed) StdDev() float64 { return a.Sigma }
 
+// NormalQuantile returns how many standard deviations normal noise exceeds, to either side, with probability α.
+func NormalQuantile(alpha float64) float64 { return math.Sqrt2 * math.Erfinv(1-alpha) }
+
 // Quantile implements Noise: of noise that is an integer, P(|noise| > c) is about P(|x| > c + 1/2) for the number x that is rounded to it.
 func (a *Agreed) Quantile(alpha float64) float64 {
-	times := math.Sqrt2 * math.Erfinv(1-alpha)
+	times := NormalQuantile(alpha)
 	for _, n := range a.Of {
 		if sigma := n.StdDev(); sigma >= 1 { // smaller noise is hardly ever another integer than zero
 			times = max(times, n.Quantile(alpha)/sigma)

@@ -65,6 +65,14 @@ func NewReplay(value float64, replicas []float64, alpha float64) (r Replay, ok b
 	return r, true
 }
 
+// Including returns the error with the outcomes for guesses of the truth in the interval.
+func (r Replay) Including(guesses []float64) Replay {
+	for _, x := range guesses {
+		r.Low, r.High = min(r.Low, x), max(r.High, x)
+	}
+	return r
+}
+
 // Moved returns the error of a value that something else than noise may have moved as well, as limits of contributions do: both ends go as
 // much further as the value was moved to either side where that was tried.
 func (r Replay) Moved(value float64, tried []float64) Replay {

@@ -126,4 +126,4 @@ func (e estimated) rows(r observation) (low, high, fewest float64) {
 func (e estimated) standardError(r observation) float64 { return e.radius(r) / normal(r.alpha) }
 
 // normal returns the number of standard deviations that a normal error exceeds in absolute value with probability alpha.
-func normal(alpha float64) float64 { return math.Sqrt2 * math.Erfinv(1-alpha) }
+func normal(alpha float64) float64 { return estimate.NormalQuantile(alpha) }

@@ -130,8 +130,8 @@ var path = [...]rule{
 		"replay", "evaluate the query above the blocks over replicas of the released integers, for errors that no formula has, and " +
 			"put errors into the columns that keep places for them",
 		[]string{
-			"proxy/replaying.go", "proxy/replay", "parser/marks", "estimate/replay.go", "planner/redrawn.go", "planner/shifts.go",
-			"proxy/beside.go",
+			"proxy/replaying.go", "proxy/replay", "parser/marks", "estimate/replay.go", "estimate/gathered.go", "planner/redrawn.go",
+			"planner/shifts.go", "proxy/beside.go",
 		},
 		false, nothing,
 	},

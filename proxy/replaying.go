@@ -10,7 +10,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"dpproxy/estimate"
 	"dpproxy/parser"
 	"dpproxy/planner"
 	"dpproxy/planner/pgtype"
@@ -87,7 +86,7 @@ func (r *replaying) account(
 	replicas := replay.NewReplicas(plan, released)
 	within, stop := patience(ctx, timeout)
 	defer stop()
-	cells, ok := r.of.Cells(within, time.Now, replicas, estimate.FewestReplicas(alpha))
+	cells, ok := r.of.Cells(within, time.Now, replicas, alpha)
 	if !ok {
 		return nil, false, context.Cause(ctx) // nil if it has not ended
 	}
@@ -95,7 +94,7 @@ func (r *replaying) account(
 	if err != nil || result == nil {
 		return nil, false, err
 	}
-	account, ok := r.of.Account(result, numbersOf(r.bound.Fields), cells.Shifted, alpha)
+	account, ok := r.of.Account(result, numbersOf(r.bound.Fields), cells, alpha)
 	if !ok {
 		return nil, false, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"dpproxy/estimate"
 	"dpproxy/planner"
 )
 
@@ -19,7 +20,7 @@ const (
 	batch    = "25"
 	maxCells = 500_000
 	budget   = "0.3"
-	patience = "1.5"
+	patience = "2.5"
 	maxCost  = "20000" // of one replica, as the mirror estimates it: about as long as the budget
 	maxText  = "8000000"
 )
@@ -135,8 +136,9 @@ type Cells struct {
 	// Text is the argument of Block: the numbers of columns that replicas differ in, of replicas without which there is no interval, and of
 	// columns that are the same in all; these columns, and then the others, of the answer and of one replica after another.
 	Text string
-	// Shifted is how many of the replicas behind the answer have no noise, but values as limits may have moved them.
-	Shifted int
+	// Shifted is how many of the replicas behind the answer have no noise, but values as limits may have moved them, and Guessed how many
+	// of those behind these have no noise, but values that may be the true ones.
+	Shifted, Guessed int
 	// Untold says that limits may have moved values, and that no replica shows how far.
 	Untold bool
 	places []place
@@ -148,16 +150,17 @@ type place struct {
 	at   int
 }
 
-// Cells draws replicas, fewest at least, and fewer the more cells each has and the longer each takes by the clock now. Replicas that limits
-// have moved are left out if they would be too many, or take too long. ok is false if there would be too few, or ctx has ended.
-func (s *Statement) Cells(ctx context.Context, now func() time.Time, r *Replicas, fewest int) (c Cells, ok bool) {
-	n, room := most, maxCells
+// Cells draws replicas, as many as an interval of level α needs at least, and fewer the more cells each has and the longer each takes by
+// the clock now. Replicas that limits have moved are left out if they would be too many, or take too long. ok is false if there would be
+// too few, or ctx has ended.
+func (s *Statement) Cells(ctx context.Context, now func() time.Time, r *Replicas, alpha float64) (c Cells, ok bool) {
+	n, room, fewest := most, maxCells, estimate.FewestReplicas(alpha)
 	if cells := r.cells(); cells > 0 {
 		room = maxCells / cells
 	}
 	n = min(n, room)
 	needed := fewest + fewest/4 // some may fail
-	if s.width == 0 || n < needed {
+	if s.width == 0 || n < needed+fewGuesses {
 		return c, false
 	}
 	p := paced(now)
@@ -166,12 +169,18 @@ func (s *Statement) Cells(ctx context.Context, now func() time.Time, r *Replicas
 		return c, false
 	}
 	shifting := newShifted(r)
-	shifts := shifting.replicas(shifting.parts(room - needed))
+	shifts := shifting.replicas(shifting.parts(room - needed - fewGuesses))
 	without := p.several(ctx, len(shifts), func(i int) [][]string { return shifting.columns(shifts[i]) })
 	shifted := len(without)
-	drawn = append(drawn, p.more(ctx, min(n, max(room-shifted, needed))-needed, r.Next)...)
+	guessing := newGuessing(r, alpha)
+	guesses := guessing.all(room - needed - shifted)
+	guessed := p.several(ctx, len(guesses), func(i int) [][]string { return guessing.replica(guesses[i]) })
+	if guessed == nil {
+		return c, false
+	}
+	drawn = append(drawn, p.more(ctx, min(n, max(room-shifted-len(guessed), needed))-needed, r.Next)...)
 	var all [][]string
-	for _, columns := range slices.Concat([][][]string{shifting.released}, without, drawn) {
+	for _, columns := range slices.Concat([][][]string{shifting.released}, without, guessed, drawn) {
 		all = append(all, slices.Concat(columns...))
 	}
 	c, width := arranged(all)
@@ -179,7 +188,7 @@ func (s *Statement) Cells(ctx context.Context, now func() time.Time, r *Replicas
 		return c, false
 	}
 	c.Untold = shifting.any() && shifted == 0
-	c.Shifted, fewest = shifted, shifted+fewest
+	c.Shifted, c.Guessed, fewest = shifted, len(guessed), shifted+len(guessed)+fewest
 	var same, cells []*string
 	for i, p := range c.places {
 		if p.same {

@@ -27,6 +27,7 @@ type noise struct {
 	of      []contribution.Noise // Of is nil if it is not drawn
 	seeds   [][sha256.Size]byte
 	sources []*rand.ChaCha8
+	seen    *spread
 }
 
 // NewReplicas returns the replicas of the relations that were released for the blocks of a plan; those of a block that reads nothing are
@@ -59,7 +60,7 @@ func (r *Replicas) of(block, set int) *planner.Released {
 
 func noiseOf(b *planner.BlockPlan, at int, set *planner.GroupingSet, of *planner.Released) (n noise) {
 	integers := set.Integers()
-	n.set = set
+	n.set, n.seen = set, new(spread)
 	n.of, n.seeds = make([]contribution.Noise, integers), make([][sha256.Size]byte, integers)
 	for i := range integers {
 		if of.Margins == nil {
@@ -148,6 +149,7 @@ func (n noise) added(of *planner.Released) *planner.Released {
 			addTogether(s, i, rows, n.sources[i])
 		}
 	}
+	n.seen.add(of.Rows, rows)
 	return of.Replica(rows)
 }
 

@@ -43,31 +43,32 @@ type Account struct {
 // maxFailed is the part of the replicas that may raise an error.
 const maxFailed = 0.5
 
-// Account reads the outcome of a replay, of which the first is the answer, and so many behind it were moved as limits may have. ok is
-// false if no error follows from it. Of the columns, numbers says which are numbers.
-func (s *Statement) Account(text []byte, numbers []bool, shifted int, alpha float64) (a Account, ok bool) {
+// Account reads the outcome of a replay of cells. ok is false if no error follows from it. Of the columns, numbers says which are numbers.
+func (s *Statement) Account(text []byte, numbers []bool, of Cells, alpha float64) (a Account, ok bool) {
+	first := 1 + of.Shifted + of.Guessed
 	all, code, err := outcomes(text)
-	if err != nil || len(all) < 1+shifted+estimate.FewestReplicas(alpha) || all[0].failed || len(numbers) != len(s.marks.Columns) {
+	if err != nil || len(all) < first+estimate.FewestReplicas(alpha) || all[0].failed || len(numbers) != len(s.marks.Columns) {
 		return a, false
 	}
 	m := matcher{Statement: s, answer: all[0].rows}
 	if !m.tells() {
 		return a, false
 	}
-	moved, _ := m.replicas(all[1 : 1+shifted])
-	drawn, failed := m.replicas(all[1+shifted:])
+	moved, _ := m.replicas(all[1 : 1+of.Shifted])
+	guessed, _ := m.replicas(all[1+of.Shifted : first])
+	drawn, failed := m.replicas(all[first:])
 	a = Account{Replicas: len(drawn) + failed, Failed: failed, Shifted: len(moved), Least: min(m.least(drawn), m.least(moved))}
 	if failed > 0 {
 		a.Code = code
 	}
-	if float64(failed) > maxFailed*float64(a.Replicas) || float64(len(moved)) < (1-maxFailed)*float64(shifted) ||
+	if float64(failed) > maxFailed*float64(a.Replicas) || float64(len(moved)) < (1-maxFailed)*float64(of.Shifted) ||
 		len(drawn) < estimate.FewestReplicas(alpha) {
 		return a, false
 	}
 	for i, c := range s.marks.Columns {
 		switch c.Mark {
 		case marks.Noisy, marks.Most, marks.Least:
-			a.Columns = append(a.Columns, columnOf(c, i, all[0], drawn, moved, numbers[i], alpha))
+			a.Columns = append(a.Columns, m.column(i, all[0].keys, kinds{drawn, moved, guessed}, numbers[i], alpha))
 		case marks.Label, marks.Cell, marks.Unknown:
 		}
 	}
@@ -147,28 +148,31 @@ func (m *matcher) matched(rows [][]*string) [][]*string {
 	return out
 }
 
-// columnOf returns the errors of a column, by replicas that were drawn and those that limits may have moved.
-func columnOf(of marks.Column, at int, answer outcome, drawn, moved [][][]*string, number bool, alpha float64) Column {
-	c := Column{Name: of.Name}
+// Kinds of replicas are those that were drawn, those that limits may have moved, and guesses of the truth.
+type kinds struct{ drawn, moved, guessed [][][]*string }
+
+// column returns the errors of a column, by replicas of all kinds.
+func (m *matcher) column(at int, keys []string, of kinds, number bool, alpha float64) Column {
+	c := Column{Name: m.marks.Columns[at].Name}
 	if !number {
-		c.Agree = min(agreement(at, answer.rows, drawn), agreement(at, answer.rows, moved))
+		c.Agree = min(agreement(at, m.answer, of.drawn), agreement(at, m.answer, of.moved))
 		return c
 	}
-	shown := digitsOf(at, answer.rows, drawn)
-	for row, cells := range answer.rows {
+	shown := digitsOf(at, m.answer, of.drawn)
+	for row, cells := range m.answer {
 		value, ok := finite(cells[at])
 		if !ok {
 			continue
 		}
-		r, ok := estimate.NewReplay(value, valuesOf(drawn, row, at), alpha)
-		tried := valuesOf(moved, row, at)
-		if !ok || len(moved) > 0 && len(tried) == 0 {
+		r, ok := estimate.NewReplay(value, valuesOf(of.drawn, row, at), alpha)
+		tried := valuesOf(of.moved, row, at)
+		if !ok || len(of.moved) > 0 && len(tried) == 0 {
 			c.Unknown++
 			continue
 		}
-		r = oneEnd(of.Mark, r.Moved(value, tried))
+		r = oneEnd(m.marks.Columns[at].Mark, r.Including(valuesOf(of.guessed, row, at)).Moved(value, tried))
 		r.Low, r.High = r.Low-shown.half(value), r.High+shown.half(value)
-		c.Cells, c.Keys = append(c.Cells, Cell{value, r}), append(c.Keys, answer.keys[row])
+		c.Cells, c.Keys = append(c.Cells, Cell{value, r}), append(c.Keys, keys[row])
 	}
 	return c
 }

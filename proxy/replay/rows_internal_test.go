@@ -34,7 +34,7 @@ func TestRowsAreMatched(t *testing.T) {
 		all = append(all, []string{fmt.Sprintf("b %d", 980+i), fmt.Sprintf("a %d", i-10)})
 	}
 	all = append(all, []string{"b 1000"}, nil, nil)
-	a, ok := statementOf(marks.Noisy).Account(answered(all), []bool{false, true}, 0, 0.05)
+	a, ok := statementOf(marks.Noisy).Account(answered(all), []bool{false, true}, Cells{}, 0.05)
 	if !ok || a.Replicas != 43 || a.Failed != 2 || a.Code != "22012" || len(a.Columns) != 1 {
 		t.Fatalf("%+v %v", a, ok)
 	}
@@ -69,7 +69,7 @@ func TestNothingIsStated(t *testing.T) {
 		"mostFailed": {statementOf(marks.Noisy), append(many(50, row), many(60, nil)...)},
 		"unlabelled": {unlabelled, many(60, []string{"a 1", "b 2"})},
 	} {
-		if a, ok := c.s.Account(answered(c.all), []bool{false, true}, 0, 0.05); ok {
+		if a, ok := c.s.Account(answered(c.all), []bool{false, true}, Cells{}, 0.05); ok {
 			t.Errorf("%s: %+v", name, a)
 		}
 	}
@@ -82,7 +82,7 @@ func TestExtremesHaveOneEnd(t *testing.T) {
 		all = append(all, []string{"a 2010"})
 	}
 	for mark, up := range map[marks.Mark]bool{marks.Most: true, marks.Least: false} {
-		a, ok := statementOf(mark).Account(answered(all), []bool{false, true}, 0, 0.05)
+		a, ok := statementOf(mark).Account(answered(all), []bool{false, true}, Cells{}, 0.05)
 		if !ok {
 			t.Fatal(mark)
 		}
@@ -103,7 +103,7 @@ func TestLimitsMoveTheEnds(t *testing.T) {
 		return all
 	}
 	all := of([]string{"a 15", "b 990"}, []string{"a 40", "b 1000"}, []string{"b 995"}, nil)
-	a, ok := statementOf(marks.Noisy).Account(answered(all), []bool{false, true}, 4, 0.05)
+	a, ok := statementOf(marks.Noisy).Account(answered(all), []bool{false, true}, Cells{Shifted: 4}, 0.05)
 	if !ok || a.Shifted != 3 || a.Replicas != 41 || a.Failed != 0 || math.Abs(a.Least-2./3) > 1e-9 {
 		t.Fatalf("%+v %v", a, ok)
 	}
@@ -112,20 +112,38 @@ func TestLimitsMoveTheEnds(t *testing.T) {
 			t.Errorf("%+v, want from %v to %v", c, want[0], want[1])
 		}
 	}
-	if a, ok := statementOf(marks.Noisy).Account(answered(of([]string{"b 1000"})), []bool{false, true}, 1, 0.05); !ok ||
+	if a, ok := statementOf(marks.Noisy).Account(answered(of([]string{"b 1000"})), []bool{false, true}, Cells{Shifted: 1}, 0.05); !ok ||
 		a.Columns[0].Unknown != 1 || len(a.Columns[0].Cells) != 1 {
 		t.Errorf("a row that limits may leave out: %+v", a)
 	}
-	if a, ok := statementOf(marks.Noisy).Account(answered(of(nil, nil, []string{"a 10", "b 1000"})), []bool{false, true}, 3, 0.05); ok {
+	failing := answered(of(nil, nil, []string{"a 10", "b 1000"}))
+	if a, ok := statementOf(marks.Noisy).Account(failing, []bool{false, true}, Cells{Shifted: 3}, 0.05); ok {
 		t.Errorf("most fail: %+v", a)
 	}
 	all = [][]string{{"a yes"}, {"a no"}, {"a yes"}}
 	for range 41 {
 		all = append(all, []string{"a yes"})
 	}
-	a, ok = statementOf(marks.Noisy).Account(answered(all), []bool{false, false}, 2, 0.05)
+	a, ok = statementOf(marks.Noisy).Account(answered(all), []bool{false, false}, Cells{Shifted: 2}, 0.05)
 	if !ok || a.Columns[0].Agree != 0.5 {
 		t.Errorf("%+v", a)
+	}
+}
+
+// TestGuessesWidenIntervals has guesses behind those of limits: their outcomes are in the interval, and those that fail are not.
+func TestGuessesWidenIntervals(t *testing.T) {
+	all := [][]string{{"a 10", "b 1000"}, {"a 12", "b 1000"}, {"a 50", "b 999"}, nil, {"b 300"}}
+	for i := range 41 {
+		all = append(all, []string{fmt.Sprintf("a %d", i-10), fmt.Sprintf("b %d", 980+i)})
+	}
+	a, ok := statementOf(marks.Noisy).Account(answered(all), []bool{false, true}, Cells{Shifted: 1, Guessed: 3}, 0.05)
+	if !ok || a.Shifted != 1 || a.Replicas != 41 || a.Failed != 0 {
+		t.Fatalf("%+v %v", a, ok)
+	}
+	for i, want := range [][2]float64{{-10, 52}, {300, 1020}} {
+		if c := a.Columns[0].Cells[i]; c.Low != want[0] || c.High != want[1] {
+			t.Errorf("%+v, want from %v to %v", c, want[0], want[1])
+		}
 	}
 }
 
@@ -148,7 +166,7 @@ func TestRoundedValues(t *testing.T) {
 		for range 61 {
 			all = append(all, []string{"a " + c.value, "b " + c.others})
 		}
-		a, ok := statementOf(marks.Noisy).Account(answered(all), []bool{false, true}, 0, 0.05)
+		a, ok := statementOf(marks.Noisy).Account(answered(all), []bool{false, true}, Cells{}, 0.05)
 		if !ok {
 			t.Fatal(c)
 		}

@@ -181,3 +181,30 @@ SELECT max(c) - min(c) AS v FROM {V} b;
 SELECT sum(c) FILTER (WHERE k <= 6) * 1.0 / sum(c) FILTER (WHERE k > 6) AS v FROM {V} b;
 -- visits cut by limits, moving average: k
 SELECT k, avg(s) OVER (ORDER BY k ROWS 2 PRECEDING) AS v FROM {V} b;
+
+-- small groups above zero:
+SELECT count(*) FILTER (WHERE c > 0) AS v FROM {S} b;
+-- small groups above zero, much noise:
+/* dp: epsilon=0.02 */ SELECT count(*) FILTER (WHERE c > 0) AS v FROM {S} b;
+-- small groups above zero, little noise:
+/* dp: epsilon=1.43 */ SELECT count(*) FILTER (WHERE c > 0) AS v FROM {S} b;
+-- sum of the small groups above a number:
+SELECT sum(c) FILTER (WHERE c > 15) AS v FROM {S} b;
+-- sum of the groups above a number:
+SELECT sum(c) AS v FROM {D} b WHERE c > 100;
+-- mean of the small groups above a number:
+SELECT avg(c) AS v FROM {S} b WHERE c > 10;
+-- number of groups behind HAVING:
+SELECT count(*) AS v FROM (SELECT name FROM {S} b GROUP BY name HAVING sum(c) > 5) q;
+-- share of the days above a number:
+SELECT avg(CASE WHEN c >= 160 THEN 1.0 ELSE 0 END) AS v FROM {T} b;
+-- equal groups above their size:
+SELECT count(*) FILTER (WHERE c >= 100) AS v FROM {W} b;
+-- equal groups below a smaller number:
+SELECT count(*) FILTER (WHERE c < 90) AS v FROM {W} b;
+-- days below their mean:
+SELECT count(*) AS v FROM {T} b WHERE c < (SELECT avg(c) FROM {T} z);
+-- groups of two sizes by sex: sex
+SELECT sex, count(*) FILTER (WHERE c > 350) AS v FROM {X} b GROUP BY sex;
+-- visits cut by limits, months above a number:
+SELECT count(*) FILTER (WHERE c > 1600) AS v FROM {V} b;
