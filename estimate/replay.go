@@ -23,6 +23,22 @@ type Replay struct {
 	StdDev float64
 	// Of are the replicas that have the value.
 	Of int
+
+	off float64 // how far their median is from the value
+}
+
+// The parts of the interval by which replicas, and outcomes for guesses, may be to one side of a value that noise moves to neither.
+const (
+	centred = 0.05
+	nearby  = 0.2
+)
+
+// Centred reports whether noise moves the value to neither side: half of the replicas are about as far up as down, and no outcome for a
+// guess is far outside of the interval.
+func (r Replay) Centred(guesses []float64) bool {
+	with := r.Including(guesses)
+	width := r.High - r.Low
+	return !r.Up && !r.Down && r.off <= centred*width && max(r.Low-with.Low, with.High-r.High) <= nearby*width
 }
 
 // FewestReplicas returns how many replicas an interval of a level needs, such that both quantiles are among them.
@@ -56,6 +72,7 @@ func NewReplay(value float64, replicas []float64, alpha float64) (r Replay, ok b
 	r = Replay{Low: min(value-h, ranked(sorted, alpha/2)), High: max(value+h, ranked(sorted, 1-alpha/2)), Of: n}
 	r.StdDev = (ranked(sorted, 1-oneDeviation) - ranked(sorted, oneDeviation)) / 2
 	by := math.Abs(ranked(sorted, 0.5) - value)
+	r.off = by
 	switch most := oneSided * float64(n); {
 	case float64(above) > most:
 		r.Up, r.Low, r.By = true, math.Inf(-1), by

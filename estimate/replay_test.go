@@ -109,3 +109,29 @@ func TestReplayRanks(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestCentred has replicas that noise moves to neither side, and others that it moves; and guesses near the interval, or far from it.
+func TestCentred(t *testing.T) {
+	for _, c := range []struct {
+		shift   float64
+		guesses []float64
+		want    bool
+	}{
+		{0, nil, true},
+		{0, []float64{-60, 55}, true},
+		{0, []float64{-90}, false},
+		{0, []float64{90}, false},
+		{20, nil, false},
+		{-20, nil, false},
+		{200, nil, false},
+	} {
+		var replicas []float64
+		for i := -50; i <= 50; i++ {
+			replicas = append(replicas, float64(i)+c.shift)
+		}
+		r, ok := estimate.NewReplay(0, replicas, 0.05)
+		if got := r.Centred(c.guesses); got != c.want || !ok {
+			t.Errorf("shifted by %v, with guesses %v: %v", c.shift, c.guesses, got)
+		}
+	}
+}

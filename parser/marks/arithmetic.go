@@ -39,7 +39,7 @@ func (l *level) arithmetic(x *pg.A_Expr) (m Mark, ok bool) {
 // plus is the mark of a sum of two values.
 func (m Mark) plus(other Mark) Mark {
 	if m > Noisy && other > Noisy && m != other {
-		return Unknown
+		return max(m, other, Mixed)
 	}
 	return max(m, other)
 }
@@ -54,7 +54,7 @@ func (m Mark) times(sign int) Mark {
 	case sign < 0 && m == Least:
 		return Most
 	}
-	return Unknown
+	return max(m, Mixed)
 }
 
 // sign is that of a numeric constant, 0 for other expressions.

@@ -10,6 +10,7 @@ const (
 	Noisy               // computed of released values whose noise can be drawn anew
 	Most                // the largest of such values, which noise can only raise
 	Least               // the smallest, which it can only lower
+	Mixed               // computed of such extremes in another way, which noise may raise or lower
 	Unknown             // noise that cannot be drawn anew, such as that of a percentile, or a value that is another one each time
 )
 
@@ -22,10 +23,10 @@ func (m Mark) shown() Mark {
 }
 
 // computed is the mark of an expression over a value of which more is not known. Replicas of the largest value are too high as the answer
-// is, and what is computed of it may be too high or too low: nothing tells by how much.
+// is, and what is computed of it may be too high or too low.
 func (m Mark) computed() Mark {
 	if m == Most || m == Least {
-		return Unknown
+		return Mixed
 	}
 	return m.shown()
 }

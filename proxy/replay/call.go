@@ -175,7 +175,7 @@ func (s *Statement) Cells(ctx context.Context, now func() time.Time, r *Replicas
 	guessing := newGuessing(r, alpha)
 	guesses := guessing.all(room - needed - shifted)
 	guessed := p.several(ctx, len(guesses), func(i int) [][]string { return guessing.replica(guesses[i]) })
-	if guessed == nil {
+	if len(guessed) < len(guesses) {
 		return c, false
 	}
 	drawn = append(drawn, p.more(ctx, min(n, max(room-shifted-len(guessed), needed))-needed, r.Next)...)

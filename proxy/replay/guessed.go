@@ -47,8 +47,9 @@ func newGuessing(r *Replicas, alpha float64) *guessing {
 			}
 			for k := range set.Integers() {
 				c := guessesOf(of, k, r.noises[i][j], alpha)
-				g.levels, g.parts = max(g.levels, len(c.gathered)), max(g.parts, partsOf(len(of.Rows)))
-				g.columns[column{i, j, k}] = c
+				if g.columns[column{i, j, k}] = c; c.common > 0 {
+					g.levels, g.parts = max(g.levels, len(c.gathered)), max(g.parts, partsOf(len(of.Rows)))
+				}
 			}
 		}
 	}
@@ -87,7 +88,8 @@ func guessesOf(of *planner.Released, integer int, n noise, alpha float64) (c gue
 // A guess is how far an integer in a row is from the released one.
 type guess func(c guesses, row int) float64
 
-// all are the guesses, if there is room for so many; of the nearest together alone if there is little, and none by themselves.
+// all are the guesses, if there is room for so many; of the nearest together alone if there is little, and none by themselves. There are
+// none where nothing has noise that is drawn by itself.
 func (g *guessing) all(room int) (all []guess) {
 	first, sides := 0, []float64{-g.z, 0, g.z}
 	if room < len(sides)*g.levels {

@@ -67,7 +67,7 @@ func (s *Statement) Account(text []byte, numbers []bool, of Cells, alpha float64
 	}
 	for i, c := range s.marks.Columns {
 		switch c.Mark {
-		case marks.Noisy, marks.Most, marks.Least:
+		case marks.Noisy, marks.Most, marks.Least, marks.Mixed:
 			a.Columns = append(a.Columns, m.column(i, all[0].keys, kinds{drawn, moved, guessed}, numbers[i], alpha))
 		case marks.Label, marks.Cell, marks.Unknown:
 		}
@@ -170,7 +170,12 @@ func (m *matcher) column(at int, keys []string, of kinds, number bool, alpha flo
 			c.Unknown++
 			continue
 		}
-		r = oneEnd(m.marks.Columns[at].Mark, r.Including(valuesOf(of.guessed, row, at)).Moved(value, tried))
+		guesses := valuesOf(of.guessed, row, at)
+		if m.marks.Columns[at].Mark == marks.Mixed && !r.Centred(guesses) {
+			c.Unknown++
+			continue
+		}
+		r = oneEnd(m.marks.Columns[at].Mark, r.Including(guesses).Moved(value, tried))
 		r.Low, r.High = r.Low-shown.half(value), r.High+shown.half(value)
 		c.Cells, c.Keys = append(c.Cells, Cell{value, r}), append(c.Keys, keys[row])
 	}

@@ -92,6 +92,20 @@ func TestExtremesHaveOneEnd(t *testing.T) {
 	}
 }
 
+// TestMixedExtremes has what is computed of extremes: an interval where replicas are about the value, and none where they are beside it.
+func TestMixedExtremes(t *testing.T) {
+	for value, known := range map[string]bool{"a 30": true, "a 22": false} {
+		all := [][]string{{value}}
+		for i := range 61 {
+			all = append(all, []string{fmt.Sprintf("a %d", i)})
+		}
+		a, ok := statementOf(marks.Mixed).Account(answered(all), []bool{false, true}, Cells{}, 0.05)
+		if c := a.Columns[0]; !ok || len(c.Cells) == 1 != known || c.Unknown == 1 == known {
+			t.Errorf("%s: %+v", value, a)
+		}
+	}
+}
+
 // TestLimitsMoveTheEnds has replicas of what limits may have moved behind the answer: the ends go as much further, and shares are the
 // smaller of both kinds.
 func TestLimitsMoveTheEnds(t *testing.T) {

@@ -129,7 +129,7 @@ func (s *Statement) Columns() []marks.Column { return s.marks.Columns }
 func (s *Statement) Replayed() (all []string) {
 	for _, c := range s.marks.Columns {
 		switch c.Mark {
-		case marks.Noisy, marks.Most, marks.Least:
+		case marks.Noisy, marks.Most, marks.Least, marks.Mixed:
 			all = append(all, c.Name)
 		case marks.Label, marks.Cell, marks.Unknown:
 		}

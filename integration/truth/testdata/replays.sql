@@ -206,5 +206,19 @@ SELECT count(*) FILTER (WHERE c < 90) AS v FROM {W} b;
 SELECT count(*) AS v FROM {T} b WHERE c < (SELECT avg(c) FROM {T} z);
 -- groups of two sizes by sex: sex
 SELECT sex, count(*) FILTER (WHERE c > 350) AS v FROM {X} b GROUP BY sex;
+-- part of the largest:
+SELECT 100.0 * max(c) / sum(c) AS v FROM {D} b;
+-- part of the largest of near-equal days:
+SELECT 100.0 * max(c) / sum(c) AS v FROM {T} b;
+-- largest and smallest of near-equal days:
+SELECT max(c) * 1.0 / min(c) AS v FROM {T} b;
+-- largest and smallest of months:
+SELECT max(c) * 1.0 / min(c) AS v FROM {M} b;
+-- distance from the largest in parts: name
+SELECT name, 1 - c * 1.0 / max(c) OVER () AS v FROM {D} b;
+-- part of the larger in each: k
+SELECT k, max(c) * 1.0 / sum(c) AS v FROM {X} b GROUP BY k;
+-- mean of the larger in each:
+SELECT avg(v) AS v FROM (SELECT k / 2, max(c) AS v FROM {X} b GROUP BY 1) q;
 -- visits cut by limits, months above a number:
 SELECT count(*) FILTER (WHERE c > 1600) AS v FROM {V} b;
