@@ -71,11 +71,12 @@ func assignments(l *locator, stmt *pg.Node) []Assignment {
 		return nil
 	}
 	var found []Assignment
+	var equal map[string]*pg.Node // of the SELECT that is visited
 	var visit func(*pg.Node)
 	visit = func(n *pg.Node) {
 		if f := n.GetFuncCall(); f != nil {
 			if schema, name := pgtree.Callee(f); name == "set_config" && (schema == "" || schema == "pg_catalog") {
-				found = append(found, assignmentBy(l, f, stmt.GetPrepareStmt() != nil))
+				found = append(found, assignmentBy(l, f, equal, stmt.GetPrepareStmt() != nil))
 			}
 		}
 		if v := n.GetVariableSetStmt(); v != nil && function {
@@ -83,7 +84,10 @@ func assignments(l *locator, stmt *pg.Node) []Assignment {
 			found = append(found, Assignment{Name: Argument{Text: lex.Lower(v.Name), Given: true, At: at}, Local: true, At: at})
 		}
 		if sel := n.GetSelectStmt(); sel != nil {
+			outer := equal
+			equal = equalities(sel)
 			pgtree.Others(sel.ProtoReflect(), visit)
+			equal = outer
 			return
 		}
 		pgtree.Children(n, visit)
@@ -92,8 +96,28 @@ func assignments(l *locator, stmt *pg.Node) []Assignment {
 	return found
 }
 
-// assignmentBy reads a call of set_config, by position or by name. A parameter of PREPARE is known to EXECUTE alone.
-func assignmentBy(l *locator, f *pg.FuncCall, prepared bool) Assignment {
+// equalities returns the columns of the table of a SELECT that its WHERE makes equal to a value, as in pg_dump's
+// SELECT set_config(name, ...) FROM pg_settings WHERE name = '...'.
+func equalities(sel *pg.SelectStmt) map[string]*pg.Node {
+	if len(sel.FromClause) != 1 || sel.FromClause[0].GetRangeVar() == nil {
+		return nil
+	}
+	equal := map[string]*pg.Node{}
+	for _, c := range pgtree.Conjuncts(sel.WhereClause) {
+		e := c.GetAExpr()
+		if e.GetKind() != pg.A_Expr_Kind_AEXPR_OP || pgtree.OperatorName(e) != "=" {
+			continue
+		}
+		if name, ok := pgtree.ColumnName(e.Lexpr); ok {
+			equal[name] = e.Rexpr
+		}
+	}
+	return equal
+}
+
+// assignmentBy reads a call of set_config, by position or by name. Equal has values for columns. A parameter of PREPARE is known to
+// EXECUTE alone.
+func assignmentBy(l *locator, f *pg.FuncCall, equal map[string]*pg.Node, prepared bool) Assignment {
 	a := Assignment{At: l.client(int(f.Location) - l.base)}
 	names := []string{"setting_name", "new_value", "is_local"}
 	for i, n := range f.Args {
@@ -103,6 +127,9 @@ func assignmentBy(l *locator, f *pg.FuncCall, prepared bool) Assignment {
 		}
 		if named := n.GetNamedArgExpr(); named != nil {
 			name, n = named.Name, named.Arg
+		}
+		if column, ok := pgtree.ColumnName(n); ok && equal[column] != nil {
+			n = equal[column]
 		}
 		arg, ok := boundArgument(l, n)
 		if !ok || arg.Param > 0 && prepared {
