@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,18 +20,22 @@ type Confirmation struct {
 	// Schema has the relations of the real database as they were, hidden columns and all: with these the administrator took the
 	// policy to fit. Time zones, collations and rows are not recorded.
 	Schema *catalog.Schema
-	// Earlier says that an earlier version wrote the record, which did not note the policy: [Raise] does.
+	// Earlier says that an earlier version wrote the record, which did not note the policy.
 	Earlier bool
 	policy  string
+	listed  bool
 }
 
 // IsOf reports whether the mirror was made for the policy that the plan is from, and for no other one.
 func (c *Confirmation) IsOf(p Plan) bool { return c.policy == digest(p) }
 
+// Outdated reports whether an earlier version wrote the record in another form or place than this version: [Raise] brings it there.
+func (c *Confirmation) Outdated() bool { return c.Earlier || c.listed }
+
 // Confirmed returns the record of the mirror, nil if there was no sync.
 func Confirmed(ctx context.Context, mirror *pgx.Conn) (*Confirmation, error) {
-	text, err := confirmed(ctx, mirror)
-	if err != nil || text == "" {
+	text, listed, err := confirmed(ctx, mirror)
+	if err != nil || text == nil {
 		return nil, wrapConfirmed(err) // nil where there is none
 	}
 	r, err := parseConfirmation(text)
@@ -49,42 +54,52 @@ func Confirmed(ctx context.Context, mirror *pgx.Conn) (*Confirmation, error) {
 			s.Local[t.Name] = t
 		}
 	}
-	return &Confirmation{Schema: s, Earlier: r.Format < recordFormat, policy: r.Policy}, nil
+	return &Confirmation{Schema: s, Earlier: r.Format < recordFormat, listed: listed, policy: r.Policy}, nil
 }
 
 // RecordedAs returns a name for the record alone. A Sync that changes the record, such as one for another policy, changes the
 // name. While such a Sync is under way RecordedAs waits for its end.
 func RecordedAs(ctx context.Context, mirror *pgx.Conn) (string, error) {
-	results, err := mirror.PgConn().Exec(ctx, "LOCK TABLE dpproxy.confirmed IN ACCESS SHARE MODE; "+
-		"SELECT pg_catalog.pg_relation_filenode('dpproxy.confirmed'::pg_catalog.regclass)").ReadAll()
+	results, err := mirror.PgConn().Exec(ctx, awaitRecord+"; SELECT "+recordName).ReadAll()
 	if err != nil {
 		return "", wrapConfirmed(err)
 	}
-	return string(results[1].Rows[0][0]), nil
+	name := string(results[1].Rows[0][0])
+	if name == "" {
+		return "", wrapConfirmed(errors.New("there is no record: run dpproxy sync"))
+	}
+	return name, nil
 }
+
+// recordName is a name for the record. If a Sync of an earlier version has made the mirror since, it is another one: that one has written
+// a table.
+var recordName = "pg_catalog.concat_ws(' ', (" + confirmedRecords.where() + `),
+	pg_catalog.pg_relation_filenode(pg_catalog.to_regclass('` + confirmedRecords.comment() + "')))"
+
+// The record is changed under a lock that only superusers can take, and that is in the way of nothing else.
+const (
+	lockRecord  = "LOCK TABLE pg_catalog.pg_largeobject_metadata IN EXCLUSIVE MODE"
+	awaitRecord = "LOCK TABLE pg_catalog.pg_largeobject_metadata IN ROW SHARE MODE"
+)
 
 // ConfirmedAs returns a name for the record and for the columns that the mirror has. A Sync that changes something changes the
 // name; a survey, which changes a table of answers, does not. It reads the catalogue alone: analysts can see how often a table
 // was read.
 func ConfirmedAs(ctx context.Context, mirror querier) (string, error) {
 	var name string
-	err := mirror.QueryRow(ctx, `SELECT pg_catalog.md5(pg_catalog.concat(pg_catalog.pg_relation_filenode(r.oid),
+	err := mirror.QueryRow(ctx, `SELECT pg_catalog.md5(pg_catalog.concat(n.name,
 		(SELECT pg_catalog.string_agg(pg_catalog.concat(c.oid, ' ', a.attname), ',' ORDER BY c.oid, a.attnum)
 		   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 		  WHERE c.relkind IN ('r', 'v') AND c.relpersistence <> 't'
 		    AND c.relnamespace NOT IN (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname IN ('pg_catalog', 'information_schema'))
 		    AND NOT pg_catalog.starts_with(coalesce(pg_catalog.obj_description(c.oid, 'pg_class'), ''), $2)
 		    AND c.relowner = (SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolname = $1))))
-		FROM (`+recorded+`) AS r (oid) WHERE r.oid IS NOT NULL`, ddl.Owner, ofAnswers).Scan(&name)
+		FROM (SELECT `+recordName+`) AS n (name) WHERE n.name <> ''`, ddl.Owner, ofAnswers).Scan(&name)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", nil
 	}
 	return name, wrapConfirmed(err)
 }
-
-// recorded selects the table of what was confirmed, or NULL. On a mirror that an earlier version has made it is in the schema dp
-// until the next Sync.
-const recorded = "SELECT coalesce(pg_catalog.to_regclass('dpproxy.confirmed'), pg_catalog.to_regclass('dp.confirmed'))"
 
 func wrapConfirmed(err error) error {
 	if err == nil {
@@ -97,7 +112,7 @@ func wrapConfirmed(err error) error {
 // other one refuses this one when it reads it.
 const recordFormat = 2
 
-// confirmation is the JSON of dpproxy.confirmed, which only superusers read.
+// confirmation is the JSON of the record.
 type confirmation struct {
 	Format        int
 	Database      string
@@ -110,12 +125,12 @@ type confirmation struct {
 }
 
 // parseConfirmation reads a record of this format, or of the one before.
-func parseConfirmation(text string) (r confirmation, err error) {
+func parseConfirmation(text []byte) (r confirmation, err error) {
 	var raw struct {
 		confirmation
 		Tables json.RawMessage
 	}
-	if err := json.Unmarshal([]byte(text), &raw); err != nil {
+	if err := json.Unmarshal(text, &raw); err != nil {
 		return r, err
 	}
 	r = raw.confirmation
@@ -146,23 +161,24 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// confirmed returns the recorded text, empty if there is none.
-func confirmed(ctx context.Context, q querier) (text string, err error) {
-	var table *string
-	if err := q.QueryRow(ctx, "SELECT r.oid::pg_catalog.text FROM ("+recorded+") AS r (oid)").Scan(&table); err != nil || table == nil {
-		return "", err
+// confirmed returns the recorded text, nil if there is none. Listed says that it is in a table of an earlier version.
+func confirmed(ctx context.Context, q querier) (text []byte, listed bool, err error) {
+	schema, err := confirmedRecords.former(ctx, q)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case schema != "":
+		text, err = confirmedRecords.readFormer(ctx, q, schema)
+		return text, true, err
 	}
-	err = q.QueryRow(ctx, "SELECT definition FROM "+*table).Scan(&text)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", nil
-	}
-	return text, err
+	text, err = confirmedRecords.read(ctx, q)
+	return text, false, err
 }
 
 // recordOf returns the record, an empty one if there is none.
 func recordOf(ctx context.Context, q querier) (r confirmation, err error) {
-	text, err := confirmed(ctx, q)
-	if err != nil || text == "" {
+	text, _, err := confirmed(ctx, q)
+	if err != nil || text == nil {
 		return r, err
 	}
 	return parseConfirmation(text)
@@ -231,29 +247,24 @@ func (r confirmation) write(ctx context.Context, tx pgx.Tx) (written bool, err e
 	if err != nil {
 		return false, err
 	}
-	have, err := confirmed(ctx, tx)
-	if err != nil || have == string(want) {
+	have, err := confirmedRecords.read(ctx, tx)
+	if err != nil || bytes.Equal(have, want) {
 		return false, err
 	}
-	if _, err := tx.Exec(ctx, "TRUNCATE dpproxy.confirmed"); err != nil { // which [ConfirmedAs] sees
+	if _, err := tx.Exec(ctx, lockRecord); err != nil {
 		return false, err
 	}
-	_, err = tx.Exec(ctx, "INSERT INTO dpproxy.confirmed VALUES ($1)", string(want))
-	return true, err
+	return true, confirmedRecords.write(ctx, tx, want)
 }
 
-// Raise brings the record of a mirror that an earlier version has made to the present format, with the policy of the plan. The
+// Raise brings the record of a mirror that an earlier version has made to the present place and format, with the policy of the plan. The
 // caller has proved that the mirror is as the plan wants it. Programs of that version refuse the mirror from then on.
 func Raise(ctx context.Context, mirror *pgx.Conn, p Plan) error {
 	err := pgx.BeginFunc(ctx, mirror, func(tx pgx.Tx) error {
 		if _, err := prepare(ctx, tx, func(string) {}); err != nil {
 			return err
 		}
-		text, err := confirmed(ctx, tx)
-		if err != nil {
-			return err
-		}
-		r, err := parseConfirmation(text)
+		r, err := recordOf(ctx, tx)
 		if err != nil || r.Format == recordFormat {
 			return err
 		}
@@ -262,7 +273,7 @@ func Raise(ctx context.Context, mirror *pgx.Conn, p Plan) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("mirror: raise the format of its record: %w", err)
+		return fmt.Errorf("mirror: bring its record to the present format: %w", err)
 	}
 	return nil
 }

@@ -16,7 +16,8 @@
 //     (rows.go), and passwords and settings put right (login.go).
 //  5. verify: the mirror shows nothing that the plan does not permit (shown.go, verify.go). [Prove] asks the same later.
 //
-// The record of the mirror (confirmed.go) names the schema and the policy that it was made for.
+// The record of the mirror (confirmed.go) names the schema and the policy that it was made for. The record and the list of the objects
+// that were made are large objects (records.go): no tool lists them among the tables.
 //
 // A [Plan] is the policy's part in it: the relations, with the columns and labels that analysts may
 // see, and the analysts.

@@ -1,6 +1,10 @@
 package mirror
 
 import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
 	"dpproxy/catalog"
 	"dpproxy/mirror/ddl"
 )
@@ -27,4 +31,15 @@ var CheckMirror = checkMirror
 // Objects is the plan as data.
 func Objects(p Plan, s *catalog.Schema, database string) ([]ddl.Object, error) {
 	return p.objects(s, database)
+}
+
+// ChangeRecord writes another record.
+func ChangeRecord(ctx context.Context, tx pgx.Tx) error {
+	r, err := recordOf(ctx, tx)
+	if err != nil {
+		return err
+	}
+	r.Site += "another"
+	_, err = r.write(ctx, tx)
+	return err
 }

@@ -30,9 +30,9 @@ func (r *reconciler) inspect(ctx context.Context, o ddl.Object, made map[ddl.Key
 	i, known := made[o.Key]
 	if !known && there {
 		// Ours by its owner, but the record is lost.
-		r.made = append(r.made, record{Key: o.Key, drop: o.Drop, state: o.State})
+		r.made = append(r.made, record{Key: o.Key, Drop: o.Drop, State: o.State})
 	}
-	r.recorded[o.Key] = known && r.made[i].digest == o.Digest()
+	r.recorded[o.Key] = known && r.made[i].Digest == o.Digest()
 	recorded := r.recorded[o.Key] || !known && o.Adopt
 	needy := slices.ContainsFunc(o.Needs, func(k ddl.Key) bool { return r.stale[k] })
 	r.there[o.Key] = there

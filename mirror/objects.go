@@ -120,7 +120,7 @@ func views(p Plan, s *catalog.Schema) (objects []ddl.Object) {
 	return ddl.AfterNeeds(objects)
 }
 
-// comments show the policy.
+// comments show the policy, and tell of the views of dp.
 func comments(p Plan, s *catalog.Schema) (objects []ddl.Object) {
 	for _, t := range p.Protected {
 		columns := map[string]string{}
@@ -132,7 +132,7 @@ func comments(p Plan, s *catalog.Schema) (objects []ddl.Object) {
 	for _, v := range p.Views {
 		objects = append(objects, ddl.ViewComment(v.Name, v.Comment))
 	}
-	return objects
+	return append(objects, ddl.StateComments()...)
 }
 
 // grants let each analyst connect, make temporary tables, use the schemas, read the views of dp,

@@ -11,8 +11,7 @@ import (
 	"dpproxy/mirror/introspect"
 )
 
-// prepare makes the session fit and sees to the foundation of the record of objects: the
-// owner, the schema dp, and the tables that only superusers read.
+// prepare makes the session fit and sees to the foundation of all objects, and that the records are where this version keeps them.
 func prepare(ctx context.Context, tx pgx.Tx, report func(string)) (database string, err error) {
 	var version int
 	var super bool
@@ -44,7 +43,7 @@ func prepare(ctx context.Context, tx pgx.Tx, report func(string)) (database stri
 			return "", err
 		}
 	}
-	return database, nil
+	return database, moveRecords(ctx, tx, report)
 }
 
 // lockOut lets one Sync at a time make the mirror. An advisory lock could be taken by any

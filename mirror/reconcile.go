@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,23 +17,26 @@ import (
 // real one has it: a collation, an index, a type. It is said when the thing is made.
 const Warning = "warning: "
 
-// A record is a row of dpproxy.made: something that an earlier Sync made.
+// A record is of something that an earlier Sync made.
 type record struct {
 	ddl.Key
-	digest, drop, state string
+	Digest, Drop, State string
 }
 
 // A reconciler brings the objects of one database to the wanted state: it has the transaction, and
-// the objects that dpproxy.made records.
+// the records of the objects that were made.
 type reconciler struct {
 	tx     pgx.Tx
 	report func(string)
 	// warnings are reported when their object is made.
 	warnings map[ddl.Key][]string
 	made     []record // in the order of creation
-	stale    map[ddl.Key]bool
-	there    map[ddl.Key]bool
-	// recorded are the objects that dpproxy.made has as they are wanted.
+	// before are the records as they were, dropped the objects whose records go, and added the records that come.
+	before, added []record
+	dropped       map[ddl.Key]bool
+	stale         map[ddl.Key]bool
+	there         map[ddl.Key]bool
+	// recorded are the objects whose records are as they are wanted.
 	recorded map[ddl.Key]bool
 	// states are those of objects that are looked up together, before anything is changed; one that is not there has none.
 	states map[ddl.Key]found
@@ -46,7 +50,7 @@ type reconciler struct {
 // when it is not sound, or when something that it needs is made anew.
 func (r *reconciler) reconcile(ctx context.Context, wanted []ddl.Object, rows func() error) error {
 	r.stale, r.there, r.recorded = map[ddl.Key]bool{}, map[ddl.Key]bool{}, map[ddl.Key]bool{}
-	r.shares = map[string]map[string]bool{}
+	r.shares, r.dropped = map[string]map[string]bool{}, map[ddl.Key]bool{}
 	if err := r.load(ctx); err != nil {
 		return err
 	}
@@ -81,7 +85,10 @@ func (r *reconciler) reconcile(ctx context.Context, wanted []ddl.Object, rows fu
 	if err := rows(); err != nil {
 		return err
 	}
-	return r.makeAll(ctx, wanted[keys:])
+	if err := r.makeAll(ctx, wanted[keys:]); err != nil {
+		return err
+	}
+	return r.save(ctx)
 }
 
 func (r *reconciler) makeAll(ctx context.Context, objects []ddl.Object) error {
@@ -117,18 +124,33 @@ func (r *reconciler) grant(ctx context.Context, grants []ddl.Object) error {
 	for _, o := range grants {
 		r.say(o)
 	}
-	return r.record(ctx, grants)
+	r.record(grants...)
+	return nil
 }
 
 func (r *reconciler) load(ctx context.Context) error {
-	rows, err := r.tx.Query(ctx, "SELECT kind, name, digest, remove, state FROM dpproxy.made ORDER BY seq")
+	text, err := madeRecords.read(ctx, r.tx)
+	if err != nil || text == nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &r.before); err != nil {
+		return fmt.Errorf("read what was made: %w", err)
+	}
+	r.made = slices.Clone(r.before)
+	return nil
+}
+
+// save writes the records, if they are others than before.
+func (r *reconciler) save(ctx context.Context) error {
+	now := slices.DeleteFunc(slices.Clone(r.before), func(m record) bool { return r.dropped[m.Key] })
+	if len(now) == len(r.before) && len(r.added) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(slices.Concat(now, r.added))
 	if err != nil {
 		return err
 	}
-	r.made, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m record, err error) {
-		return m, row.Scan(&m.Kind, &m.Name, &m.digest, &m.drop, &m.state)
-	})
-	return err
+	return madeRecords.write(ctx, r.tx, text)
 }
 
 // old returns the objects to be dropped, the last that was made first.
@@ -186,17 +208,17 @@ func (r *reconciler) dropOld(ctx context.Context, old []record, wanted map[ddl.K
 
 // drop removes the object that m records, unless something else has removed it.
 func (r *reconciler) drop(ctx context.Context, m record) error {
-	there, _, err := r.look(ctx, m.Key, m.state)
+	there, _, err := r.look(ctx, m.Key, m.State)
 	if err != nil {
 		return err
 	}
 	if there {
-		if err := r.exec(ctx, m.Key, m.drop); err != nil {
+		if err := r.exec(ctx, m.Key, m.Drop); err != nil {
 			return err
 		}
 	}
-	_, err = r.tx.Exec(ctx, "DELETE FROM dpproxy.made WHERE kind = $1 AND name = $2", m.Kind, m.Name)
-	return err
+	r.dropped[m.Key] = true
+	return nil
 }
 
 // make makes an object that is not as it should be. One that is keeps its OID, and nothing
@@ -211,7 +233,8 @@ func (r *reconciler) make(ctx context.Context, o ddl.Object) error {
 		}
 		r.say(o)
 	}
-	return r.record(ctx, []ddl.Object{o})
+	r.record(o)
+	return nil
 }
 
 // say reports that an object was made.
@@ -224,18 +247,10 @@ func (r *reconciler) say(o ddl.Object) {
 }
 
 // record notes that objects were made, in their order.
-func (r *reconciler) record(ctx context.Context, objects []ddl.Object) error {
-	var kinds, names, digests, drops, states []string
+func (r *reconciler) record(objects ...ddl.Object) {
 	for _, o := range objects {
-		kinds, names, digests = append(kinds, string(o.Kind)), append(names, o.Name), append(digests, o.Digest())
-		drops, states = append(drops, o.Drop), append(states, o.State)
+		r.added = append(r.added, record{Key: o.Key, Digest: o.Digest(), Drop: o.Drop, State: o.State})
 	}
-	_, err := r.tx.Exec(ctx, `INSERT INTO dpproxy.made (kind, name, digest, remove, state)
-		SELECT m.kind, m.name, m.digest, m.remove, m.state
-		FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY
-			AS m (kind, name, digest, remove, state, place) ORDER BY m.place
-		ON CONFLICT (kind, name) DO NOTHING`, kinds, names, digests, drops, states)
-	return err
 }
 
 // create makes an object as far as the server can.

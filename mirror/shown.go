@@ -51,8 +51,7 @@ func shown(ctx context.Context, mirror conn) ([]showing, error) {
 		WHERE pg_catalog.starts_with(comment, $3) AND a.attnum > 0 AND NOT a.attisdropped
 			AND pg_catalog.col_description(a.attrelid, a.attnum) IS NULL AND a.attname <> ALL ($4)
 		UNION ALL
-		SELECT 'definition', nspname, relname, '', '' FROM copies v WHERE relkind = 'v'
-			AND EXISTS (SELECT FROM dpproxy.made m WHERE m.kind = 'view' AND m.name = v.nspname || '.' || v.relname) AND EXISTS (
+		SELECT 'definition', nspname, relname, '', '' FROM copies v WHERE relkind = 'v' AND EXISTS (
 			SELECT FROM pg_catalog.pg_rewrite w JOIN pg_catalog.pg_depend d
 				ON d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND d.objid = w.oid
 			WHERE w.ev_class = v.oid AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid <> v.oid)
@@ -64,12 +63,20 @@ func shown(ctx context.Context, mirror conn) ([]showing, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (s showing, err error) {
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (s showing, err error) {
 		err = row.Scan(&s.kind, &s.of.Schema, &s.of.Name, &s.label, &s.objects)
 		_, s.objects = stateOf(s.objects)
 		return s, err
 	})
+	if err != nil || !slices.ContainsFunc(all, showing.defines) {
+		return all, err
+	}
+	made, err := recordOf(ctx, mirror)
+	return slices.DeleteFunc(all, func(s showing) bool { return s.defines() && made.Tables[s.of.String()] == nil }), err
 }
+
+// defines reports whether it is the definition of a view.
+func (x showing) defines() bool { return x.kind == "definition" }
 
 // refuseShown returns an [UnsafeError] if the mirror shows something that the plan does not permit. Was is the schema that the mirror
 // was made from, and now that as it is: the plan permits nothing that has another name by now.
@@ -135,7 +142,7 @@ func (x showing) unlisted(p Plan, labels func(of catalog.Name, label string) boo
 	switch {
 	case x.kind == "rows" && !slices.Contains(p.Public, x.of):
 		return fmt.Sprintf("rows of %v, %s", x.of, p.kindOf(x.of))
-	case x.kind == "definition" && !showsDefinition(p, x.of):
+	case x.defines() && !showsDefinition(p, x.of):
 		return fmt.Sprintf("the definition of %v, which the policy does not show", x.of)
 	case x.kind == "label" && !labels(x.of, x.label):
 		return fmt.Sprintf("labels of the type %v, which the policy does not list", x.of)
@@ -161,11 +168,11 @@ func (x showing) replaced(was *catalog.Schema, now Origins, labels func(of catal
 	if t == nil {
 		return fmt.Sprintf("%v, which is not in the record of the mirror", x.of)
 	}
-	became := now.relation(t, x.kind == "definition")
+	became := now.relation(t, x.defines())
 	switch {
 	case became == "":
 		return ""
-	case x.kind == "definition":
+	case x.defines():
 		return fmt.Sprintf("the definition of %v, %s", x.of, became)
 	}
 	return fmt.Sprintf("rows of %v, %s", x.of, became)

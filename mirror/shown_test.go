@@ -88,7 +88,9 @@ func TestSyncEndsSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, p.mirror, "TRUNCATE dpproxy.confirmed")
+	if err := mirror.ChangeRecord(t.Context(), tx); err != nil {
+		t.Fatal(err)
+	}
 	other := connect(t, p.server.URL(p.database, "postgres"))
 	run(t, other, "SET lock_timeout = '10ms'")
 	if _, err := mirror.RecordedAs(t.Context(), other); err == nil || !strings.Contains(err.Error(), "55P03") {

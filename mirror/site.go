@@ -28,15 +28,9 @@ func (e *TakenError) Error() string {
 
 // CheckSite returns a [TakenError] where the mirror or a role on its server is another dpproxy's: one with another [Plan.Site].
 func CheckSite(ctx context.Context, mirror conn, p Plan) error {
-	text, err := confirmed(ctx, mirror)
+	r, err := recordOf(ctx, mirror)
 	if err != nil {
 		return wrapConfirmed(err)
-	}
-	var r confirmation
-	if text != "" {
-		if r, err = parseConfirmation(text); err != nil {
-			return wrapConfirmed(err)
-		}
 	}
 	if r.Site != "" && r.Site != p.Site {
 		taken := &TakenError{}

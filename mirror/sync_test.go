@@ -3,6 +3,7 @@ package mirror_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"dpproxy/catalog"
 	"dpproxy/mirror"
+	"dpproxy/mirror/mirrortest"
 )
 
 // state returns the SQLSTATE with which a statement ends, or "".
@@ -94,7 +96,7 @@ func checkShape(t *testing.T, p pair) {
 // checkLeftOut looks for everything in the real catalogue that might hold data.
 func checkLeftOut(t *testing.T, p pair) {
 	for what, query := range map[string]string{
-		"defaults":         "SELECT count(*) FROM pg_attrdef d JOIN pg_class c ON c.oid = d.adrelid WHERE c.relname <> 'made'",
+		"defaults":         "SELECT count(*) FROM pg_attrdef",
 		"checks":           "SELECT count(*) FROM pg_constraint WHERE contype = 'c' AND connamespace = 'public'::regnamespace",
 		"partitions":       "SELECT count(*) FROM pg_inherits",
 		"index predicates": "SELECT count(*) FROM pg_index WHERE indpred IS NOT NULL OR indexprs IS NOT NULL",
@@ -121,7 +123,7 @@ func checkPublicRows(t *testing.T, p pair) {
 func checkRights(t *testing.T, p pair) {
 	ana := p.as(t, "ana")
 	for _, sql := range []string{
-		"CREATE TABLE public.x(i int)", "CREATE TABLE lab.x(i int)", "CREATE TABLE dp.x(i int)", "CREATE SCHEMA x", "TABLE dpproxy.made",
+		"CREATE TABLE public.x(i int)", "CREATE TABLE lab.x(i int)", "CREATE TABLE dp.x(i int)", "CREATE SCHEMA x",
 		"INSERT INTO hospitals(id) VALUES (1)", "DELETE FROM patients", "TRUNCATE visits", "SET session_replication_role = replica",
 		"SELECT lo_create(0)", "SELECT pg_logical_emit_message(false, 'a', 'b')", "SET ROLE dpproxy_owner",
 		"ALTER TABLE visits DISABLE ROW LEVEL SECURITY",
@@ -186,38 +188,84 @@ func checkIdempotent(t *testing.T, p pair) {
 	}
 }
 
-// checkRecords holds that what dpproxy has made and confirmed is in no analyst's sight, whatever the search_path, and that a
-// mirror that has it in the schema dp, as earlier versions did, serves as before and is put right by the next sync.
+// checkRecords holds that what dpproxy has made and confirmed can be read by superusers alone and is nothing that tools list; that a mirror
+// that has it in tables, as those of earlier versions, has the same record, and that the next sync moves it and makes nothing anew.
 func checkRecords(t *testing.T, p pair) {
 	ana := p.as(t, "ana")
-	run(t, ana, "SET search_path = dpproxy, dp, public")
-	const visible = `SELECT string_agg(relname, ',') FROM pg_class WHERE relname ~ '^(made|confirmed)' AND %s`
-	for _, sight := range []string{"pg_table_is_visible(oid)", "relnamespace = 'dp'::regnamespace", "relacl IS NOT NULL"} {
-		if got := value(t, ana, fmt.Sprintf(visible, sight)); got != "" {
-			t.Errorf("%s: an analyst sees %s", sight, got)
+	unlisted := func(when string) {
+		t.Helper()
+		const tables = `SELECT coalesce(string_agg(c.oid::regclass::text, ','), '') FROM pg_class c WHERE relname ~ '^(made|confirmed)'`
+		const schemas = `SELECT string_agg(nspname, ',' ORDER BY nspname) FROM pg_namespace WHERE nspname LIKE 'dp%'`
+		if got := value(t, ana, tables); got != "" {
+			t.Errorf("%s an analyst sees %s", when, got)
+		}
+		if got := value(t, ana, schemas); got != "dp" {
+			t.Errorf("%s there are the schemas %s", when, got)
+		}
+		for _, sql := range []string{
+			"SELECT lo_get(oid) FROM pg_largeobject_metadata", "SELECT lo_open(oid, 262144) FROM pg_largeobject_metadata",
+			"TABLE pg_largeobject", "SELECT lo_unlink(oid) FROM pg_largeobject_metadata",
+			"SELECT lo_put(oid, 0, '') FROM pg_largeobject_metadata", "SELECT lo_from_bytea(0, '')",
+			"SELECT; LOCK TABLE pg_largeobject_metadata IN ROW SHARE MODE",
+			fmt.Sprintf("COMMENT ON LARGE OBJECT %s IS ''", value(t, ana, "SELECT max(oid::bigint) FROM pg_largeobject_metadata")),
+		} {
+			if got := state(t, ana, sql); got != "42501" {
+				t.Errorf("%s %s ended with %q", when, sql, got)
+			}
 		}
 	}
-	if got := p.psql(t, `\d *.*budget* \d made* \d confirmed*`); strings.Contains(got, "digest") || strings.Contains(got, "definition") {
-		t.Errorf("psql shows %s", got)
+	unlisted("After a sync")
+	record := func() (*mirror.Confirmation, string) {
+		t.Helper()
+		c, err := mirror.Confirmed(t.Context(), p.mirror)
+		if err != nil || c == nil {
+			t.Fatal(c, err)
+		}
+		name, err := mirror.ConfirmedAs(t.Context(), p.mirror)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c, name
 	}
-	name, err := mirror.ConfirmedAs(t.Context(), p.mirror)
-	if err != nil || name == "" {
-		t.Fatal(name, err)
+	was, name := record()
+	for schema, moved := range map[string]string{
+		"dpproxy": "", "dp": "; ALTER TABLE dpproxy.made SET SCHEMA dp; ALTER TABLE dpproxy.confirmed SET SCHEMA dp; DROP SCHEMA dpproxy",
+	} {
+		run(t, p.mirror, mirrortest.ListRecords+moved+`; SELECT lo_from_bytea(77, '{"Format": 2}');
+			ALTER LARGE OBJECT 77 OWNER TO dpproxy_owner; COMMENT ON LARGE OBJECT 77 IS 'dpproxy.confirmed'`) // from before that version
+		c, other := record()
+		if !c.Outdated() || other == name || !reflect.DeepEqual(c.Schema, was.Schema) {
+			t.Errorf("in tables of %s the record is %+v", schema, c)
+		}
+		want := []string{
+			"move " + schema + ".made, of an earlier dpproxy, into a large object",
+			"move " + schema + ".confirmed, of an earlier dpproxy, into a large object",
+		}
+		if got := p.sync(t, plan()); !slices.Equal(got, want) {
+			t.Errorf("the sync of a mirror of an earlier version: %q", got)
+		}
+		if c, _ := record(); c.Outdated() || !reflect.DeepEqual(c.Schema, was.Schema) {
+			t.Errorf("after the sync the record is %+v", c)
+		}
+		unlisted("After the sync of a mirror of an earlier version")
+		checkIdempotent(t, p)
 	}
-	run(t, p.mirror, `ALTER TABLE dpproxy.made SET SCHEMA dp; ALTER TABLE dpproxy.confirmed SET SCHEMA dp; DROP SCHEMA dpproxy`)
-	if s, err := mirror.Confirmed(t.Context(), p.mirror); err != nil || s == nil || len(s.Schema.Tables) == 0 {
-		t.Errorf("a mirror of an earlier version: %v, %v", s, err)
+	before := recorded(t, p)
+	run(t, p.mirror, "CREATE SCHEMA dpproxy AUTHORIZATION dpproxy_owner; CREATE TABLE dpproxy.confirmed (definition text)")
+	if after := recorded(t, p); after == before {
+		t.Error("the record of a mirror that an earlier version has made since has the same name")
 	}
-	if got, err := mirror.ConfirmedAs(t.Context(), p.mirror); err != nil || got != name {
-		t.Errorf("a mirror of an earlier version is %q, was %q (%v)", got, name, err)
+	run(t, p.mirror, "DROP SCHEMA dpproxy CASCADE; SELECT lo_unlink(oid) FROM pg_largeobject_metadata")
+	if c, err := mirror.Confirmed(t.Context(), p.mirror); c != nil || err != nil {
+		t.Errorf("the record that is lost is %+v, %v", c, err)
 	}
-	want := []string{"create schema dpproxy", "create table dpproxy.made", "create table dpproxy.confirmed"}
-	if got := p.sync(t, plan()); !slices.Equal(changed(got), want) {
-		t.Errorf("the sync of a mirror of an earlier version: %q", got)
+	if _, err := mirror.RecordedAs(t.Context(), p.mirror); err == nil || !strings.Contains(err.Error(), "there is no record") {
+		t.Errorf("the record that is lost: %v", err)
 	}
-	if got, err := mirror.ConfirmedAs(t.Context(), p.mirror); err != nil || got != name {
-		t.Errorf("after the sync it is %q, was %q (%v)", got, name, err)
+	if got := p.sync(t, plan()); !slices.Contains(got, "recreate table public.visits") {
+		t.Errorf("the sync of a mirror whose records are lost: %q", got)
 	}
+	unlisted("After a sync without records")
 	checkIdempotent(t, p)
 }
 
@@ -302,7 +350,6 @@ func TestSyncTouchesNothingOfOthers(t *testing.T) {
 		"CREATE SCHEMA lab":                            "schema lab exists",
 		"CREATE ROLE ana LOGIN":                        "role ana exists",
 		"CREATE SCHEMA dp":                             "schema dp exists",
-		"CREATE SCHEMA dpproxy":                        "schema dpproxy exists",
 		"CREATE ROLE dpproxy_owner":                    "role dpproxy_owner exists",
 		"CREATE EXTENSION dblink":                      "drop extension dblink",
 		"CREATE ROLE plain; SET LOCAL ROLE plain":      "must be a superuser",

@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"dpproxy/internal/await"
-	"dpproxy/internal/pgtemp"
 	"dpproxy/internal/sitetest"
 )
 
@@ -32,13 +31,12 @@ ANALYZE;`
 // equally often. Asked of the two real databases, the same questions must
 // tell them apart.
 func TestCatalogue(t *testing.T) {
-	full := newSite(t, sitetest.Options{Database: "clinic", Schema: clinicSchema, Policy: clinicPolicy}, "")
-	less := newSite(t, sitetest.Options{Database: "clinic", Schema: clinicSchema + withoutUnit, Policy: clinicPolicy}, "")
-	for _, s := range []*site{full, less} { // autovacuum takes numbers of transactions when it wants
-		super := sitetest.Dial(t, s.Mirror.URL("postgres", pgtemp.Superuser))
-		sitetest.Exec(t, super, "ALTER SYSTEM SET autovacuum = off")
-		sitetest.Exec(t, super, "SELECT pg_reload_conf()")
+	start := func(schema string) *site {
+		o := sitetest.Options{Database: "clinic", Schema: schema, Policy: clinicPolicy}
+		o.MirrorSettings = []string{"autovacuum=off"} // it takes numbers of transactions, and of objects, when it wants
+		return newSite(t, o, "")
 	}
+	full, less := start(clinicSchema), start(clinicSchema+withoutUnit)
 	volatile, looks := readRules(t, "testdata/catalogue/volatile"), readRules(t, "testdata/catalogue/looks")
 	skip := readRules(t, "testdata/catalogue/skip")
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -56,6 +57,12 @@ func TestIntrospection(t *testing.T) {
 			return compare(t, d.Input, direct.ask(t, d.Input), through.ask(t, d.Input))
 		})
 	})
+	for _, of := range []string{"--schema-only", "--table=regions"} {
+		dump, err := exec.CommandContext(t.Context(), "pg_dump", of, s.URL("ana")).CombinedOutput()
+		if err != nil || !strings.Contains(string(dump), "CREATE TABLE public.regions") {
+			t.Errorf("pg_dump %s: %v\n%s", of, err, dump)
+		}
+	}
 }
 
 // A server answers as one of two that are compared.
@@ -75,7 +82,8 @@ func newServer(t *testing.T, name, url, superuser string) *server {
 		UNION ALL SELECT oid, 'function ' || proname FROM pg_proc WHERE oid >= 16384
 		UNION ALL SELECT oid, 'schema ' || nspname FROM pg_namespace WHERE oid >= 16384
 		UNION ALL SELECT oid, 'database ' || datname FROM pg_database WHERE oid >= 16384
-		UNION ALL SELECT oid, 'role ' || rolname FROM pg_roles WHERE oid >= 16384`)
+		UNION ALL SELECT oid, 'role ' || rolname FROM pg_roles WHERE oid >= 16384
+		UNION ALL SELECT oid, 'large object' FROM pg_largeobject_metadata`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +142,7 @@ var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
 
 var (
 	// madeName is a name that Postgres makes up from an OID.
-	madeName = regexp.MustCompile(`_[0-9]{5}$`)
+	madeName = regexp.MustCompile(`_[0-9]{5}(_index)?$`)
 	// databaseSize depends on the locales that the machine has: each is a row.
 	databaseSize = regexp.MustCompile(`^([0-9]{4,5} kB|[0-9]{2} MB)$`)
 )
@@ -171,7 +179,7 @@ func (s *server) cell(f pgconn.FieldDescription, value []byte) string {
 	case databaseSize.MatchString(text):
 		return "some MB"
 	}
-	return strings.ReplaceAll(madeName.ReplaceAllString(text, "_OID"), "\n", "\\n")
+	return strings.ReplaceAll(madeName.ReplaceAllString(text, "_OID$1"), "\n", "\\n")
 }
 
 // manyRows are of Postgres's own objects: their number is its version's, and their

@@ -14,6 +14,7 @@ import (
 	"dpproxy/internal/await"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/internal/sitetest"
+	"dpproxy/mirror/mirrortest"
 )
 
 // The table w has a number in its rows, and the view d over it a constant, that nobody may see where the policy does not say so.
@@ -252,20 +253,20 @@ func (s *boundSite) takenOut(t *testing.T, r *sitetest.Running) {
 }
 
 // asEarlier writes the record of the mirror as the version before did, which noted no policy.
-const asEarlier = `UPDATE dpproxy.confirmed SET definition = (definition::jsonb - 'Format' - 'Policy' ||
-	jsonb_build_object('Tables', jsonb_path_query_array(definition::jsonb -> 'Tables', '$.*')))::text`
+var asEarlier = mirrortest.RewriteRecord(`(definition::jsonb - 'Format' - 'Policy' ||
+	jsonb_build_object('Tables', jsonb_path_query_array(definition::jsonb -> 'Tables', '$.*')))::text`)
 
 // ofEarlier starts with mirrors that earlier and later versions have made.
 func (s *boundSite) ofEarlier(t *testing.T) {
 	super := sitetest.Dial(t, s.Mirror.URL("postgres", pgtemp.Superuser))
 	record := func(sql string) string {
 		t.Helper()
-		return sitetest.Rows(t, super, "SELECT "+sql+" FROM dpproxy.confirmed")
+		return sitetest.Rows(t, super, "SELECT "+sql+" FROM ("+mirrortest.Record+") AS r")
 	}
 	s.stand(t, footings[1])
 	s.Command(t, "sync", s.Policy)
 	whole := record("definition")
-	sitetest.Exec(t, super, asEarlier)
+	sitetest.Exec(t, super, asEarlier+"; "+mirrortest.ListRecords)
 	s.Command(t, "check", s.Policy)
 	s.stand(t, footings[2])
 	s.Refuses(t, "shows rows of public.w, which the policy protects", "run", s.Policy)
@@ -277,7 +278,7 @@ func (s *boundSite) ofEarlier(t *testing.T) {
 	s.Refuses(t, "cannot be taken over as it is: public table public.w has inheritance children that are not public: public.w_more", "run",
 		s.Policy)
 	sitetest.Exec(t, data, "DROP TABLE w_more")
-	if got := record("coalesce(definition::jsonb ->> 'Format', 'none')"); !strings.Contains(got, "none") {
+	if got := sitetest.Rows(t, super, "SELECT coalesce(definition::jsonb ->> 'Format', 'none') FROM dpproxy.confirmed"); got != "none" {
 		t.Errorf("a start that is refused has written the record: %s", got)
 	}
 	r := s.Run(t)
@@ -287,11 +288,11 @@ func (s *boundSite) ofEarlier(t *testing.T) {
 		t.Errorf("the record is %s, and was %s", got, whole)
 	}
 	s.Says(t, "the mirror is in order, 0 changes", "sync", s.Policy)
-	sitetest.Exec(t, super, `UPDATE dpproxy.confirmed SET definition = (definition::jsonb || '{"Format": 3}')::text`)
+	sitetest.Exec(t, super, mirrortest.RewriteRecord(`(definition::jsonb || '{"Format": 3}')::text`))
 	for _, command := range []string{"run", "sync", "check"} {
 		s.Refuses(t, "the mirror was made by a later dpproxy, whose record has the format 3", command, s.Policy)
 	}
-	sitetest.Exec(t, super, `UPDATE dpproxy.confirmed SET definition = (definition::jsonb || '{"Format": 2}')::text`)
+	sitetest.Exec(t, super, mirrortest.RewriteRecord(`(definition::jsonb || '{"Format": 2}')::text`))
 }
 
 // below replaces a view that a public view reads by one over a protected table. That it is so now is asked by everybody. Statements over

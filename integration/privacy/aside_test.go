@@ -34,7 +34,7 @@ var asideAttacks = map[string]string{
 	"DELETE FROM public.lists":                                                     "25006 42501",
 	"SELECT * FROM public.visits":                                                  "PB010 42501",
 	"SELECT * FROM public.labs":                                                    "PB010 42501",
-	"TABLE dpproxy.confirmed":                                                      "42501",
+	"SELECT lo_get(oid) FROM pg_largeobject_metadata":                              "42501",
 	"SELECT rolpassword FROM pg_authid":                                            "42501",
 	"DO $$ BEGIN EXECUTE 'SET ROLE none'; EXECUTE 'SET ROLE bob'; END $$":          "42501",
 }

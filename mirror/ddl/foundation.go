@@ -2,8 +2,7 @@ package ddl
 
 import "fmt"
 
-// Foundation are the objects that the record of all others needs: the owner, the schema dp, and the tables of
-// [Records], which only superusers read. They are made once and never dropped.
+// Foundation are the objects that all others need: the owner and the schema dp. They are made once and never dropped.
 func Foundation() []Object {
 	return []Object{
 		{
@@ -16,24 +15,5 @@ func Foundation() []Object {
 			Create: "CREATE SCHEMA dp AUTHORIZATION " + Owner,
 			State:  "SELECT nspowner::regrole::text, true FROM pg_namespace WHERE nspname = 'dp'",
 		},
-		{
-			Key:    schemaKey(Records),
-			Create: "CREATE SCHEMA dpproxy AUTHORIZATION " + Owner,
-			State:  "SELECT nspowner::regrole::text, true FROM pg_namespace WHERE nspname = 'dpproxy'",
-		},
-		recordTable("made", `seq bigint GENERATED ALWAYS AS IDENTITY, kind text, name text,
-			digest text NOT NULL, remove text NOT NULL, state text NOT NULL, PRIMARY KEY (kind, name)`),
-		recordTable("confirmed", "definition text NOT NULL"),
-	}
-}
-
-// recordTable is a table of [Records]. Earlier versions had it in the schema dp, where tools listed it: it is moved.
-func recordTable(name, columns string) Object {
-	full := Records + "." + name
-	return Object{
-		Key: Key{KindTable, full},
-		Create: fmt.Sprintf("ALTER TABLE IF EXISTS dp.%s SET SCHEMA %s; CREATE TABLE IF NOT EXISTS %s (%s); "+
-			"ALTER TABLE %[3]s OWNER TO %[5]s", name, Records, full, columns, Owner),
-		State: fmt.Sprintf("SELECT relowner::regrole::text, relkind = 'r' FROM pg_class WHERE oid = to_regclass('%s')", full),
 	}
 }

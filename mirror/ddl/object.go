@@ -17,11 +17,11 @@ const Owner = "dpproxy_owner"
 // Reserved is the schema of dpproxy's own functions and views on the mirror.
 const Reserved = "dp"
 
-// Records is the schema of the tables in which dpproxy keeps what it has made. Analysts have no right to it, so that nothing in
-// it is visible whatever their search_path is: psql and other tools do not list it.
+// Records begins the comments on the large objects in which dpproxy keeps what it has made. It was the schema of tables in which earlier
+// versions kept that, and is no schema of a mirror.
 const Records = "dpproxy"
 
-// A Kind is one of the kinds of objects; dpproxy.made and reports have its text.
+// A Kind is one of the kinds of objects; reports and the record of what was made have its text.
 type Kind string
 
 // The kinds of objects.
@@ -104,7 +104,7 @@ func GrantTo(privilege string, roles []string) string {
 // A Definition is a script for something of that name.
 type Definition struct{ Name, Script string }
 
-// Digest of the scripts, as dpproxy.made records it.
+// Digest of the scripts, as it is recorded of what was made.
 func (o Object) Digest() string {
 	scripts := []string{o.Create, o.Drop}
 	for _, d := range o.Beside {

@@ -9,17 +9,32 @@ import (
 
 // stateViews show an analyst their budgets, their own statements, and the policy of their tables
 // and of the columns of these.
-var stateViews = []struct{ name, setting, columns string }{
-	{"budget", "dp.state", `scope text, kind text, measure text, "limit" numeric, spent numeric, remaining numeric,
-			delta_limit numeric, delta_spent numeric, held numeric, epsilon double precision, questions bigint`},
-	{"history", "dp.state_history", `number bigint, at timestamptz, statement text, mechanism text, looks integer,
-			measure text, cost numeric, error text, remark text`},
-	{"last", "dp.state_last", `at timestamptz, statement text, mechanism text, looks integer, measure text, cost numeric, confidence float8,
-			error text, groups text, bounds text, limits text, remaining text, remark text`},
-	{"tables", "dp.state_tables", `schema text, name text, unit text, max_rows bigint, max_partitions bigint,
-			contribution text, measure text, spent numeric, held numeric, remaining numeric, epsilon double precision, questions bigint`},
-	{"columns", "dp.state_columns", `schema text, "table" text, name text, type text,
-			low text, high text, "values" text[]`},
+var stateViews = []struct{ name, comment, setting, columns string }{
+	{
+		"budget", "your budgets, and what is left of each", "dp.state",
+		`scope text, kind text, measure text, "limit" numeric, spent numeric, remaining numeric,
+			delta_limit numeric, delta_spent numeric, held numeric, epsilon double precision, questions bigint`,
+	},
+	{
+		"history", "your statements, and what each cost", "dp.state_history",
+		`number bigint, at timestamptz, statement text, mechanism text, looks integer,
+			measure text, cost numeric, error text, remark text`,
+	},
+	{
+		"last", "what the notice says of your last protected statement", "dp.state_last",
+		`at timestamptz, statement text, mechanism text, looks integer, measure text, cost numeric, confidence float8,
+			error text, groups text, bounds text, limits text, remaining text, remark text`,
+	},
+	{
+		"tables", "the protected tables that you may ask about, and their budgets", "dp.state_tables",
+		`schema text, name text, unit text, max_rows bigint, max_partitions bigint,
+			contribution text, measure text, spent numeric, held numeric, remaining numeric, epsilon double precision, questions bigint`,
+	},
+	{
+		"columns", "the columns of these tables, with their bounds and public values", "dp.state_columns",
+		`schema text, "table" text, name text, type text,
+			low text, high text, "values" text[]`,
+	},
 }
 
 // State are the functions and views of the schema dp by which a session sees its state: dp.plan, the
@@ -40,6 +55,15 @@ func StateViews() []catalog.Name {
 		names = append(names, catalog.Name{Schema: Reserved, Name: v.name})
 	}
 	return names
+}
+
+// StateComments are the comments on these views, which tools show that list tables.
+func StateComments() []Object {
+	var all []Object
+	for i, n := range StateViews() {
+		all = append(all, ViewComment(n, stateViews[i].comment))
+	}
+	return all
 }
 
 // stateView is a view over a setting of the session: an array of JSON objects, which the proxy puts

@@ -5,6 +5,7 @@ package mirrortest
 import (
 	_ "embed"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -135,3 +136,33 @@ func Clinic(t testing.TB, s *pgtemp.Server) *pgx.Conn {
 	Run(t, conn, clinic)
 	return conn
 }
+
+// Record selects the record of a mirror, of the schema and the policy that it was made for, as a text with the name definition.
+const Record = `SELECT convert_from(lo_get(oid), 'UTF8') AS definition FROM pg_largeobject_metadata
+	WHERE obj_description(oid, 'pg_largeobject') = 'dpproxy.confirmed'`
+
+// RewriteRecord writes a statement that changes that text to the value of an expression over definition, in place.
+func RewriteRecord(expression string) string {
+	return fmt.Sprintf(`DO $do$
+		DECLARE
+			record oid := (SELECT oid FROM pg_largeobject_metadata WHERE obj_description(oid, 'pg_largeobject') = 'dpproxy.confirmed');
+			now text := (SELECT %s FROM (%s) AS r);
+		BEGIN
+			PERFORM lo_truncate(lo_open(record, x'20000'::integer), 0);
+			PERFORM lo_put(record, 0, convert_to(now, 'UTF8'));
+		END $do$`, expression, Record)
+}
+
+// ListRecords is a script that puts the records into tables, in which earlier versions had them.
+const ListRecords = `CREATE SCHEMA dpproxy AUTHORIZATION dpproxy_owner;
+	CREATE TABLE dpproxy.made (seq bigint GENERATED ALWAYS AS IDENTITY, kind text, name text,
+		digest text NOT NULL, remove text NOT NULL, state text NOT NULL, PRIMARY KEY (kind, name));
+	ALTER TABLE dpproxy.made OWNER TO dpproxy_owner;
+	CREATE TABLE dpproxy.confirmed (definition text NOT NULL);
+	ALTER TABLE dpproxy.confirmed OWNER TO dpproxy_owner;
+	INSERT INTO dpproxy.made (kind, name, digest, remove, state)
+		SELECT m ->> 'Kind', m ->> 'Name', m ->> 'Digest', m ->> 'Drop', m ->> 'State'
+		FROM pg_largeobject_metadata, json_array_elements(convert_from(lo_get(oid), 'UTF8')::json) WITH ORDINALITY AS r (m, place)
+		WHERE obj_description(oid, 'pg_largeobject') = 'dpproxy.made' ORDER BY place;
+	INSERT INTO dpproxy.confirmed ` + Record + `;
+	SELECT lo_unlink(oid) FROM pg_largeobject_metadata WHERE obj_description(oid, 'pg_largeobject') LIKE 'dpproxy.%'`

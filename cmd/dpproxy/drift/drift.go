@@ -101,7 +101,7 @@ func (s Surveyor) compare(ctx context.Context, up, down *pgx.Conn) (*Outlook, er
 	if err := s.refuse(ctx, o, down, was, faults); err != nil {
 		return nil, err
 	}
-	if was.Earlier {
+	if was.Outdated() {
 		if err := mirror.Raise(ctx, down, s.MirrorPlanOf(o.Model)); err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func (s Surveyor) record(ctx context.Context, down *pgx.Conn, o *Outlook) (was *
 	if was == nil {
 		return nil, errors.New("the mirror was not made by this version of dpproxy: run dpproxy sync")
 	}
-	if err := mirror.CheckSite(ctx, down, s.MirrorPlan()); err != nil || was.Earlier {
+	if err := mirror.CheckSite(ctx, down, s.MirrorPlan()); err != nil || was.Outdated() {
 		return was, err
 	}
 	o.Recorded, err = mirror.RecordedAs(ctx, down)

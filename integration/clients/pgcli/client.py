@@ -14,7 +14,7 @@ say("connect", "ok")
 
 
 def ours(rows):
-    return sorted(r for r in map(tuple, rows) if r[0] not in ("pg_catalog", "information_schema", "dp", "dpproxy"))
+    return sorted(r for r in map(tuple, rows) if r[0] not in ("pg_catalog", "information_schema", "dp"))
 
 
 for row in ours(engine.tables()) + ours(engine.views()) + ours(engine.table_columns()) + ours(engine.datatypes()):

@@ -18,7 +18,7 @@ def value(sql):
 
 for row in connection.execute("""SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity
         FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-        WHERE c.relkind IN ('r', 'v') AND a.attnum > 0 AND NOT a.attisdropped AND nspname NOT IN ('pg_catalog', 'information_schema', 'dp', 'dpproxy')
+        WHERE c.relkind IN ('r', 'v') AND a.attnum > 0 AND NOT a.attisdropped AND nspname NOT IN ('pg_catalog', 'information_schema', 'dp')
         ORDER BY 1, 2, a.attnum""", binary=True):
     say("list", *row)
 if LIST_ONLY:

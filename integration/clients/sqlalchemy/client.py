@@ -12,7 +12,7 @@ from steps import AGGREGATE, CHARGES, LIST_ONLY, PAGES, REFUSED, SLOW, dsn, say,
 engine = sqlalchemy.create_engine("postgresql+psycopg2://" + dsn())
 inspector = sqlalchemy.inspect(engine)
 say("connect", "ok")
-for schema in sorted(set(inspector.get_schema_names()) - {"dp", "dpproxy", "information_schema"}):
+for schema in sorted(set(inspector.get_schema_names()) - {"dp", "information_schema"}):
     for table in sorted(inspector.get_table_names(schema)) + sorted(inspector.get_view_names(schema)):
         say("list", schema, table)
         for c in inspector.get_columns(table, schema):
