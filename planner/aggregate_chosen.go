@@ -226,6 +226,6 @@ func rankSaid(g *GroupingSet, p *rankPlan, released *Released) string {
 			most = max(most, r.choiceError(p.statistic, i))
 		}
 	}
-	return fmt.Sprintf("The interval of %s ends within %s rows of it, by rank (%s %%).", strings.Join(labels, ", and of "), Number(most),
+	return fmt.Sprintf("The interval of %s ends within %s rows of it, by rank (%s %%).", strings.Join(labels, ", and of "), Grouped(most),
 		Number(100*(1-p.alpha)))
 }

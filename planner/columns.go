@@ -153,6 +153,7 @@ func (b *BlockPlan) errorOf(i int, released []*Released) ErrorBar {
 		}
 		bar.Least, bar.Most = min(bar.Least, one.Least), max(bar.Most, one.Most)
 		bar.Beyond, bar.Unanswered = max(bar.Beyond, one.Beyond), bar.Unanswered || one.Unanswered
+		bar.Widest, bar.Rows = bar.Widest.wider(one.Widest), bar.Rows+one.Rows
 	}
 	bar.None = released != nil && !bar.Hidden && !bar.Known()
 	return bar
@@ -244,7 +245,7 @@ func (b errorGroups) ofGroups(output int) []groupError {
 			if g.hides(o, rows[row], len(rows)) || g.unanswered(o, rows[row].clips) {
 				continue
 			}
-			if half := o.radius(g.observed(rows[row]).at(alpha)); !math.IsNaN(half) && !math.IsInf(half, 0) {
+			if half := o.furthest(g.observed(rows[row]).at(alpha)); !math.IsNaN(half) && !math.IsInf(half, 0) {
 				out = append(out, groupError{half, j, row})
 			}
 		}

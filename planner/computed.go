@@ -42,7 +42,7 @@ func computedErrors(p *Plan, released [][]*Released) (bars []ErrorBar) {
 			}
 			one := b.errorOf(at.Aggregate, of)
 			if one.Known() {
-				one.Least, one.Most = one.Least+c.Plus, one.Most+c.Plus
+				one.Least, one.Most, one.Widest = one.Least+c.Plus, one.Most+c.Plus, one.Widest.add(c.Plus)
 			}
 			if len(c.Of) == 1 && (c.Plus < unshown*one.Least || one.sameAs(b.errorOf(at.Aggregate, of))) {
 				bar.Label = ""

@@ -73,28 +73,43 @@ func (b *BlockPlan) Chosen(released []*Released) []string {
 
 // cut describes what the limits of the measure leave out of a grouping set.
 func (m *Measure) cut(b *BlockPlan, set *GroupingSet, released []*Released, clip Clip, unit string) string {
-	last := len(m.Norms) - 1
-	limit := m.Norms[last].Grid.Limit(clip.Levels[last])
-	e, times := excessOf(m, last, clip, 1-set.alpha), m.family.times(b)
-	labels, above := set.labelsOf(m), aboveLimit(e, 1-set.alpha)
+	last, alpha := len(m.Norms)-1, atConfidence(b, released)
+	e, times := excessOf(m, last, clip, 1-alpha), m.family.times(b)
+	said := fmt.Sprintf("For %s, one %s counts with %s (%s)%s. %s ",
+		set.labelsOf(m), unit, m.limits(set, clip), m.origin(set), times, aboveLimit(e, 1-set.alpha))
 	if set.moves(m) {
-		return fmt.Sprintf("For %s, one %s counts up to a limit (%s). %s%s", labels, unit, m.origin(set), above, set.moved(m, e))
+		return strings.TrimSuffix(said, " ") + set.moved(m, e)
 	}
 	scale, of := unitOf(set.statistics[m.statistics[0]])
-	over := m.over(set, func(parts float64) string { return Grouped(limit * scale / parts) })
-	said := fmt.Sprintf("For %s, one %s counts with at most %s%s (%s)%s. %s ",
-		labels, unit, Grouped(limit*scale), of+over, m.origin(set), times, above)
 	switch {
 	case math.Ceil(e.AtMost) < 1:
 		return strings.TrimSuffix(said, " ")
 	case math.IsInf(e.UpTo, 1):
 		return said + unboundedExcess(e, "what it leaves out")
 	}
-	said += "What they have beyond that is left out: " + m.lost(e, scale, of, b.mostOfGroup(released, m))
+	said += "What they have beyond that is left out: " + m.lost(e, scale, of, b.mostOfGroup(released, m, alpha))
 	if times != "" {
 		said += ", of totals as many times that"
 	}
 	return said + "."
+}
+
+// limits names the limits of the measure that can cut a unit, one for each norm.
+func (m *Measure) limits(set *GroupingSet, clip Clip) string {
+	var said []string
+	for i, n := range m.Norms {
+		if n.Choice == nil && !n.cuts {
+			continue
+		}
+		scale, of := unitOf(m.bounding[i])
+		if sum, ok := m.bounding[i].statisticForm.(apartForm); ok {
+			of = sum.apart(clip.Vector)
+		}
+		limit := n.Grid.Limit(clip.Levels[i]) * scale
+		over := m.over(set, func(parts float64) string { return Grouped(limit / parts) })
+		said = append(said, "at most "+Grouped(limit)+of+over)
+	}
+	return strings.Join(said, ", and ")
 }
 
 // fixedLimits are statements that fix limits.
@@ -117,7 +132,8 @@ func (r *results) moved(m *Measure, e contribution.Excess) string {
 		if math.IsInf(e.UpTo, 1) {
 			said = " " + unboundedExcess(e, "what it does to "+in)
 		} else {
-			said = " What they have beyond that counts less, and moves " + in + " by no more than is stated" + fallsOn + "."
+			said = " They count less. Their values may be smaller or larger than those of others, which moves " + in +
+				" either way, by no more than is stated" + fallsOn + "."
 		}
 	}
 	if out := r.labelsWhere(m, func(o *output) bool { return !isLimited(o) }); out != "" {
@@ -132,7 +148,7 @@ func isLimited(o *output) bool {
 }
 
 // fallsOn states the assumption about units above a limit.
-const fallsOn = " if the number of those with more falls above the limit as it does below"
+const fallsOn = " if their number goes on falling above the limit as steeply as just below it"
 
 // origin says where the limits of the measure come from.
 func (m *Measure) origin(set *GroupingSet) string {
@@ -164,11 +180,11 @@ func aboveLimit(e contribution.Excess, confidence float64) string {
 // lost says how much is left out, in units of the norm. A Euclidean norm over groups bounds each group but not their sum. Errors include
 // the part of a group, if what is left out is spread over the groups as the rows are.
 func (m *Measure) lost(e contribution.Excess, scale float64, of string, group float64) string {
-	most := Grouped(twoDigits(math.Ceil(e.UpTo)*scale, math.Ceil))
+	most := Grouped(math.Ceil(e.UpTo) * scale)
 	about := Grouped(twoDigits(math.Round(e.About)*scale, math.Round))
-	each := Grouped(twoDigits(group*scale, math.Ceil)) + of + " of each group" + map[bool]string{true: " or total"}[m.family != nil] +
+	each := Grouped(group*scale) + of + " of each group" + map[bool]string{true: " or total"}[m.family != nil] +
 		", spread over groups as all rows are,"
-	spread := group > 0 && m.keyed && !m.byGroup.holds() && Grouped(twoDigits(group*scale, math.Ceil)) != most
+	spread := group > 0 && m.keyed && !m.byGroup.holds() && Grouped(group*scale) != most
 	if m.keyed && !m.laplace || m.byGroup.holds() {
 		if spread {
 			return "at most " + each + " and " + most + " of a group that has it all," + fallsOn
@@ -186,8 +202,8 @@ func (m *Measure) lost(e contribution.Excess, scale float64, of string, group fl
 }
 
 // mostOfGroup bounds what is left out of a measure in one group, or in a total whose units have the weights of groups, as errors include
-// it. It returns 0 if nothing is known of groups.
-func (b *BlockPlan) mostOfGroup(released []*Released, m *Measure) (most float64) {
+// it at an error probability. It returns 0 if nothing is known of groups.
+func (b *BlockPlan) mostOfGroup(released []*Released, m *Measure, alpha float64) (most float64) {
 	for j, set := range b.Sets {
 		if !set.Private() && (released[j] == nil || len(released[j].Rows) < set.size) {
 			return 0
@@ -204,7 +220,7 @@ func (b *BlockPlan) mostOfGroup(released []*Released, m *Measure) (most float64)
 				continue
 			}
 			for _, row := range observable {
-				most = math.Max(most, set.observed(row).upTo(i))
+				most = math.Max(most, set.observed(row).at(alpha).upTo(i))
 			}
 		}
 	}

@@ -22,8 +22,29 @@ type ErrorBar struct {
 	// are below it. Moves says that the value is not a sum, so that limits move it.
 	Beyond float64
 	Moves  bool
+	// Widest is the widest interval, of Rows rows, hidden ones included.
+	Widest Parts
+	Rows   int
 	// Clamped are the bounds to which values are clamped, if any value can be beyond them.
 	Clamped string
+}
+
+// Parts are those of an interval around a value: how far noise moves the value, and how far limits of contributions may have it below and
+// above on top of that. Low and High are the distances of the ends, which may be nearer than the parts together, at the bounds of values.
+type Parts struct{ Noise, Below, Above, Low, High float64 }
+
+// add returns the parts with an error that moves both ends.
+func (w Parts) add(plus float64) Parts {
+	w.Noise, w.Low, w.High = w.Noise+plus, w.Low+plus, w.High+plus
+	return w
+}
+
+// wider returns the parts of the wider of two intervals.
+func (w Parts) wider(v Parts) Parts {
+	if max(v.Low, v.High) > max(w.Low, w.High) {
+		return v
+	}
+	return w
 }
 
 // Known reports whether the error is known to be something, if only that it is unbounded.
@@ -42,6 +63,7 @@ func (e ErrorBar) or(f ErrorBar, first bool) ErrorBar {
 	}
 	e.Least, e.Most = min(e.Least, f.Least), max(e.Most, f.Most)
 	e.Beyond, e.Moves, e.Unanswered = max(e.Beyond, f.Beyond), e.Moves && f.Moves, e.Unanswered || f.Unanswered
+	e.Widest, e.Rows = e.Widest.wider(f.Widest), max(e.Rows, f.Rows)
 	e.Clamped = both(e.Clamped, f.Clamped)
 	if e.Said != f.Said || e.Unit != f.Unit {
 		e.Said, e.Least, e.Most = "", math.Inf(1), math.Inf(1)
@@ -51,8 +73,8 @@ func (e ErrorBar) or(f ErrorBar, first bool) ErrorBar {
 
 const unknownError = "of unknown error"
 
-// UnknownError says that nothing is known of an error.
-func UnknownError(label string) string { return label + " " + unknownError }
+// NotKnown says that nothing is known of an error.
+func NotKnown(label string) string { return "The error of " + label + " is not known." }
 
 // String writes the error as "count(*) ± 20", or "avg(cost) ± 2.5 to 31 of values clamped to [0, 20000]".
 func (e ErrorBar) String() string {
@@ -72,7 +94,7 @@ func (e ErrorBar) String() string {
 		return e.Label + " with an error " + ofClamped(knownAfter, e.Clamped)
 	}
 	if math.IsInf(e.Least, 1) {
-		return UnknownError(e.Label)
+		return e.Label + " " + unknownError
 	}
 	half := e.Unit.figure(e.Least)
 	if most := e.Unit.figure(e.Most); most != half {
@@ -81,26 +103,7 @@ func (e ErrorBar) String() string {
 	if e.Said != "" {
 		return e.Label + ": " + ofClamped(fmt.Sprintf(e.Said, half), e.Clamped)
 	}
-	s := e.Label + " ± " + ofClamped(half, e.Clamped)
-	if limits := e.limits(); limits != "" {
-		s += ", " + limits
-	}
-	return s
-}
-
-// limits says how far limits may move the value beyond its noise; "" if they do not.
-func (e ErrorBar) limits() string {
-	do := "limits leave out "
-	if e.Moves {
-		do = "limits move it by "
-	}
-	switch {
-	case math.IsInf(e.Beyond, 1):
-		return do + "more than can be told"
-	case e.Beyond > 0:
-		return do + "up to " + e.Unit.about(e.Beyond) + " more"
-	}
-	return ""
+	return e.Label + " ± " + ofClamped(half, e.Clamped)
 }
 
 // Sentence is the error of a released value in a sentence, at a confidence in per cent. The bounds to which values are clamped are not in
@@ -116,7 +119,7 @@ func (e ErrorBar) Sentence(percent string) string {
 	case e.None:
 		return fmt.Sprintf("There is no group with a value of %s.", e.Label)
 	case !e.Known(), math.IsInf(e.Least, 1):
-		return fmt.Sprintf("The error of %s is not known.", e.Label)
+		return NotKnown(e.Label)
 	}
 	least, most := e.Unit.grouped(e.Least), e.Unit.grouped(e.Most)
 	if e.Said != "" {
@@ -129,8 +132,46 @@ func (e ErrorBar) Sentence(percent string) string {
 	if most != least {
 		s = fmt.Sprintf("The noise moves %s by at most %s in the best group and %s in the worst (%s)", e.Label, least, most, percent)
 	}
-	if limits := e.limits(); limits != "" {
-		s += ", and " + limits
+	return s + e.together() + "."
+}
+
+// together says how far limits may move the value in the widest interval, and to which ends that and the noise add up; "" if they do not
+// move it.
+func (e ErrorBar) together() string {
+	w := e.Widest
+	if w.Below == 0 && w.Above == 0 {
+		return ""
 	}
-	return s + "."
+	moved := e.moved()
+	if math.IsInf(max(w.Low, w.High), 1) {
+		return ", and nothing bounds " + map[bool]string{false: "what limits leave out", true: "how far limits move it"}[e.Moves]
+	}
+	ends := "together - " + e.Unit.grouped(w.Low) + " / + " + e.Unit.grouped(w.High)
+	if e.Unit.grouped(w.Low) == e.Unit.grouped(w.High) {
+		ends = "together ± " + e.Unit.grouped(w.Low)
+	}
+	if cut := max(w.Below-(w.Low-w.Noise), w.Above-(w.High-w.Noise)); !math.IsInf(cut, 1) && cut > unshown*max(w.Low, w.High) {
+		ends += ", since values have bounds"
+	}
+	if e.Rows > 1 {
+		return fmt.Sprintf(". In the group with the widest interval %s: with noise of %s %s", moved, e.Unit.grouped(w.Noise), ends)
+	}
+	return ", and " + moved + ": " + ends
+}
+
+// moved says how far limits may move the value in the widest interval.
+func (e ErrorBar) moved() string {
+	w := e.Widest
+	below, above := e.Unit.grouped(w.Below)+" down", e.Unit.grouped(w.Above)+" up"
+	switch {
+	case math.IsInf(max(w.Below, w.Above), 1):
+		return "limits may move it to any value within its bounds"
+	case w.Below == 0 && !e.Moves:
+		return "limits leave out up to " + e.Unit.grouped(w.Above) + " more"
+	case w.Below == 0:
+		return "limits move it by up to " + above
+	case w.Above == 0:
+		return "limits move it by up to " + below
+	}
+	return "limits move it by up to " + below + " and " + above
 }

@@ -62,12 +62,3 @@ func (u errorUnit) grouped(f float64) string {
 	}
 	return u.figure(f)
 }
-
-// about writes an estimate, rounded up to two significant digits.
-func (u errorUnit) about(f float64) string {
-	if u == "" {
-		return Grouped(twoDigits(f, math.Ceil))
-	}
-	scale := math.Pow(10, math.Floor(math.Log10(f))-1)
-	return u.figure(math.Ceil(f/scale) * scale)
-}

@@ -67,8 +67,11 @@ func (g *GroupingSet) reach(m *Measure, n Norm) string {
 		"%s times as large or a limit is stated", units, most, times)
 }
 
-// An apartForm describes the quantity that its norms are of.
-type apartForm interface{ apart(chosen bool) string }
+// An apartForm describes the quantity that its norms are of, with one of its centres, or with all.
+type apartForm interface{ apart(centre int) string }
+
+// allCentres describes a quantity whose centre is not chosen yet.
+const allCentres = -1
 
 // describe writes the limit of a norm, or the limits among which it is chosen.
 func (m *Measure) describe(norm int, g *GroupingSet) string {
@@ -78,7 +81,11 @@ func (m *Measure) describe(norm int, g *GroupingSet) string {
 		return describeShared(m, w.wider(), g, scale, of)
 	}
 	if sum, ok := s.statisticForm.(apartForm); ok {
-		of = sum.apart(n.Choice != nil)
+		centre := 0
+		if n.Choice != nil {
+			centre = allCentres
+		}
+		of = sum.apart(centre)
 	}
 	limit := func(level int) string { return Number(n.Grid.Limit(level) * scale) }
 	if n.Choice == nil {

@@ -159,11 +159,18 @@ func (g *GroupingSet) errorBar(o *output, rows, foreseen []integers, alpha float
 		}
 		shown = append(shown, seen)
 		bar.Least, bar.Most = min(bar.Least, half), max(bar.Most, half)
+		parts := Parts{Noise: half, Low: half, High: half}
 		if l, ok := o.estimator.(limited); ok {
-			below, above := l.beyond(seen)
-			bar.Beyond = max(bar.Beyond, below, above)
+			parts.Below, parts.Above = l.beyond(seen)
+			bar.Beyond = max(bar.Beyond, parts.Below, parts.Above)
+			parts.Low, parts.High = half+parts.Below, half+parts.Above
 		}
+		if value, low, high, ok := o.interval(seen); ok {
+			parts.Low, parts.High = value-low, high-value
+		}
+		bar.Widest = bar.Widest.wider(parts)
 	}
+	bar.Rows = len(rows)
 	if v, ok := o.estimator.(chosenValue); ok && len(shown) > 0 {
 		bar.Said = v.saidAfter(shown)
 	}

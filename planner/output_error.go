@@ -78,7 +78,7 @@ func instead(bar ErrorBar, plus float64) string {
 	case bar.Withheld:
 		return "withheld"
 	case bar.Hidden:
-		return "hidden, of too few rows"
+		return "hidden, of too few rows for the noise"
 	case bar.Unanswered:
 		return "not answered"
 	case bar.None:
@@ -86,7 +86,7 @@ func instead(bar ErrorBar, plus float64) string {
 	case !bar.Known() || math.IsInf(bar.Least, 1):
 		return unknownError
 	case bar.Said != "":
-		return fmt.Sprintf(bar.Said, Number(bar.Most))
+		return fmt.Sprintf(bar.Said, Grouped(bar.Most))
 	}
 	if math.IsInf(bar.Most+bar.Beyond, 1) {
 		return unknownError
@@ -130,16 +130,25 @@ func eachInterval(
 				continue
 			}
 			seen := g.observed(row).at(alpha)
-			low, high := o.ends(seen)
-			if value := o.number(seen); !math.IsNaN(value) && !math.IsNaN(low) && !math.IsNaN(high) {
+			if value, low, high, ok := o.interval(seen); ok {
 				visit(o, seen, value, low, high)
 			}
 		}
 	}
 }
 
+// interval returns a value and the ends of its interval; ok is false if it has none.
+func (o *output) interval(seen observation) (value, low, high float64, ok bool) {
+	low, high = o.ends(seen)
+	value = o.number(seen)
+	return value, low, high, !math.IsNaN(value) && !math.IsNaN(low) && !math.IsNaN(high)
+}
+
 // ReplayedError returns that of a column whose errors are observed in replays of the statement. It has no value yet.
 func ReplayedError(name string) OutputError { return OutputError{Name: name, replayed: true} }
+
+// Bounded reports whether a formula bounds the error of some value.
+func (e OutputError) Bounded() bool { return e.Known && e.values > 0 && !math.IsInf(e.nearest, 1) }
 
 // Add includes the error of one more value, by its distances from the ends of its interval.
 func (e *OutputError) Add(value, below, above float64) {

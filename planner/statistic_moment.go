@@ -153,8 +153,8 @@ func (f squareFrom) ofRows(r rowColumns) (string, error) {
 	return productSQL(d, d, f.unit, f.narrow(), f.offset()), err
 }
 
-// apart describes the sum.
-func (f squareFrom) apart(bool) string {
+// apart implements apartForm.
+func (f squareFrom) apart(int) string {
 	return " of the sum of squares of " + describe(f.arg) + f.from()
 }
 

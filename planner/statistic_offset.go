@@ -50,11 +50,11 @@ func (f offsetSum) String() string {
 	return fmt.Sprintf("sum of %s from a centre in half steps of %s", describe(f.arg), f.values.step.RatString())
 }
 
-// apart describes the sum, with the possible centres.
-func (f offsetSum) apart(chosen bool) string {
+// apart implements apartForm.
+func (f offsetSum) apart(centre int) string {
 	from := f.centres
-	if !chosen {
-		from = from[:1]
+	if centre != allCentres {
+		from = from[centre : centre+1]
 	}
 	var centres []string
 	for _, c := range from {

@@ -17,11 +17,12 @@ import (
 // An account tells an analyst of an answer: what it has cost and how wrong it may be.
 type account struct {
 	text       string
+	number     int64 // of dp.history
 	at         *time.Time
 	receipt    *cashier.Receipt
 	mechanism  string
 	confidence float64
-	errors     []stated
+	errors     []string      // in sentences
 	columns    []columnError // of output columns, for a brief notice
 	used       []columnError // of those of released results that it uses
 	outside    []string      // in none of the errors
@@ -31,14 +32,12 @@ type account struct {
 	leftOut    []string // of the errors, in sentences
 	limits     []string // that were chosen
 	how        []string // how the errors are known
+	again      string   // a remark on the errors of values that may have been told with others
 	groups     []string
 	// hidden are the values that are NULL since their groups show too few rows, of all that could be.
 	hidden, all int
 	untold      planner.Untold
 }
-
-// A stated error is that of a value, in a few words and in a sentence.
-type stated struct{ short, sentence string }
 
 // newAccount returns that of what was released.
 func newAccount(text string, plan *planner.Plan, released [][]*planner.Released, r *cashier.Receipt, confidence float64) *account {
@@ -49,58 +48,68 @@ func newAccount(text string, plan *planner.Plan, released [][]*planner.Released,
 		leftOut: leftOut(plan, released), limits: limitsOf(plan, released), how: howKnown(plan, released), untold: plan.Untold,
 	}
 	a.hidden, a.all = smallGroups(plan, released)
+	if r == nil && plan.Reduces() != 0 {
+		a.again, a.how = "; ± is that of the error asked for now", append(a.how, ownErrors)
+	}
 	for i, b := range plan.Blocks {
 		a.groups = append(a.groups, b.ErrorGroups(released[i])...)
 	}
 	return a
 }
 
+// ownErrors is said of values that were measured before, perhaps for another error: each error to reach has a proof of its own.
+const ownErrors = "The values were measured before, perhaps for another error. Each error that is asked for has its own ±: " +
+	"a smaller one that was told of the same values holds as well."
+
 // perCent writes a confidence.
 func perCent(confidence float64) string { return planner.Number(100*confidence) + " %" }
 
-// notices tell as much of the answer as dp.notice says.
-func (a *account) notices(ctx context.Context, c *cashier.Cashier, told settings.Settings) []wire.Notice {
+// notices tell a session as much of the answer as dp.notice says.
+func (a *account) notices(ctx context.Context, c *cashier.Cashier, s *wire.Session, told settings.Settings) []wire.Notice {
 	if told.Notice == settings.Silence {
 		return nil
 	}
-	price := cashier.PriceOf(ctx, c, a.receipt, a.untold, told.Losses)
-	if told.Notice == settings.Full {
-		return []wire.Notice{a.full(price)}
+	price, at := cashier.PriceOf(ctx, c, a.receipt, a.untold, told.Losses), ""
+	if len(a.columns)+len(a.used) > 0 {
+		at = confide(s, a.confidence)
 	}
-	return a.brief(price)
+	if told.Notice == settings.Full {
+		return []wire.Notice{a.full(price, at)}
+	}
+	return a.brief(price, at)
 }
 
 // full tells all there is to say: the line of a brief notice, and in sentences how wrong the answer may be, all that no error includes,
 // the price, how the errors are known, and which limits were chosen.
-func (a *account) full(price cashier.Price) wire.Notice {
-	n := a.briefLine(price)
-	var said []string
-	for _, e := range a.errors {
-		said = append(said, e.sentence)
-	}
-	said = slices.Concat(said, a.groups, a.leftOut)
+func (a *account) full(price cashier.Price, at string) wire.Notice {
+	n := a.briefLine(price, at)
+	said := slices.Concat(a.errors, a.groups, a.leftOut)
 	if a.hidden > 0 {
 		said = append(said, fmt.Sprintf("%d of %d values are NULL: %s.", a.hidden, a.all, tooFew))
-		n.Hint = "SET dp.small_groups = show shows what noise makes of them."
+		n.Hint = "A larger dp.epsilon has less noise. SET dp.small_groups = show shows what noise makes of them."
 	}
 	said = append(said, price.Sentence(a.receipt, a.mechanism))
-	if exact := a.exact(); exact != "" {
-		said = append(said, "The error of "+exact+" follows from the law of the noise.")
-	}
+	said = append(said, filledOnes(a.exact())...)
 	n.Hint = strings.TrimSpace(a.clamp + " " + n.Hint)
 	n.Detail = strings.Join(slices.Concat(said, a.how, a.limits), "\n")
 	return n
 }
 
-// exact names the columns whose errors are known by a formula.
+// exact says of an answer whose errors are not all known by a formula which are; "" of others.
 func (a *account) exact() string {
-	var names []string
+	var exact, others []string
 	for _, c := range slices.Concat(a.columns, a.used) {
-		if !c.replayed && !slices.Contains(names, c.name) {
-			names = append(names, c.name)
+		switch {
+		case c.replayed:
+			others = append(others, c.name)
+		case c.bounded && !slices.Contains(exact, c.name):
+			exact = append(exact, c.name)
 		}
 	}
-	return strings.Join(names, ", ")
+	if len(exact) == 0 || len(others) == 0 {
+		return ""
+	}
+	return "The error of " + strings.Join(exact, ", ") + " follows from the law of the noise."
 }
 
 // tooFew is why values of small groups are NULL: of ranks that error is larger than of counts, and can be that of hundreds of rows.
@@ -123,12 +132,13 @@ type lastRow struct {
 	Remark     *string     `json:"remark"`
 }
 
-// shortly are errors in a few words.
-func shortly(all []stated) (said []string) {
-	for _, e := range all {
-		said = append(said, e.short)
+// shortly are the errors of columns in a few words, as brief notices have them, and those of the results that the statement uses.
+func (a *account) shortly() string {
+	said := eachOnce(a.columns)
+	if used := eachOnce(a.used); len(used) > 0 {
+		said = append(said, "uses "+strings.Join(used, ", "))
 	}
-	return said
+	return abridged(strings.Join(said, "; "))
 }
 
 // last returns the row of dp.last for the account, none without, with the budget as it is now.
@@ -138,7 +148,7 @@ func (a *account) last(ctx context.Context, c *cashier.Cashier) []lastRow {
 	}
 	row := lastRow{
 		At: a.at, Statement: abridged(a.text), Mechanism: a.mechanism, Cost: "0", Confidence: a.confidence,
-		Error: abridged(strings.Join(shortly(a.errors), ", ")), Groups: filled(strings.Join(a.groups, "\n")), Bounds: filled(a.bounds),
+		Error: a.shortly(), Groups: filled(strings.Join(a.groups, "\n")), Bounds: filled(a.bounds),
 		Limits:    filled(strings.Join(slices.Concat(a.leftOut, a.how, a.limits), "\n")),
 		Remaining: filled(strings.TrimPrefix(c.Remaining(ctx, a.receipt, a.untold), "; ")),
 	}

@@ -22,28 +22,29 @@ const leftOutBegins = "Left out: "
 type columnError struct {
 	name, said string
 	replayed   bool // or no formula has it
+	bounded    bool // a formula has it, and it is known
 }
 
 // columnErrors are those of all output columns with noise, in their order.
 func columnErrors(plan *planner.Plan, released [][]*planner.Released) (all []columnError) {
 	for _, e := range planner.OutputErrors(plan, released) {
-		all = append(all, columnError{e.Name, e.String(), !e.Known})
+		all = append(all, columnError{e.Name, e.String(), !e.Known, e.Bounded()})
 	}
 	return all
 }
 
-// brief tells in one line how wrong the answer may be and its price, and in another one all that is outside of these errors, if there is
-// anything.
-func (a *account) brief(price cashier.Price) []wire.Notice {
-	all := []wire.Notice{a.briefLine(price)}
+// brief tells in one line how wrong the answer may be, its price, and at which confidence if the session does not know it, and in another
+// one all that is outside of these errors, if there is anything.
+func (a *account) brief(price cashier.Price, at string) []wire.Notice {
+	all := []wire.Notice{a.briefLine(price, at)}
 	if left := a.left(); len(left) > 0 {
 		all = append(all, wire.Notice{Code: "00000", Message: leftOutBegins + strings.Join(left, "; ")})
 	}
 	return all
 }
 
-func (a *account) briefLine(price cashier.Price) wire.Notice {
-	line := wire.Notice{Code: "00000", Message: price.String() + a.receipt.Remarks()}
+func (a *account) briefLine(price cashier.Price, at string) wire.Notice {
+	line := wire.Notice{Code: "00000", Message: price.String() + a.receipt.Remarks() + a.again + at}
 	if errors := a.briefErrors(briefly - utf8.RuneCountInString(line.Message) - len("; ")); errors != "" {
 		line.Message = errors + "; " + line.Message
 	}
@@ -107,7 +108,7 @@ func astray(plan *planner.Plan, pre *prelude, old []string) (all []wire.Notice) 
 func (a *account) left() []string {
 	left := slices.Clone(a.outside)
 	if a.hidden > 0 {
-		left = append(left, fmt.Sprintf("%d of %d values, of groups of too few rows", a.hidden, a.all))
+		left = append(left, fmt.Sprintf("%d of %d values, of groups of too few rows for the noise", a.hidden, a.all))
 	}
 	if a.failed != "" {
 		left = append(left, a.failed)

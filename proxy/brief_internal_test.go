@@ -17,14 +17,14 @@ func TestBriefIsShort(t *testing.T) {
 			a := &account{}
 			for i := range n {
 				name := strings.Repeat("ü", width) + fmt.Sprint(i)
-				a.columns = append(a.columns, columnError{name, name + " ± 20", false})
+				a.columns = append(a.columns, columnError{name, name + " ± 20", false, true})
 			}
-			all := a.brief(free(t))
+			all := a.brief(free(t), "; errors at 99.9999 %")
 			if len(all) != 1 {
 				t.Fatal(all)
 			}
 			said := all[0].Message
-			if utf8.RuneCountInString(said) > 160 || !strings.HasSuffix(said, "cost nothing, answered before") {
+			if utf8.RuneCountInString(said) > 160 || !strings.HasSuffix(said, "cost nothing, answered before; errors at 99.9999 %") {
 				t.Errorf("%d columns: %q", n, said)
 			}
 			shown := strings.Count(said, "± 20")
@@ -41,12 +41,12 @@ func TestBriefIsShort(t *testing.T) {
 // TestLeftOutHasALine lists all that is outside of errors, in its order, and is silent where nothing is.
 func TestLeftOutHasALine(t *testing.T) {
 	a := &account{outside: []string{"rows of visits without patient"}, hidden: 3, all: 12, failed: "6 of 199 replays, which fail (22012)"}
-	all := a.brief(free(t))
-	const want = "Left out: rows of visits without patient; 3 of 12 values, of groups of too few rows; 6 of 199 replays, which fail (22012)"
+	all := a.brief(free(t), "; errors at 99.9999 %")
+	const want = "Left out: rows of visits without patient; 3 of 12 values, of groups of too few rows for the noise; 6 of 199 replays, which fail (22012)"
 	if len(all) != 2 || all[1].Message != want {
 		t.Errorf("%+v", all)
 	}
-	if all := (&account{}).brief(free(t)); len(all) != 1 {
+	if all := (&account{}).brief(free(t), ""); len(all) != 1 {
 		t.Errorf("%+v", all)
 	}
 }

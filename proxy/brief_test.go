@@ -72,8 +72,11 @@ func TestBrief(t *testing.T) {
 	w := accurate(t, func(*proxy.Config) {}, large(t))
 	conn, said := brieflyTold(t, w)
 	for _, c := range []struct{ sql, first, second string }{
-		{"SELECT count(*) FROM patients", `^count ± \d+; cost .+ % of the budget of unit patient, about [0-9,]+ such questions left$`, ""},
+		{"SELECT count(*) FROM patients", `^count ± \d+; cost .+ % of the budget of unit patient, about [0-9,]+ such questions left; errors at 95 %$`, ""},
 		{"SELECT count(*) FROM patients", `^count ± \d+; cost nothing, answered before$`, ""},
+		{"SET dp.confidence = 0.9; SELECT count(*) FROM patients", `^count ± \d+; cost nothing, answered before; errors at 90 %$`, ""},
+		{"DISCARD ALL", "", ""},
+		{"SET dp.notice = brief; SELECT count(*) FROM patients", `^count ± \d+; cost nothing, answered before; errors at 95 %$`, ""},
 		{
 			"SELECT sex, count(*) AS n, avg(birth_year) AS mean FROM patients GROUP BY sex",
 			`^n ± \d+; mean ± [0-9.]+ to [0-9.]+; cost`, "^Left out: .*birth_year",

@@ -3,6 +3,7 @@ package proxy
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,10 +33,10 @@ type history struct {
 	rows map[string][]historyRow
 }
 
-// add notes a statement that was answered.
+// add notes a statement that was answered, and numbers its account.
 func (h *history) add(analyst string, a *account) {
 	row := historyRow{
-		At: a.at, Statement: abridged(a.text), Mechanism: a.mechanism, Cost: "0", Error: abridged(strings.Join(shortly(a.errors), ", ")),
+		At: a.at, Statement: abridged(a.text), Mechanism: a.mechanism, Cost: "0", Error: a.shortly(),
 	}
 	if r := a.receipt; r != nil {
 		measure := r.Debits[0].Loss.Measure().String()
@@ -50,9 +51,20 @@ func (h *history) add(analyst string, a *account) {
 		h.last, h.rows = map[string]int64{}, map[string][]historyRow{}
 	}
 	h.last[analyst]++
-	row.Number = h.last[analyst]
+	row.Number, a.number = h.last[analyst], h.last[analyst]
 	h.rows[analyst] = append(h.rows[analyst], row)
 	h.rows[analyst] = h.rows[analyst][max(0, len(h.rows[analyst])-historyKept):]
+}
+
+// restate replaces the error of a statement by that of an account of the same number, which knows more of it.
+func (h *history) restate(analyst string, a *account) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	rows := slices.Clone(h.rows[analyst]) // others may read the old ones
+	if at := slices.IndexFunc(rows, func(r historyRow) bool { return r.Number == a.number }); at >= 0 {
+		rows[at].Error = a.shortly()
+		h.rows[analyst] = rows
+	}
 }
 
 // forget drops the statements of analysts whom a policy does not name any more: the next one of that name is another.

@@ -67,16 +67,14 @@ func howKnown(plan *planner.Plan, released [][]*planner.Released) (said []string
 	return append(said, planner.RanksOf(plan, released)...)
 }
 
-// errorBars are the errors of the answers, each once.
-func errorBars(plan *planner.Plan, released [][]*planner.Released, percent string) []stated {
-	var bars []stated
+// errorBars tells of the errors of the answers, each once.
+func errorBars(plan *planner.Plan, released [][]*planner.Released, percent string) (said []string) {
 	for _, bar := range planner.Errors(plan, released) {
-		s := bar.String()
-		if len(bars) == 0 || bars[len(bars)-1].short != s {
-			bars = append(bars, stated{s, bar.Sentence(percent)})
+		if s := bar.Sentence(percent); !slices.Contains(said, s) {
+			said = append(said, s)
 		}
 	}
-	return bars
+	return said
 }
 
 // textKept bounds the texts that are kept of a statement, in bytes.

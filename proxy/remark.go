@@ -24,7 +24,7 @@ func tell(ctx context.Context, e *execution, by settings.Settings) []wire.Notice
 		e.part.told = &told{last, by}
 		return nil
 	}
-	return last.notices(ctx, e.p.cashier, by)
+	return last.notices(ctx, e.p.cashier, e.session, by)
 }
 
 // ownRanks is said of a statement that ranks rows by released results.
@@ -46,7 +46,7 @@ func (s *evaluation) tell(ctx context.Context, body *part) []wire.Notice {
 		return nil
 	}
 	setLast(s.session, whole.account)
-	return whole.account.notices(ctx, s.p.cashier, whole.settings)
+	return whole.account.notices(ctx, s.p.cashier, s.session, whole.settings)
 }
 
 // whole is the account of the statement: of its body, and of the results that it uses; nil if nothing was released.

@@ -13,19 +13,14 @@ import (
 // replay states errors of replicas for columns of these names, which no formula has. unbounded says that limits may leave out more of the
 // released values than can be told.
 func (a *account) replay(r replay.Account, of []string, unbounded bool) {
-	more := ""
-	if unbounded {
-		more = ", limits leave out more than can be told"
-	}
 	errors, columns, names := slices.Clone(a.errors), slices.Clone(a.columns), []string(nil)
 	for _, c := range r.Columns {
-		at := slices.IndexFunc(errors, func(e stated) bool { return e.short == planner.UnknownError(c.Name) })
+		at := slices.Index(errors, planner.NotKnown(c.Name))
 		if at < 0 || !slices.Contains(of, c.Name) {
 			continue
 		}
 		if said, ok := ofReplicas(c); ok {
-			sentence := "By replays it is known: " + said + " (" + perCent(a.confidence) + ")."
-			errors[at], names = stated{said + more, sentence}, append(names, c.Name)
+			errors[at], names = "By replays it is known: "+said+" ("+perCent(a.confidence)+").", append(names, c.Name)
 			for i := range columns {
 				if columns[i].replayed && columns[i].name == c.Name {
 					columns[i].said = said

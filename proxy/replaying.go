@@ -59,6 +59,7 @@ func replayed(
 	}
 	own := *stateOf(e.session).last // others may read the one of the history
 	own.replay(*account, names, !known)
+	e.p.history.restate(e.analyst, &own)
 	setLast(e.session, &own)
 	if known {
 		for _, name := range names {

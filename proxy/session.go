@@ -12,6 +12,19 @@ type sessionState struct {
 	last   *account // of the last answer; nil before the first
 	// discards are those that there had been when it came.
 	discards int64
+	// confidence is that of the errors in the last brief line, after so many discards; 0 before the first.
+	confidence float64
+	confided   int64
+}
+
+// confide says at which confidence errors are, if the session does not know that it is this one.
+func confide(s *wire.Session, confidence float64) string {
+	state := stateOf(s)
+	if state.confidence == confidence && state.confided == s.Discards() {
+		return ""
+	}
+	state.confidence, state.confided = confidence, s.Discards()
+	return "; errors at " + perCent(confidence)
 }
 
 // lastOf returns the account of a session's last answer, nil where there was none since a DISCARD ALL.
