@@ -238,7 +238,7 @@ func (s *classification) explain(e *pg.ExplainStmt) {
 	if !ok {
 		return
 	}
-	s.st.Form, s.st.Explained = Utility, form
+	s.st.Form, s.st.Explained, s.st.Verbose = Utility, form, pgtree.Verbose(e)
 	s.locate(query)
 	s.analyse(query, Utility)
 	let, all := s.lets(query)

@@ -18,8 +18,8 @@ type Execute struct {
 	Args []string
 	// At and End are where it begins and ends in the statement's text.
 	At, End int
-	// Explained says that it stands in EXPLAIN, Measured that EXPLAIN would run it.
-	Explained, Measured bool
+	// Explained says that it stands in EXPLAIN, Measured that EXPLAIN would run it, and Verbose that it shows all of the plan.
+	Explained, Measured, Verbose bool
 	// Created says that it stands in CREATE TABLE AS, NoData that nothing is run there.
 	Created, NoData bool
 }
@@ -51,7 +51,7 @@ func Mentions(sql string) bool {
 func execution(st *Statement, stmt *pg.Node, l *locator) bool {
 	x := &Execute{}
 	if e := stmt.GetExplainStmt(); e != nil {
-		x.Explained, x.Measured = true, pgtree.Executes(e)
+		x.Explained, x.Measured, x.Verbose = true, pgtree.Executes(e), pgtree.Verbose(e)
 		stmt = e.Query
 	}
 	if c := stmt.GetCreateTableAsStmt(); c != nil {

@@ -53,8 +53,9 @@ type Statement struct {
 	Offset int
 	Class  Class
 	Form   Form
-	// Explained is the form of the statement inside an Explain.
+	// Explained is the form of the statement inside an Explain. Verbose says that an Explain shows all of the plan.
 	Explained Form
+	Verbose   bool
 	// Inner is the query inside a Utility or Explain, as offsets into Text; the
 	// whole of Text for a Query.
 	Inner Span

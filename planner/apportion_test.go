@@ -71,7 +71,7 @@ func TestPartsOfSets(t *testing.T) {
 	} {
 		for _, mechanism := range []string{"gaussian", "laplace"} {
 			p := planWith(t, conn, clinic(t), sql, func(s *planner.Settings) { s.Mechanism = mechanism })
-			told := strings.Contains(strings.Join(p.Explain(nil), "\n"), "% of the budget")
+			told := strings.Contains(strings.Join(p.ExplainVerbose(nil), "\n"), "% of the budget")
 			if told != unequal {
 				t.Errorf("%s, %s: unequal parts: %v, want %v", sql, mechanism, told, unequal)
 			}

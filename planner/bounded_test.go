@@ -59,7 +59,7 @@ func TestBoundedRows(t *testing.T) {
 		"sum(c - t) FROM (SELECT cost AS c, tip AS t FROM visits UNION ALL SELECT tip, cost FROM visits) v":        "",
 		"sum(cost - t) FROM (SELECT cost, lag(tip) OVER (PARTITION BY patient_id ORDER BY id) AS t FROM visits) v": "",
 	} {
-		got := strings.Join(plan(t, conn, cat, "SELECT "+sql).Explain(nil), "\n")
+		got := strings.Join(plan(t, conn, cat, "SELECT "+sql).ExplainVerbose(nil), "\n")
 		is := strings.Contains(got, clamped) == (want == clamped || want == told) &&
 			strings.Contains(got, "by the policy's") == (want != "" && want != clamped)
 		if !is || !strings.Contains(got, want) {

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"cmp"
 	"strings"
 
 	"dpproxy/dp"
@@ -13,8 +12,6 @@ type Candidate struct {
 	Mechanism string
 	// Loss is the price in the measure of the budgets, for noise reduction the largest price. A Loss without a measure is no price.
 	Loss dp.Loss
-	// Share is written in the place of the price; empty: the price is.
-	Share string
 	// Errors are the errors of the values, as in [Plan.ErrorsBefore]. They are nil for noise reduction, which reaches the target itself.
 	Errors []string
 	// Note says why the candidate is not or cannot be chosen, or its advantage; it may be empty.
@@ -25,11 +22,11 @@ type Candidate struct {
 	prices  [][]int64
 }
 
-// String writes the candidate on one line.
-func (c Candidate) String() string {
+// told writes the candidate on one line, with its price as it is written by a function.
+func (c Candidate) told(priced func(dp.Loss) string) string {
 	s := c.Mechanism
 	if c.Loss.Measure() != 0 {
-		s += ": " + cmp.Or(c.Share, c.Loss.Measure().Symbol()+"="+Number(float64(c.Loss.Pico())/dp.PicoPerUnit))
+		s += ": " + priced(c.Loss)
 		if c.Errors == nil {
 			s = strings.Replace(s, ": ", ": at most ", 1)
 		}

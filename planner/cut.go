@@ -102,6 +102,9 @@ func (m *Measure) limits(set *GroupingSet, clip Clip) string {
 			continue
 		}
 		scale, of := unitOf(m.bounding[i])
+		if n.Grid.Limit(clip.Levels[i]) == 1 {
+			of = strings.TrimSuffix(of, "s")
+		}
 		if sum, ok := m.bounding[i].statisticForm.(apartForm); ok {
 			of = sum.apart(clip.Vector)
 		}

@@ -57,16 +57,24 @@ func (m ReducedStatistic) priceAt(sigma float64) float64 {
 	return float64(m.Sensitivity.L0) * linf * linf / (2 * sigma * sigma)
 }
 
-// expectation writes the price of noise reduction for values of typical sizes.
-func (c *NoiseReduction) expectation(symbol string) string {
+// expectation writes the price of noise reduction for values of typical sizes, in a measure; prices that read alike are written once.
+func (c *NoiseReduction) expectation(m dp.Measure, write func(dp.Loss) string) string {
 	var prices []string
+	last := ""
 	for size := 1e2; size <= 1e6; size *= 10 {
 		pico, ok := c.expectedAt(size)
-		switch {
-		case !ok:
+		if !ok {
 			return knownAfter
-		case pico <= float64(c.PoolPico):
-			prices = append(prices, symbol+"="+Number(math.Max(pico, float64(c.PilotPico))/dp.PicoPerUnit)+" for values of "+Number(size))
+		}
+		if pico > float64(c.PoolPico) {
+			continue
+		}
+		loss, err := dp.NewLoss(m, int64(math.Ceil(math.Max(pico, float64(c.PilotPico)))), 0)
+		if err != nil {
+			return knownAfter
+		}
+		if price := write(loss); price != last {
+			last, prices = price, append(prices, price+" for values of "+Grouped(size))
 		}
 	}
 	if len(prices) == 0 {
@@ -74,7 +82,7 @@ func (c *NoiseReduction) expectation(symbol string) string {
 	}
 	s := strings.Join(prices, ", ")
 	if least := c.affordable(); least > 1 {
-		s += "; below " + Number(least) + " the target is not reached"
+		s += "; below " + Grouped(least) + " the target is not reached"
 	}
 	return s
 }

@@ -21,13 +21,17 @@ type Cost struct {
 	// Of names the budget for its analyst, and Limit is all of it.
 	Of    string
 	Limit dp.Loss
-	// Share is written in the place of losses; empty: they are written.
-	Share string
+	// Share is written in the place of losses, and then what is left; empty: losses are written.
+	Share, Leaves string
 }
 
 // Explain draws the plan as the answer of EXPLAIN.
-func (p *Plan) Explain(costs []Cost) []string {
-	w := &tree{}
+func (p *Plan) Explain(costs []Cost) []string { return p.explain(&tree{}, costs) }
+
+// ExplainVerbose draws the plan as the answer of EXPLAIN VERBOSE: with its measures, how limits are chosen, and the SQL that is read.
+func (p *Plan) ExplainVerbose(costs []Cost) []string { return p.explain(&tree{verbose: true}, costs) }
+
+func (p *Plan) explain(w *tree, costs []Cost) []string {
 	w.line(0, "plan")
 	w.line(1, "unit: %s", p.unit)
 	for i, b := range p.Blocks {
@@ -121,7 +125,10 @@ func (p *Plan) PriceOpen() bool {
 
 // String writes a cost, and what it would leave.
 func (c Cost) String() string {
-	if c.Share != "" {
+	switch {
+	case c.Leaves != "":
+		return c.Share + ", would leave " + c.Leaves
+	case c.Share != "":
 		return c.Share
 	}
 	after := "would leave " + c.Remaining.String()
@@ -235,14 +242,16 @@ func (of *BlockPlan) explainSet(w *tree, at, depth int, hidden bool, known stand
 		p.explain(w, depth, g)
 	}
 	for i, m := range g.statistics {
-		w.line(depth, "measure %d: %s, %s%s%s", i+1, m, g.changeAndNoise(m), g.partOfBudget(m), known.suffix(of, m))
+		w.detail(depth, "measure %d: %s, %s%s%s", i+1, m, g.changeAndNoise(m), g.partOfBudget(m), known.suffix(of, m))
 	}
-	if hidden {
+	switch {
+	case !w.verbose:
+	case hidden:
 		w.line(depth, "sql: not shown, as is the definition of the view")
-		return
-	}
-	for _, r := range g.Reads {
-		r.explain(w, depth, b)
+	default:
+		for _, r := range g.Reads {
+			r.explain(w, depth, b)
+		}
 	}
 }
 
@@ -304,13 +313,23 @@ func (p *Plan) explainCandidates(w *tree) {
 		w.line(2, "candidates")
 	}
 	for _, c := range p.Candidates {
-		w.line(3, "%s", c)
+		w.line(3, "%s", c.told(p.priced))
 	}
 	for _, set := range p.sets() {
 		if set.Reduction != nil && (set.Reduction.Independent() || p.settings.Pure) {
-			w.line(2, "expected price: %s", set.Reduction.expectation(p.Reduces().Symbol()))
+			w.line(2, "expected price: %s", set.Reduction.expectation(p.Reduces(), p.priced))
 		}
 	}
+}
+
+// priced writes a loss as a part of a budget if the plan has one that is measured alike.
+func (p *Plan) priced(l dp.Loss) string {
+	if p.PartOf != nil {
+		if part := p.PartOf(l); part != "" {
+			return part
+		}
+	}
+	return l.Measure().Symbol() + "=" + Number(float64(l.Pico())/dp.PicoPerUnit)
 }
 
 // ErrorsBefore writes the errors of the aggregates, as far as they are known before anything is read. If they differ between grouping sets

@@ -32,9 +32,9 @@ func (m *Measure) explain(w *tree, depth int, g *GroupingSet) {
 	for i, n := range m.Norms {
 		w.line(depth, "contribution of one unit to %s: %s", g.labelsOf(m), m.describe(i, g))
 		if n.Choice != nil && !m.Shared() {
-			w.line(depth+1, "C is chosen: %v", n.Choice)
+			w.detail(depth+1, "C is chosen: %v", n.Choice)
 			if n.Again != nil {
-				w.line(depth+1, "where it leaves out too much, C is chosen once more: %v", n.Again)
+				w.detail(depth+1, "where it leaves out too much, C is chosen once more: %v", n.Again)
 			}
 			if said := g.reach(m, n); said != "" {
 				w.line(depth+1, "%s", said)
@@ -42,7 +42,7 @@ func (m *Measure) explain(w *tree, depth int, g *GroupingSet) {
 		}
 	}
 	if m.Tail != nil && !m.Shared() {
-		w.line(depth+1, "units above the limit are counted: %v", m.Tail)
+		w.detail(depth+1, "units above the limit are counted: %v", m.Tail)
 	}
 }
 

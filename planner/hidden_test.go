@@ -38,7 +38,7 @@ func TestHiddenColumnsAreUsed(t *testing.T) {
 					}
 				}
 			}
-			return reads, strings.Join(plan.Explain(nil), "\n")
+			return reads, strings.Join(plan.ExplainVerbose(nil), "\n")
 		}
 		want, named := draw(shown)
 		got, unnamed := draw(hidden)
@@ -71,7 +71,7 @@ func TestNamesOfHiddenColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return strings.Join(plan.Explain(nil), "\n")
+		return strings.Join(plan.ExplainVerbose(nil), "\n")
 	}
 	want := explained("secret")
 	for _, called := range []string{"u", "n", "o", "u_"} {

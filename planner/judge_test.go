@@ -220,7 +220,7 @@ func TestPriceOfJudgment(t *testing.T) {
 				t.Errorf("%s: %v costs ρ = %v", mechanism, e, rho)
 			}
 		}
-		if said := strings.Join(p.Explain(nil), "\n"); !strings.Contains(said, "people: measure 2, released for this, 50 % of the budget") {
+		if said := strings.Join(p.ExplainVerbose(nil), "\n"); !strings.Contains(said, "people: measure 2, released for this, 50 % of the budget") {
 			t.Error(said)
 		}
 	}

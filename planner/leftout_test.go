@@ -155,7 +155,7 @@ func TestErrorsAreOfClampedValues(t *testing.T) {
 					bars += bar.String() + "\n"
 				}
 				for place, said := range map[string]string{
-					"EXPLAIN": strings.Join(p.Explain(nil), "\n"), "dp.plan": strings.Join(p.ErrorsBefore(), "\n"), "a notice": bars,
+					"EXPLAIN": strings.Join(p.ExplainVerbose(nil), "\n"), "dp.plan": strings.Join(p.ErrorsBefore(), "\n"), "a notice": bars,
 				} {
 					if got := strings.Contains(said, "of values clamped to ["); got != clamps || named != clamps {
 						t.Errorf("%s: the values beyond bounds are named: %v, and %s says\n%s", sql, named, place, said)

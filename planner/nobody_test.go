@@ -125,7 +125,7 @@ func TestNobodyIsCounted(t *testing.T) {
 func TestPeopleAreCountedAsUnits(t *testing.T) {
 	const sql = "SELECT count(DISTINCT patient_id) FROM visits"
 	p := planWith(t, connect(t), countingClinic(t, policy.NobodyRows), sql, func(*planner.Settings) {})
-	if said := strings.Join(p.Explain(nil), "\n"); !strings.Contains(said, "count of units where a filter holds") {
+	if said := strings.Join(p.ExplainVerbose(nil), "\n"); !strings.Contains(said, "count of units where a filter holds") {
 		t.Errorf("%s\n%s", sql, said)
 	}
 }

@@ -27,6 +27,8 @@ type Plan struct {
 	Mechanism string
 	// Candidates are the mechanisms that were compared to reach a target.
 	Candidates []Candidate
+	// PartOf writes a price as a part of a budget, "" if it is no part of one; nil: prices are written as losses.
+	PartOf func(dp.Loss) string
 	// Standings say of each block how its numbers stand to the statements before; without them all are new.
 	Standings [][]Standing
 

@@ -169,7 +169,7 @@ func drawPlan(t *testing.T, conn *pgconn.PgConn, cat *policy.Model, d *datadrive
 		return refusal(st.Text, err), err
 	}
 	wholeTexts(t, plan, d.Input)
-	return strings.Join(plan.Explain(costs(t, plan, d)), "\n") + "\n", nil
+	return strings.Join(plan.ExplainVerbose(costs(t, plan, d)), "\n") + "\n", nil
 }
 
 // unknown is a text with results that are not known, each between ⟨ and ⟩.

@@ -151,7 +151,7 @@ func TestStraysOfNoGroup(t *testing.T) {
 		if got := strays(p); got != c.said {
 			t.Errorf("%s: said is %q, want %q", sql, got, c.said)
 		}
-		surely := strings.Contains(strings.Join(p.Explain(nil), "\n"), "no row meets the conditions")
+		surely := strings.Contains(strings.Join(p.ExplainVerbose(nil), "\n"), "no row meets the conditions")
 		if surely != (c.said == "") || surely && len(native(t, conn, c.key, c.from)) > 0 {
 			t.Errorf("%s: that no row meets the conditions is said: %v", sql, surely)
 		}
@@ -184,7 +184,7 @@ func TestStraysOfEachForm(t *testing.T) {
 		} {
 			sql := fmt.Sprintf(form.sql, c.key, c.from)
 			p, err := planned(t, conn, clinic(t), sql, func(*planner.Settings) {})
-			if err != nil || !strings.Contains(strings.Join(p.Explain(nil), "\n"), form.listing) {
+			if err != nil || !strings.Contains(strings.Join(p.ExplainVerbose(nil), "\n"), form.listing) {
 				continue // a mode of no values is refused, and one of more lacks fewer
 			}
 			if strays(p) == "" && slices.ContainsFunc(form.keys, lacks) {

@@ -8,6 +8,8 @@ import (
 
 // tree draws lines as an indented tree with branches.
 type tree struct {
+	verbose bool // details are drawn too
+
 	depths []int
 	texts  []string
 }
@@ -15,6 +17,13 @@ type tree struct {
 func (t *tree) line(depth int, format string, args ...any) {
 	t.depths = append(t.depths, depth)
 	t.texts = append(t.texts, fmt.Sprintf(format, args...))
+}
+
+// detail is a line for EXPLAIN VERBOSE alone.
+func (t *tree) detail(depth int, format string, args ...any) {
+	if t.verbose {
+		t.line(depth, format, args...)
+	}
 }
 
 func (t *tree) draw() []string {

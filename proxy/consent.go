@@ -168,14 +168,18 @@ func wants(ctx context.Context, e *execution, pre *prelude, bills ...cashier.Bil
 		return nil, reserveError(last, err)
 	}
 	last.Rounds = slices.ContainsFunc(bills, func(b cashier.Bill) bool { return b.Rounds })
-	price := dearest(costs)
+	price, told := dearest(costs), costs
+	if price != nil && !pre.settings.Losses {
+		told = cashier.Shares(costs)
+		price = &told[0]
+	}
 	switch {
 	case price == nil:
 		return nil, nil
 	case spend == settings.Never:
 		return nil, pgerr.New(pgerr.Unconfirmed, "the statement would cost %s, and dp.spend = never answers only what is free",
 			amount(last, *price)).
-			WithDetail("%s", charges(last, costs)).
+			WithDetail("%s", charges(last, told)).
 			WithHint("Write /* dp: spend=always */ before it, or SET dp.spend = confirmed.")
 	case pre.settings.Commented:
 		return nil, nil
@@ -187,7 +191,7 @@ func wants(ctx context.Context, e *execution, pre *prelude, bills ...cashier.Bil
 	}
 	e.p.consents.show(e.analyst, pre.asked, costs)
 	return nil, pgerr.New(pgerr.Unconfirmed, "the statement costs %s: run it again to spend that", amount(last, *price)).
-		WithDetail("%s", charges(last, costs)).
+		WithDetail("%s", charges(last, told)).
 		WithHint("Within an hour it runs as it is, once; with /* dp: spend=always */ before it, at once; " +
 			"SET dp.spend = always for all.")
 }
@@ -221,6 +225,12 @@ func amount(b cashier.Bill, c planner.Cost) string {
 	if b.Rounds {
 		most = "at most "
 	}
+	switch {
+	case c.Leaves != "":
+		return most + c.Share + " (which would leave " + c.Leaves + ")"
+	case c.Share != "":
+		return most + c.Share
+	}
 	return most + c.Loss.String() + " of " + c.Scope + " (" + left(c) + ")"
 }
 
@@ -233,7 +243,10 @@ func left(c planner.Cost) string {
 	return "which would leave " + rest
 }
 
-// charges lists all costs of a bill.
+// nothingDone is said of a statement whose price is not wanted yet.
+const nothingDone = "Nothing was read or charged."
+
+// charges lists the costs of a bill, if there are several.
 func charges(b cashier.Bill, costs []planner.Cost) string {
 	said := make([]string, 0, len(costs))
 	for _, c := range costs {
@@ -241,5 +254,8 @@ func charges(b cashier.Bill, costs []planner.Cost) string {
 			said = append(said, amount(b, c))
 		}
 	}
-	return strings.Join(said, "; ") + ". Nothing was read or charged."
+	if len(said) == 1 {
+		return nothingDone
+	}
+	return strings.Join(said, "; ") + ". " + nothingDone
 }

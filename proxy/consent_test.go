@@ -89,7 +89,7 @@ func TestConfirmed(t *testing.T) {
 	s := newSpender(t, "confirmed")
 	const again = "run it again to spend that"
 	const count = "SELECT count(*) FROM patients"
-	s.refused("the statement costs ρ=0.5 of unit patient (which would leave ρ=9000): run it again to spend that", count)
+	s.refused("the statement costs less than 0.01 % of the budget of unit patient (which would leave about 17,999 such questions): "+again, count)
 	s.runs(true, count)
 	s.runs(false, count) // it is remembered
 
@@ -150,7 +150,7 @@ func TestNeverSpending(t *testing.T) {
 	s := newSpender(t, "never", limit(t, accountant.UnitScope, "patient", dp.ZCDP, 700))
 	const count = "SELECT count(*) FROM patients"
 	for range 2 {
-		s.refused("would cost ρ=0.5 of unit patient (which would leave ρ=0.2), and dp.spend = never answers only what is free", count)
+		s.refused("would cost 72 % of the budget of unit patient (which would leave no such question), and dp.spend = never answers only what is free", count)
 	}
 	s.runs(false, "EXPLAIN "+count)
 	s.refused("dp.spend = never", count)
@@ -158,7 +158,7 @@ func TestNeverSpending(t *testing.T) {
 	s.runs(true, "/* dp: spend=always */ "+count)
 	s.runs(false, count)
 	s.runs(false, "SELECT name FROM hospitals")
-	s.refused("(ρ=0.2 is left)", "SELECT count(*) FROM visits")
+	s.refused("71 % of the budget of unit patient, of which 29 % is left", "SELECT count(*) FROM visits")
 	must(t, s.Conn, "SET dp.spend = confirmed")
 	if code, message, price := s.ask("SELECT count(*) FROM visits"); code != "PB001" || price != 0 {
 		t.Errorf("%s: %s; paid %d", code, message, price)

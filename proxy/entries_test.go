@@ -195,7 +195,7 @@ func TestExplainOfLimits(t *testing.T) {
 	const sql = "SELECT diagnosis, count(*), sum(cost) FROM visits GROUP BY 1"
 	explained := func() string {
 		t.Helper()
-		rows, err := ana.Query(t.Context(), "EXPLAIN "+sql)
+		rows, err := ana.Query(t.Context(), "EXPLAIN VERBOSE "+sql)
 		if err != nil {
 			t.Fatal(err)
 		}

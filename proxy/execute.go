@@ -149,7 +149,7 @@ func (e preparedQuery) run(ctx context.Context, m *wire.Asker, outer *parser.Sta
 	var rw wire.Rewrite
 	switch {
 	case x.Explained:
-		rw, err = explanation{e.execution}.explain(ctx, m, bound)
+		rw, err = explanation{e.execution, x.Verbose}.explain(ctx, m, bound)
 	case x.Created:
 		rw, err = e.created(ctx, m, outer, bound)
 	default:

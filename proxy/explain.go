@@ -11,14 +11,19 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"dpproxy/dp"
 	"dpproxy/parser/ast"
 	"dpproxy/planner"
 	"dpproxy/proxy/cashier"
 	"dpproxy/wire"
 )
 
-// An explanation is the execution of EXPLAIN.
-type explanation struct{ *execution }
+// An explanation is the execution of EXPLAIN, or of EXPLAIN VERBOSE.
+type explanation struct {
+	*execution
+
+	verbose bool
+}
 
 // explain answers EXPLAIN with the plan and its price, in the column that Postgres has for the
 // format that is asked for. It reads and charges nothing.
@@ -84,7 +89,7 @@ const planNode = "Release"
 // relations than the protected ones.
 func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRequest) (lines []string, shadowed bool, err error) {
 	if x.answers == nil {
-		x = explanation{x.begun()}
+		x.execution = x.begun()
 		defer func() {
 			if err == nil {
 				x.lent.end(x.text.plans)
@@ -129,9 +134,12 @@ func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRe
 	told := *plan
 	told.Standings, told.Replayed = known.Standings(), replayable(x.text.stmt, analysed.query, plan)
 	if !pre.settings.Losses {
-		costs = inShares(&told, costs)
+		told.PartOf = x.partOf(ctx, plan)
+		costs = cashier.Shares(costs)
 	}
-	lines = told.Explain(costs)
+	if lines = told.Explain(costs); x.verbose {
+		lines = told.ExplainVerbose(costs)
+	}
 	for _, t := range x.outdated(plan) {
 		lines = append(lines, olderCopy(t))
 	}
@@ -144,17 +152,20 @@ func (x explanation) explained(ctx context.Context, m *wire.Asker, b wire.BindRe
 	return lines, false, nil
 }
 
-// inShares returns the costs as parts of budgets, and writes the prices of candidates as parts of the one that will be exhausted first.
-func inShares(told *planner.Plan, costs []planner.Cost) []planner.Cost {
-	shares := cashier.Shares(costs)
-	told.Candidates = slices.Clone(told.Candidates)
-	for i, c := range told.Candidates {
-		of := slices.IndexFunc(shares, func(s planner.Cost) bool { return s.Loss.Measure() == c.Loss.Measure() })
-		if of >= 0 {
-			told.Candidates[i].Share = cashier.Part(c.Loss, shares[of].Limit) + " % of " + shares[of].Of
-		}
+// partOf writes losses as parts of the budget that the plan would exhaust first, whatever of it is remembered; nil if no budget is known.
+func (x explanation) partOf(ctx context.Context, plan *planner.Plan) func(dp.Loss) string {
+	costs, err := x.p.cashier.Costs(ctx, x.bill(plan, nil))
+	if err != nil {
+		return nil // prices are written as losses
 	}
-	return shares
+	shares := cashier.Shares(costs)
+	return func(l dp.Loss) string {
+		of := slices.IndexFunc(shares, func(s planner.Cost) bool { return s.Loss.Measure() == l.Measure() && s.Limit.Pico() > 0 })
+		if of < 0 {
+			return ""
+		}
+		return cashier.Part(l, shares[of].Limit) + " % of " + shares[of].Of
+	}
 }
 
 // compared returns the plan with its alternatives, within dp.epsilon: noise of either kind, and the chosen one, if that is

@@ -111,7 +111,7 @@ func (w *world) like(t *testing.T, change func(*proxy.Config)) *pgx.Conn {
 
 func explained(t *testing.T, conn *pgx.Conn, sql string) string {
 	t.Helper()
-	rows, err := conn.Query(t.Context(), "EXPLAIN "+sql)
+	rows, err := conn.Query(t.Context(), "EXPLAIN VERBOSE "+sql)
 	if err != nil {
 		t.Fatal(err)
 	}

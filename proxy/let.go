@@ -405,7 +405,7 @@ func (x explanation) explainLet(
 ) (lines []string, shadowed bool, err error) {
 	s := newEvaluation(x.execution, let, m, b, true)
 	err = s.planAll(ctx, m, func(b *binding) error {
-		own, _, err := explanation{b.execution}.explained(ctx, m, b.bound)
+		own, _, err := explanation{b.execution, x.verbose}.explained(ctx, m, b.bound)
 		lines = append(append(lines, "before: "+oneLine(b.of.Query(s.env.shown()).SQL)), own...)
 		return withoutPosition(err)
 	})
@@ -419,7 +419,7 @@ func (x explanation) explainLet(
 	if err != nil {
 		return nil, false, err
 	}
-	own, _, err := explanation{body}.explained(ctx, m, b)
+	own, _, err := explanation{body, x.verbose}.explained(ctx, m, b)
 	if err != nil {
 		return nil, false, s.moved(ctx, err)
 	}

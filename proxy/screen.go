@@ -121,7 +121,7 @@ func (p *Proxy) route(s *wire.Session, t *text, w *wire.Statement) {
 		w.Run, w.Early = e.release, e.early
 	case parser.Explain:
 		w.Describe = t.stmt.Text
-		w.Run, w.Early = explanation{e}.explain, e.early
+		w.Run, w.Early = explanation{e, t.stmt.Verbose}.explain, e.early
 	case parser.Refused:
 		w.Describe, w.Run = t.stmt.Text, refusal{e}.refuse
 		if t.stmt.OnlyRows {

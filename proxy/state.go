@@ -270,7 +270,7 @@ func (s stateView) planOf(ctx context.Context, m *wire.Asker, sql string) ([]pla
 	if len(texts) != 1 {
 		return nil, notOne
 	}
-	inner := explanation{&execution{p: s.p, session: s.session, analyst: s.analyst, text: texts[0]}}
+	inner := explanation{&execution{p: s.p, session: s.session, analyst: s.analyst, text: texts[0]}, texts[0].stmt.Verbose}
 	switch texts[0].stmt.Class {
 	case parser.Release, parser.Explain:
 	case parser.Refused:
@@ -279,7 +279,7 @@ func (s stateView) planOf(ctx context.Context, m *wire.Asker, sql string) ([]pla
 		if texts[0].stmt.Survey == nil {
 			return nil, noPlan(sql)
 		}
-		lines, err := forecast{surveying(inner)}.lines(ctx, m, wire.BindRequest{})
+		lines, err := forecast{surveying{inner.execution}}.lines(ctx, m, wire.BindRequest{})
 		return planRows(lines), err
 	case parser.Empty, parser.Set, parser.Execution:
 		return nil, notOne

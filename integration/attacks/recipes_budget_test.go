@@ -261,13 +261,13 @@ func testNoRefresh(t *testing.T, k *kitchen) {
 func testOwnBounds(t *testing.T, k *kitchen) {
 	const sql = "SELECT diagnosis, sum(cost) FROM visits GROUP BY diagnosis"
 	ana := k.dial(t, "ana")
-	plan := sitetest.Rows(t, ana, "EXPLAIN "+sql)
+	plan := sitetest.Rows(t, ana, "EXPLAIN VERBOSE "+sql)
 	for _, hint := range []string{"dp.max_partitions", "dp.max_rows", "dp.max_sum", "dp.max_groups_contributed", "dp.bounds"} {
 		for _, v := range []string{"1000000", "-1", "NaN", "1e400"} {
 			if _, err := ana.Exec(t.Context(), fmt.Sprintf("SET %s = '%s'", hint, v)); err != nil {
 				continue
 			}
-			if again := sitetest.Rows(t, ana, "EXPLAIN "+sql); bounds(again) != bounds(plan) {
+			if again := sitetest.Rows(t, ana, "EXPLAIN VERBOSE "+sql); bounds(again) != bounds(plan) {
 				t.Errorf("%s = %s changes the plan:\n%s\n%s", hint, v, plan, again)
 			}
 		}

@@ -526,7 +526,7 @@ func testMergedGroups(t *testing.T, k *kitchen) {
 		"SELECT 0 AS g, count(*) FROM (SELECT patient_id, diagnosis, count(*) AS n FROM visits GROUP BY 1, 2) x GROUP BY g",
 		"SELECT 0 AS g, count(*) FROM (SELECT patient_id, diagnosis FROM visits) x GROUP BY g",
 	} {
-		plan, err := ana.PgConn().Exec(t.Context(), "EXPLAIN "+sql).ReadAll()
+		plan, err := ana.PgConn().Exec(t.Context(), "EXPLAIN VERBOSE "+sql).ReadAll()
 		if err != nil {
 			continue
 		}

@@ -143,7 +143,7 @@ func TestAdvise(t *testing.T) {
 	}
 	s.Command(t, "check", s.Policy, "--online")
 	ana := sitetest.Dial(t, s.Run(t).URL("ana"))
-	rows, err := ana.Query(t.Context(), "EXPLAIN SELECT sum(cost) FROM visits WHERE day > '2020-01-01'")
+	rows, err := ana.Query(t.Context(), "EXPLAIN VERBOSE SELECT sum(cost) FROM visits WHERE day > '2020-01-01'")
 	if err != nil {
 		t.Fatal(err)
 	}

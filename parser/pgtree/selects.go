@@ -73,11 +73,17 @@ func BuiltIn(names []string) string {
 }
 
 // Executes reports whether EXPLAIN would execute the query.
-func Executes(e *pg.ExplainStmt) bool {
+func Executes(e *pg.ExplainStmt) bool { return explains(e, "analyze") }
+
+// Verbose reports whether EXPLAIN shows all of a plan.
+func Verbose(e *pg.ExplainStmt) bool { return explains(e, "verbose") }
+
+// explains reports whether an option of EXPLAIN is on.
+func explains(e *pg.ExplainStmt, option string) bool {
 	on := false
 	for _, n := range e.Options {
 		d := n.GetDefElem()
-		if d.GetDefname() != "analyze" {
+		if d.GetDefname() != option {
 			continue
 		}
 		switch x := d.GetArg().GetNode().(type) {

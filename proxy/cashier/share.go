@@ -77,7 +77,7 @@ func Shares(costs []planner.Cost) (shares []planner.Cost) {
 		case c.Loss.Pico() == 0:
 			c.Share = "nothing of " + c.Of
 		default:
-			c.Share = fmt.Sprintf("%s %% of %s, would leave %s", Part(c.Loss, c.Limit), c.Of, suchQuestions(fewest))
+			c.Share, c.Leaves = Part(c.Loss, c.Limit)+" % of "+c.Of, suchQuestions(fewest)
 		}
 		shares = append(shares, c)
 	}

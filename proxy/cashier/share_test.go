@@ -49,7 +49,7 @@ func TestShares(t *testing.T) {
 			if s.Share == "" {
 				s.Share = s.Of + " as a loss"
 			}
-			said = append(said, s.Share)
+			said = append(said, s.String())
 		}
 		if got := strings.Join(said, "; "); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
