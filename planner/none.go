@@ -18,8 +18,8 @@ import "slices"
 // Conditions of a concealed view are ignored, since the answer would reveal them.
 
 // planNone plans a block that has no rows except strays.
-func (b *block) planNone(strays []stray, unmet ...string) *BlockPlan {
-	bp := &BlockPlan{block: b, none: true, strays: strays, unmet: unmet}
+func (b *block) planNone(strays []stray) *BlockPlan {
+	bp := &BlockPlan{block: b, none: true, strays: strays}
 	for _, keys := range b.sets {
 		g := &GroupingSet{}
 		g.keys, g.at, g.lists = keys, b.at, []*list{}

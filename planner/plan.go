@@ -70,12 +70,14 @@ type BlockPlan struct {
 	none bool
 	// strays are rows for which conditions are computed from other values than their own.
 	strays []stray
-	// unmet says which values the columns of conditions have, if no declared value meets these.
-	unmet []string
-	block *block
-	alpha float64
-	sp    *specializer // until the reads are written
-	asks  *asking      // nil if it reads nothing
+	// unmet says which values the columns of conditions have, if no declared value meets these. columned says that conditions on columns
+	// are why the block has no rows.
+	unmet    []string
+	columned bool
+	block    *block
+	alpha    float64
+	sp       *specializer // until the reads are written
+	asks     *asking      // nil if it reads nothing
 	// counted are the numbers of public rows by which the block was planned.
 	counted []Count
 

@@ -120,8 +120,10 @@ func (q *Query) specializeBy(m *work.Meter, values []scalar.Value, s Settings, e
 func (q *Query) planBlock(b *block, env *scalar.Env, s Settings, evalCost *int64) (*BlockPlan, error) {
 	shown := !b.source.Concealing()
 	sp := newSpecializer(b, env)
-	if none, unmet, strays := noRows(sp); shown && none {
-		return b.planNone(strays, unmet...), nil
+	if none, unmet, columned, strays := noRows(sp); shown && none {
+		bp := b.planNone(strays)
+		bp.unmet, bp.columned = unmet, columned
+		return bp, nil
 	}
 	if shown && slices.ContainsFunc(b.having, env.Never) {
 		return b.planNone(nil), nil

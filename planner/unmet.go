@@ -62,21 +62,23 @@ func (a *asked) meeting(env *scalar.Env) Listing {
 }
 
 // noRows reports whether no row can meet the conditions of the block, apart from strays. unmet says which values
-// there are, if declared values decide it.
-func noRows(sp *specializer) (none bool, unmet []string, strays []stray) {
+// there are, if declared values decide it, and columned whether conditions on columns do.
+func noRows(sp *specializer) (none bool, unmet []string, columned bool, strays []stray) {
 	none = neverAnswers(sp.b, func(at any, where []scalar.Expr) bool {
 		if scalar.Impossible(sp.env, where) {
+			columned = columned || slices.ContainsFunc(where, func(e scalar.Expr) bool { return len(e.Columns()) > 0 })
 			return true
 		}
 		for _, a := range sp.b.conditions[at] {
 			if left, ok := misses(sp, a); ok {
 				unmet, strays = append(unmet, unmetBy(sp.env, a.condition)...), withStrays(strays, left)
+				columned = true
 				return true
 			}
 		}
 		return false
 	})
-	return none, unmet, strays
+	return none, unmet, columned, strays
 }
 
 // misses reports whether no declared value meets a condition, and no other value unless the condition names it; strays are the rows that
@@ -112,7 +114,12 @@ func unmetBy(env *scalar.Env, e scalar.Expr) (said []string) {
 // mostNamed is how many values are named at most.
 const mostNamed = 6
 
-// Unmet says of conditions that no declared value meets which values there are.
+// Unmet says of conditions on columns that no row can meet that this is so, or, if declared values decide it, which values there are.
 func Unmet(p *Plan) []string {
-	return p.eachOnce(func(b *BlockPlan, _ string) []string { return b.unmet })
+	return p.eachOnce(func(b *BlockPlan, _ string) []string {
+		if len(b.unmet) == 0 && b.columned {
+			return []string{"no row can meet the conditions: the answer is exact and cost nothing"}
+		}
+		return b.unmet
+	})
 }

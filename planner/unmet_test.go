@@ -24,6 +24,7 @@ func guarded(t *testing.T) *policy.Model {
 const (
 	noDiagnosis = "no value of diagnosis meets the conditions; the values are "
 	noSex       = "no value of sex meets the conditions; the values are "
+	noRow       = "no row can meet the conditions: the answer is exact and cost nothing"
 )
 
 // TestUnmet: conditions that no declared value meets are free, and it is said which values there are, and which rows are left out.
@@ -46,11 +47,14 @@ func TestUnmet(t *testing.T) {
 		{of + "CASE WHEN diagnosis = 'flu' THEN 1 ELSE 0 END = 2", true, "x", ""},
 		{of + "NOT (diagnosis <> 'cold')", true, "x", ""},
 		{of + "coalesce(diagnosis, 'none') = 'none'", true, "x", ""},
-		{of + "day > '2025-01-01'", true, "", ""},
-		{of + "day = '2019-01-01' OR day = '2031-01-01'", true, "", ""},
-		{of + "extract(year FROM day) = 2025", true, "", ""},
+		{of + "day > '2025-01-01'", true, noRow, ""},
+		{of + "day = '2019-01-01' OR day = '2031-01-01'", true, noRow, ""},
+		{of + "extract(year FROM day) = 2025", true, noRow, ""},
 		{of + "day >= '2025-01-01' OR diagnosis = 'cold'", true, "x", ""},
 		{of + "cost < 0", false, "", ""},
+		{of + "1 = 0", true, "", ""},
+		{of + "1 = 0 AND cost > 5", true, "x", ""},
+		{"SELECT diagnosis, count(*) FROM visits WHERE cost > 5 GROUP BY 1 HAVING 1 = 0", true, "", ""},
 		{"SELECT count(*) FROM patients WHERE sex = 'F'", true, noSex + "f, m, x", "x"},
 		{"SELECT count(*) FROM patients WHERE sex = 'F' OR sex = 'M'", true, "x", "x"},
 		{"SELECT count(*) FROM patients WHERE sex NOT IN ('f', 'm', 'x')", false, "", ""},

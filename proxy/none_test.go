@@ -68,9 +68,12 @@ func TestUnmetIsSaid(t *testing.T) {
 			t.Errorf("%s: %s", sql, got)
 		}
 	})
+	must(t, ana, "SELECT count(*) FROM visits WHERE cost BETWEEN 500 AND 100")
+	must(t, ana, "SELECT count(*) FROM visits WHERE 1 = 0") // as tools ask for columns
 	want := []string{
 		"no value of diagnosis meets the conditions; the values are flu, cold, asthma\n",
 		"Left out: rows whose diagnosis is none of the 3 values that the policy declares\n",
+		"no row can meet the conditions: the answer is exact and cost nothing\n",
 	}
 	if cost != 0 || !slices.Equal(*said, want) {
 		t.Errorf("it costs %d, and says %q", cost, *said)
