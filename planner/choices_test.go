@@ -295,7 +295,8 @@ func TestErrorsWithoutEnds(t *testing.T) {
 		s.Mechanism = "exponential"
 		p := chosenPlan(t, tt.sql, s)
 		b := p.Blocks[0]
-		if got := strings.Join(p.ExplainVerbose(nil), "\n"); !strings.Contains(got, "percentile_disc(birth_year): error at 95 %: "+tt.before) {
+		got := strings.Join(p.ExplainVerbose(nil), "\n")
+		if !strings.Contains(got, "percentile_disc(birth_year): error at 95 %: "+tt.before) {
 			t.Errorf("%s: before it says\n%s", tt.sql, got)
 		}
 		released := releasedOf(b.Sets[0], tt.row...)

@@ -84,16 +84,16 @@ var cuts = []cut{
 	{
 		"SELECT avg(cost) FROM visits", "auto", "gaussian",
 		[4]int64{20_000, 900, 300, 24},
-		"For avg(cost), one patient counts with at most 12 rows, and at most 163.8 of the sum of cost from 0 (chosen for this statement). " +
-			"About 24 have more, at most 29 (95 %). " +
+		"For avg(cost), one patient counts with at most 12 rows, and at most 163.8 of the sum of cost from 0 " +
+			"(chosen for this statement). About 24 have more, at most 29 (95 %). " +
 			"They count less. Their values may be smaller or larger than those of others, which moves avg(cost) either way, " +
 			"by no more than is stated " + falls,
 	},
 	{
 		"SELECT avg(cost) FROM visits", "auto", "gaussian",
 		[4]int64{20_000, 0, 3, 24},
-		"For avg(cost), one patient counts with at most 12 rows, and at most 163.8 of the sum of cost from 0 (chosen for this statement). " +
-			"About 24 have more, at most 29 (95 %). " +
+		"For avg(cost), one patient counts with at most 12 rows, and at most 163.8 of the sum of cost from 0 " +
+			"(chosen for this statement). About 24 have more, at most 29 (95 %). " +
 			"So few are near that limit, as where few rows meet the conditions or none, that nothing bounds what it does to avg(cost). " +
 			"SET dp.contribution = fixed; SET dp.max_rows = 10 (or as many rows as matter of one), " +
 			"or ask the administrator to state units and max_rows.",

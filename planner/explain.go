@@ -26,12 +26,14 @@ type Cost struct {
 }
 
 // Explain draws the plan as the answer of EXPLAIN.
-func (p *Plan) Explain(costs []Cost) []string { return p.explain(&tree{}, costs) }
+func (p *Plan) Explain(costs []Cost) []string { return explained(p, &tree{}, costs) }
 
 // ExplainVerbose draws the plan as the answer of EXPLAIN VERBOSE: with its measures, how limits are chosen, and the SQL that is read.
-func (p *Plan) ExplainVerbose(costs []Cost) []string { return p.explain(&tree{verbose: true}, costs) }
+func (p *Plan) ExplainVerbose(costs []Cost) []string {
+	return explained(p, &tree{verbose: true}, costs)
+}
 
-func (p *Plan) explain(w *tree, costs []Cost) []string {
+func explained(p *Plan, w *tree, costs []Cost) []string {
 	w.line(0, "plan")
 	w.line(1, "unit: %s", p.unit)
 	for i, b := range p.Blocks {
@@ -52,7 +54,7 @@ func (p *Plan) explain(w *tree, costs []Cost) []string {
 		}
 		w.line(1, "mechanism: %s (dp.mechanism = %s, %s)", p.Mechanism, p.settings.Mechanism, asked)
 		if !p.unsettled() {
-			p.explainCandidates(w)
+			explainCandidates(p, w)
 		}
 	}
 	if len(costs) == 0 {
@@ -308,22 +310,23 @@ func (g *GroupingSet) budgetPart(shares float64) string {
 }
 
 // explainCandidates lists the mechanisms among which the plan chose, and the expected price of noise reduction.
-func (p *Plan) explainCandidates(w *tree) {
+func explainCandidates(p *Plan, w *tree) {
 	if len(p.Candidates) > 0 {
 		w.line(2, "candidates")
 	}
+	priced := func(l dp.Loss) string { return pricedOf(p, l) }
 	for _, c := range p.Candidates {
-		w.line(3, "%s", c.told(p.priced))
+		w.line(3, "%s", c.told(priced))
 	}
 	for _, set := range p.sets() {
 		if set.Reduction != nil && (set.Reduction.Independent() || p.settings.Pure) {
-			w.line(2, "expected price: %s", set.Reduction.expectation(p.Reduces(), p.priced))
+			w.line(2, "expected price: %s", set.Reduction.expectation(p.Reduces(), priced))
 		}
 	}
 }
 
-// priced writes a loss as a part of a budget if the plan has one that is measured alike.
-func (p *Plan) priced(l dp.Loss) string {
+// pricedOf writes a loss as a part of a budget if the plan has one that is measured alike.
+func pricedOf(p *Plan, l dp.Loss) string {
 	if p.PartOf != nil {
 		if part := p.PartOf(l); part != "" {
 			return part

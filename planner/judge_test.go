@@ -220,7 +220,8 @@ func TestPriceOfJudgment(t *testing.T) {
 				t.Errorf("%s: %v costs ρ = %v", mechanism, e, rho)
 			}
 		}
-		if said := strings.Join(p.ExplainVerbose(nil), "\n"); !strings.Contains(said, "people: measure 2, released for this, 50 % of the budget") {
+		said := strings.Join(p.ExplainVerbose(nil), "\n")
+		if !strings.Contains(said, "people: measure 2, released for this, 50 % of the budget") {
 			t.Error(said)
 		}
 	}

@@ -42,7 +42,8 @@ func TestBriefIsShort(t *testing.T) {
 func TestLeftOutHasALine(t *testing.T) {
 	a := &account{outside: []string{"rows of visits without patient"}, hidden: 3, all: 12, failed: "6 of 199 replays, which fail (22012)"}
 	all := a.brief(free(t), "; errors at 99.9999 %")
-	const want = "Left out: rows of visits without patient; 3 of 12 values, of groups of too few rows for the noise; 6 of 199 replays, which fail (22012)"
+	const want = "Left out: rows of visits without patient; 3 of 12 values, of groups of too few rows for the noise; " +
+		"6 of 199 replays, which fail (22012)"
 	if len(all) != 2 || all[1].Message != want {
 		t.Errorf("%+v", all)
 	}

@@ -72,7 +72,10 @@ func TestBrief(t *testing.T) {
 	w := accurate(t, func(*proxy.Config) {}, large(t))
 	conn, said := brieflyTold(t, w)
 	for _, c := range []struct{ sql, first, second string }{
-		{"SELECT count(*) FROM patients", `^count ± \d+; cost .+ % of the budget of unit patient, about [0-9,]+ such questions left; errors at 95 %$`, ""},
+		{
+			"SELECT count(*) FROM patients",
+			`^count ± \d+; cost .+ % of the budget of unit patient, about [0-9,]+ such questions left; errors at 95 %$`, "",
+		},
 		{"SELECT count(*) FROM patients", `^count ± \d+; cost nothing, answered before$`, ""},
 		{"SET dp.confidence = 0.9; SELECT count(*) FROM patients", `^count ± \d+; cost nothing, answered before; errors at 90 %$`, ""},
 		{"DISCARD ALL", "", ""},

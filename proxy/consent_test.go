@@ -89,7 +89,8 @@ func TestConfirmed(t *testing.T) {
 	s := newSpender(t, "confirmed")
 	const again = "run it again to spend that"
 	const count = "SELECT count(*) FROM patients"
-	s.refused("the statement costs less than 0.01 % of the budget of unit patient (which would leave about 17,999 such questions): "+again, count)
+	s.refused("the statement costs less than 0.01 % of the budget of unit patient (which would leave about 17,999 such questions): "+
+		again, count)
 	s.runs(true, count)
 	s.runs(false, count) // it is remembered
 
@@ -150,7 +151,8 @@ func TestNeverSpending(t *testing.T) {
 	s := newSpender(t, "never", limit(t, accountant.UnitScope, "patient", dp.ZCDP, 700))
 	const count = "SELECT count(*) FROM patients"
 	for range 2 {
-		s.refused("would cost 72 % of the budget of unit patient (which would leave no such question), and dp.spend = never answers only what is free", count)
+		s.refused("would cost 72 % of the budget of unit patient (which would leave no such question), "+
+			"and dp.spend = never answers only what is free", count)
 	}
 	s.runs(false, "EXPLAIN "+count)
 	s.refused("dp.spend = never", count)

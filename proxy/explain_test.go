@@ -31,7 +31,8 @@ func TestVerbose(t *testing.T) {
 				}
 			}
 			planned := strings.Join(firstColumn(t, ana, "SELECT item FROM dp.plan($$"+explain+sql+"$$)"), "\n")
-			if strings.Contains(planned, "measure 1") != strings.Contains(strings.Join(firstColumn(t, ana, explain+sql), "\n"), "measure 1") {
+			said := strings.Join(firstColumn(t, ana, explain+sql), "\n")
+			if strings.Contains(planned, "measure 1") != strings.Contains(said, "measure 1") {
 				t.Errorf("dp.plan of %s%s:\n%s", explain, sql, planned)
 			}
 		}

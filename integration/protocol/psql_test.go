@@ -50,14 +50,16 @@ var psqlScripts = []struct {
 	{
 		"a count", "SELECT count(*) FROM patients;",
 		[]string{
-			`NOTICE: +count ± \d+; cost .+ % of the budget of unit patient, about [0-9,]+ such questions left; errors at 95 %\n`, `count`, `\(1 row\)`,
+			`NOTICE: +count ± \d+; cost .+ % of the budget of unit patient, about [0-9,]+ such questions left; errors at 95 %\n`,
+			`count`, `\(1 row\)`,
 		},
 	},
 	{
 		"a count, told fully", "SET dp.notice = full; SELECT count(*) FROM patients;",
 		[]string{
 			`NOTICE: +count ± \d+; cost .+ such questions left; errors at 95 %\n`,
-			`DETAIL: +The noise moves count\(\*\) by at most \d+ \(95 %\)\.\nThe answer cost .+ \(laplace noise\); about .+ are left\.\n`, `count`, `\(1 row\)`,
+			`DETAIL: +The noise moves count\(\*\) by at most \d+ \(95 %\)\.\nThe answer cost .+ \(laplace noise\); about .+ are left\.\n`,
+			`count`, `\(1 row\)`,
 		},
 	},
 	{
