@@ -29,14 +29,19 @@ func TestSentences(t *testing.T) {
 		return bar
 	}
 	for want, bar := range map[string]ErrorBar{
-		"The noise moves count(*) by at most 1,402 (95 %).":                                                                      count,
-		"The noise moves count(*) by at most 1,402 (95 %), and limits leave out up to 11,392 more: together - 1,402 / + 12,794.": with(count, Parts{1402, 0, 11_392, 1402, 12_794}, 1),
-		"The noise moves count(*) by at most 1,402 (95 %), and nothing bounds what limits leave out.":                            with(count, Parts{1402, 0, inf, 1402, inf}, 1),
+		"The noise moves count(*) by at most 1,402 (95 %).": count,
+		"The noise moves count(*) by at most 1,402 (95 %), " +
+			"and limits leave out up to 11,392 more: together - 1,402 / + 12,794.": with(count, Parts{1402, 0, 11_392, 1402, 12_794}, 1),
+		"The noise moves count(*) by at most 1,402 (95 %), " +
+			"and nothing bounds what limits leave out.": with(count, Parts{1402, 0, inf, 1402, inf}, 1),
 		"The noise moves count(*) by at most 1,402 (95 %). In the group with the widest interval limits leave out up to 98 more: " +
 			"with noise of 1,402 together - 1,402 / + 1,500.": with(count, Parts{1402, 0, 98, 1402, 1500}, 3),
-		"The noise moves avg(cost) by at most 25 (95 %), and limits move it by up to 53 down and 44 up: together - 78 / + 69.": with(avg, Parts{25, 53, 44, 78, 69}, 1),
-		"The noise moves avg(cost) by at most 25 (95 %), and limits move it by up to 5 down: together - 30 / + 25.":            with(avg, Parts{25, 5, 0, 30, 25}, 1),
-		"The noise moves avg(cost) by at most 25 (95 %), and limits move it by up to 5 down and 5 up: together ± 30.":          with(avg, Parts{25, 5, 5, 30, 30}, 1),
+		"The noise moves avg(cost) by at most 25 (95 %), " +
+			"and limits move it by up to 53 down and 44 up: together - 78 / + 69.": with(avg, Parts{25, 53, 44, 78, 69}, 1),
+		"The noise moves avg(cost) by at most 25 (95 %), " +
+			"and limits move it by up to 5 down: together - 30 / + 25.": with(avg, Parts{25, 5, 0, 30, 25}, 1),
+		"The noise moves avg(cost) by at most 25 (95 %), " +
+			"and limits move it by up to 5 down and 5 up: together ± 30.": with(avg, Parts{25, 5, 5, 30, 30}, 1),
 		"The noise moves avg(cost) by at most 25 (95 %), and limits move it by up to 53 down and 44 up: together - 30 / + 69, " +
 			"since values have bounds.": with(avg, Parts{25, 53, 44, 30, 69}, 1),
 		"The noise moves avg(cost) by at most 25 (95 %), and limits may move it to any value within its bounds: " +
