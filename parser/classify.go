@@ -35,8 +35,12 @@ func (s *classification) classify() {
 			s.explain(x.ExplainStmt)
 		}
 	case *pg.Node_ViewStmt:
-		s.view(x.ViewStmt)
+		s.view(x.ViewStmt.Query, "a view")
 	default:
+		if c := s.stmt.GetCreateTableAsStmt(); c.GetObjtype() == pg.ObjectType_OBJECT_MATVIEW {
+			s.view(c.Query, "a materialized view")
+			return
+		}
 		s.st.Unless = unless(s.stmt)
 		if execution(s.st, s.stmt, s.l) {
 			return
@@ -52,20 +56,20 @@ func (s *classification) classify() {
 
 // view refuses a view of protected relations: the mirror has no place for one that is to stay, and a temporary one would read
 // what is not there.
-func (s *classification) view(v *pg.ViewStmt) {
-	query := v.Query.GetSelectStmt()
+func (s *classification) view(of *pg.Node, called string) {
+	query := of.GetSelectStmt()
 	if query == nil {
 		return
 	}
 	s.query(query, nil)
-	of := s.protected
+	relations := s.protected
 	for _, v := range s.views {
-		of = append(of, v.ref)
+		relations = append(relations, v.ref)
 	}
 	s.views, s.found = nil, nil
-	if len(of) > 0 {
-		s.st.Protected = of
-		s.st.refuse(pgerr.New(pgerr.NotAllowed, "a view of protected rows cannot be created").At(s.l.first()).
+	if len(relations) > 0 {
+		s.st.Protected = relations
+		s.st.refuse(pgerr.New(pgerr.NotAllowed, "%s of protected rows cannot be created", called).At(s.l.first()).
 			WithHint("Keep results in a table: CREATE TEMP TABLE ... AS SELECT ...; the administrator can list a view in the policy."))
 	}
 }
@@ -97,9 +101,6 @@ func created(stmt *pg.Node) bool {
 	return stmt.GetCreateTableAsStmt() != nil || stmt.GetSelectStmt() != nil && pgtree.IntoClause(stmt.GetSelectStmt()) != nil
 }
 
-// temporarySchema is the schema of temporary tables, and a temporary table's mark in the tree.
-const temporarySchema, temporary = "pg_temp", "t"
-
 // unless returns the table of CREATE TABLE IF NOT EXISTS AS.
 func unless(stmt *pg.Node) *NewTable {
 	c := stmt.GetCreateTableAsStmt()
@@ -114,18 +115,9 @@ func unless(stmt *pg.Node) *NewTable {
 	return t
 }
 
-// cursorHold is the option WITH HOLD in DeclareCursorStmt (CURSOR_OPT_HOLD).
-const cursorHold = 0x0020
-
-func needsTransaction(stmt *pg.Node) bool {
-	c := stmt.GetDeclareCursorStmt()
-	return c != nil && c.Options&cursorHold == 0
-}
-
 // run analyses a query and gives the statement its class.
 func (s *classification) run(query *pg.Node, form Form) {
 	s.st.Form = form
-	s.st.InTransaction = needsTransaction(s.stmt)
 	s.locate(query)
 	s.analyse(query, form)
 	let, all := s.lets(query)
@@ -145,6 +137,7 @@ func (s *classification) locate(query *pg.Node) {
 	}
 	if s.l.origin == nil {
 		s.st.Inner, s.st.into = s.l.query, s.l.target
+		s.st.Destination = destination(s.stmt, s.st.Text[:s.st.Inner.Start])
 	}
 }
 

@@ -23,7 +23,7 @@
 //   - what the block finder asks: valuer.go, counted.go, running.go (totals over groups), groups.go, from.go, modify.go, probe.go;
 //   - the search for the results that a statement uses: let_groups.go, let_seek.go, constant_rows.go, let_ranks.go;
 //   - texts that stand by themselves: outline.go, fingerprint.go, drop_hidden.go, row_expression.go, mistake.go, grammar.go;
-//   - statements: classify.go, parse.go.
+//   - statements: destination.go (where a result stays), classify.go, parse.go.
 //
 // Nothing here knows whose rows are. Which SELECT is a release block depends on that: groups of rows that belong together are rows of the
 // block around them. The parser asks [ast.Bonds], of columns of tables. The answers prove nothing, and need not: all that is below a

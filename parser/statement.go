@@ -69,9 +69,6 @@ type Statement struct {
 	// Bare is the first call by a bare name, of values that are computed from aggregates, of which schema dp has a function; nil if
 	// there is none.
 	Bare *BareCall
-	// InTransaction says that Postgres takes the statement in a transaction block
-	// only: a cursor without HOLD.
-	InTransaction bool
 	// Protected are the protected relations that the statement names anywhere, and
 	// the views over them, whose queries took their places. A relation that a
 	// view reads is there too, as its query names it.
@@ -90,6 +87,8 @@ type Statement struct {
 	Execute *Execute
 	// Unless is set in CREATE TABLE IF NOT EXISTS AS: nothing is run if it exists.
 	Unless *NewTable
+	// Destination is where the result stays.
+	Destination Destination
 	// Plans are the calls of dp.plan.
 	Plans []PlanCall
 	// Survey is the call of dp.survey.
@@ -141,6 +140,17 @@ type Comment struct {
 
 // A Span is a range of byte offsets [Start, End).
 type Span struct{ Start, End int }
+
+// A Destination is where the result of a statement stays behind it. That of a query whose rows the client gets is empty.
+type Destination struct {
+	// Table begins the CREATE TABLE AS of any query that makes the same table.
+	Table string
+	// Cursor begins the DECLARE of any query that makes the same cursor, and Name is its name.
+	Cursor, Name string
+	// Changed is the table whose rows an INSERT, UPDATE or DELETE changes, and Privilege the one that it needs there.
+	Changed   *NewTable
+	Privilege string
+}
 
 // A NewTable is the name of a table to be made. An empty Schema is the current one.
 type NewTable struct{ Schema, Name string }

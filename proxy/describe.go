@@ -14,7 +14,6 @@ import (
 	"dpproxy/pgerr"
 	"dpproxy/planner"
 	"dpproxy/planner/pgtype"
-	"dpproxy/proxy/settings"
 	"dpproxy/wire"
 )
 
@@ -75,24 +74,6 @@ func typeName(f pgproto3.FieldDescription) string {
 		return t.String()
 	}
 	return "text"
-}
-
-// checkTransaction lets the mirror refuse, before the charge, a cursor that needs a
-// transaction where there is none. It comes before other private questions: from Postgres 18
-// on they begin a transaction that would do. Mistakes in the text come before it.
-func (e *execution) checkTransaction(ctx context.Context, m *wire.Asker) error {
-	if !e.text.stmt.InTransaction {
-		return nil
-	}
-	if err := new(settings.Settings).ReadComments(e.text.stmt); err != nil {
-		return err
-	}
-	for _, sql := range []string{"DECLARE _dp_rehearsal CURSOR FOR SELECT", "CLOSE _dp_rehearsal"} {
-		if _, err := m.Query(ctx, sql, nil, nil, nil, nil); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // columnKey writes the types of parameters and the names and types of columns.

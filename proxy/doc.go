@@ -15,7 +15,8 @@
 //   - words for clients: wrap.go, notice.go, copies.go (of public tables), instead.go, coarser.go, errors.go, incidents.go;
 //   - sessions: aside.go (other ones on the mirror), session.go, allowance.go, grid.go and veil.go (when anything shows);
 //   - dp.history, dp.budget and their kin: statenames.go, history.go;
-//   - permission: grant.go, concealed.go, lists.go, prelude.go, describe.go, fitting.go, remark.go;
+//   - permission: grant.go, concealed.go, lists.go, prelude.go, destination.go, describe.go, fitting.go,
+//     remark.go;
 //   - a statement: proxy.go, metered.go (planning that takes too long ends), execution.go (the path), probe.go, explain.go, execute.go,
 //     consent.go, binding.go, join.go, let.go (statements that use released results), drawing.go, attend.go, read.go,
 //     beside.go (columns of errors),

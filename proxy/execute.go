@@ -182,6 +182,9 @@ func (e preparedQuery) created(ctx context.Context, m *wire.Asker, outer *parser
 			return wire.Rewrite{}, err
 		}
 		b.Fields = d.Fields
+		if err := rehearse(ctx, m, outer, parser.Destination{Table: before}, b); err != nil {
+			return wire.Rewrite{}, err
+		}
 		if rw, err = e.release(ctx, m, b); err != nil || rw.Relay {
 			return rw, err
 		}

@@ -72,7 +72,7 @@ func (e *execution) release(ctx context.Context, m *wire.Asker, b wire.BindReque
 	if err != nil {
 		return inReserve(ctx, e, m, b, err)
 	}
-	if err := e.checkTransaction(ctx, m); err != nil {
+	if err := rehearse(ctx, m, e.text.stmt, e.text.stmt.Destination, b); err != nil {
 		return wire.Rewrite{}, err
 	}
 	if skipped, err := skips(ctx, m, e.text.stmt); err != nil || skipped {

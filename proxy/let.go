@@ -99,7 +99,7 @@ var errShadowed = errors.New("a name means another relation")
 // nothing then.
 func evaluate(ctx context.Context, e *execution, let *parser.Let, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
 	e.enter(stepLet)
-	if err := e.checkTransaction(ctx, m); err != nil {
+	if err := rehearse(ctx, m, e.text.stmt, e.text.stmt.Destination, b); err != nil {
 		return wire.Rewrite{}, err
 	}
 	if skipped, err := skips(ctx, m, e.text.stmt); err != nil || skipped {

@@ -139,7 +139,7 @@ func (e *execution) early() *wire.Question {
 		return nil
 	}
 	analysed, err := e.granted(e.session.Context(), nil, wire.BindRequest{})
-	if err != nil || e.text.stmt.InTransaction { // such a statement is rehearsed first
+	if err != nil || e.text.stmt.Destination.Cursor != "" { // such a statement is rehearsed first
 		return nil
 	}
 	i := e.inquiry(analysed.query)

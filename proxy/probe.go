@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgproto3"
+
 	"dpproxy/parser"
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
@@ -22,23 +24,28 @@ func (p probe) empty(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wi
 	if len(b.Fields) == 0 {
 		return wire.Rewrite{}, pgerr.New(pgerr.RowAccess, "rows of protected tables are not available")
 	}
+	sql, err := withoutRows(ctx, m, b.Fields)
+	return wire.Rewrite{SQL: sql, Inline: sql}, err
+}
+
+// withoutRows is a query with columns, and without rows.
+func withoutRows(ctx context.Context, m *wire.Asker, fields []pgproto3.FieldDescription) (sql string, err error) {
 	var ask []string
-	for _, f := range b.Fields {
+	for _, f := range fields {
 		ask = append(ask, fmt.Sprintf("pg_catalog.format_type(%d, %d)", f.DataTypeOID, f.TypeModifier))
 	}
 	res, err := m.Query(ctx, "SELECT "+strings.Join(ask, ", "), nil, nil, nil, nil)
 	if err != nil {
-		return wire.Rewrite{}, err
+		return "", err
 	}
 	if len(res.Rows) != 1 {
-		return wire.Rewrite{}, errMirror
+		return "", errMirror
 	}
 	var cols []string
-	for i, f := range b.Fields {
+	for i, f := range fields {
 		cols = append(cols, "CAST(NULL AS "+string(res.Rows[0][i])+") AS "+ast.QuoteIdent(string(f.Name)))
 	}
-	sql := "SELECT " + strings.Join(cols, ", ") + " WHERE false"
-	return wire.Rewrite{SQL: sql, Inline: sql}, nil
+	return "SELECT " + strings.Join(cols, ", ") + " WHERE false", nil
 }
 
 // skips asks the session whether Postgres runs nothing of CREATE TABLE IF NOT EXISTS AS:

@@ -37,15 +37,17 @@ func explainPlain(r *refused) {
 //	CREATE VIEW v AS SELECT ...
 //	CREATE TEMP TABLE v AS SELECT ...
 //
-// It applies unless the view is RECURSIVE. The schema and the options of the view are lost.
+// It applies to materialized views as well, unless the view is RECURSIVE. The schema and the options of the view are lost.
 func viewToTable(r *refused) {
-	x := r.stmt.GetViewStmt()
-	sel := x.GetQuery().GetSelectStmt()
-	q := r.located(sel)
+	view, query := r.stmt.GetViewStmt().GetView(), r.stmt.GetViewStmt().GetQuery()
+	if made := r.stmt.GetCreateTableAsStmt(); made.GetObjtype() == pg.ObjectType_OBJECT_MATVIEW {
+		view, query = made.Into.Rel, made.Query
+	}
+	q := r.located(query.GetSelectStmt())
 	if q == nil {
 		return
 	}
-	name := r.toks.IndexAt(int(x.View.Location))
+	name := r.toks.IndexAt(int(view.Location))
 	end := r.toks.Dotted(name)
 	if columns := r.toks.Brackets(end); columns > 0 {
 		end = columns
@@ -69,6 +71,9 @@ func viewToTable(r *refused) {
 // It applies to SELECT INTO as well. The statements that would use the table can have the query in WITH.
 func tableToWith(r *refused) {
 	made, sel := r.stmt.GetCreateTableAsStmt().GetInto(), r.stmt.GetCreateTableAsStmt().GetQuery().GetSelectStmt()
+	if r.stmt.GetCreateTableAsStmt().GetObjtype() == pg.ObjectType_OBJECT_MATVIEW {
+		return // the table that viewToTable makes
+	}
 	if made == nil {
 		sel = r.stmt.GetSelectStmt()
 		made = sel.GetIntoClause()

@@ -1,0 +1,79 @@
+package proxy
+
+import (
+	"context"
+
+	"dpproxy/parser"
+	"dpproxy/parser/ast"
+	"dpproxy/pgerr"
+	"dpproxy/proxy/settings"
+	"dpproxy/wire"
+)
+
+// rehearse lets the mirror refuse, before the charge, a statement whose result has no place to stay: a table or a cursor that is there, a
+// schema that is not, a right that is missing, or a cursor without a transaction. It comes before other private questions: from Postgres 18
+// on they begin a transaction that would do for a cursor. Mistakes in the text come before it.
+func rehearse(ctx context.Context, m *wire.Asker, st *parser.Statement, to parser.Destination, b wire.BindRequest) error {
+	if to == (parser.Destination{}) {
+		return nil
+	}
+	if err := new(settings.Settings).ReadComments(st); err != nil {
+		return err
+	}
+	switch {
+	case to.Table != "":
+		return makesTable(ctx, m, to.Table, b)
+	case to.Cursor != "":
+		return makesCursor(ctx, m, to)
+	}
+	return mayChange(ctx, m, to)
+}
+
+// makesCursor makes the cursor, of nothing, and closes it.
+func makesCursor(ctx context.Context, m *wire.Asker, to parser.Destination) error {
+	for _, sql := range []string{to.Cursor + " SELECT", "CLOSE " + ast.QuoteIdent(to.Name)} {
+		if _, err := m.Query(ctx, sql, nil, nil, nil, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// undoes asks whether the session can run a block that undoes what it has done: not without the language of blocks, nor if it ends at the
+// first error.
+const undoes = "SELECT pg_catalog.has_language_privilege('plpgsql', 'USAGE') " +
+	"AND pg_catalog.current_setting('exit_on_error') OPERATOR(pg_catalog.=) 'off'"
+
+// makesTable makes the table, without a row, and undoes that.
+func makesTable(ctx context.Context, m *wire.Asker, begins string, b wire.BindRequest) error {
+	can, err := m.Query(ctx, undoes, nil, nil, nil, nil)
+	if err != nil || len(can.Rows) != 1 || string(can.Rows[0][0]) != "t" {
+		return err
+	}
+	columns, err := withoutRows(ctx, m, b.Fields)
+	if err != nil {
+		return err
+	}
+	block := "BEGIN BEGIN EXECUTE " + ast.Quote(begins+" "+columns+" WITH NO DATA") + "; RAISE SQLSTATE 'DP000'; " +
+		"EXCEPTION WHEN SQLSTATE 'DP000' THEN NULL; END; END"
+	_, err = m.Query(ctx, "DO LANGUAGE plpgsql "+ast.Quote(block), nil, nil, nil, nil)
+	return err
+}
+
+// mayChange refuses rows of a table that the session may not change.
+func mayChange(ctx context.Context, m *wire.Asker, to parser.Destination) error {
+	name := ast.QuoteIdent(to.Changed.Name)
+	if to.Changed.Schema != "" {
+		name = ast.QuoteIdent(to.Changed.Schema) + "." + name
+	}
+	table, privilege := ast.Quote(name), ast.Quote(to.Privilege)
+	sql := "SELECT pg_catalog.has_table_privilege(" + table + ", " + privilege + ")"
+	if to.Privilege != "DELETE" {
+		sql += " OR pg_catalog.has_any_column_privilege(" + table + ", " + privilege + ")"
+	}
+	res, err := m.Query(ctx, sql, nil, nil, nil, nil)
+	if err == nil && len(res.Rows) == 1 && string(res.Rows[0][0]) == "f" {
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", to.Changed.Name)
+	}
+	return err
+}
