@@ -12,7 +12,7 @@ import (
 type value struct {
 	// of are the aggregates whose released values they are, each in rows of its own.
 	of []*pg.Node
-	// plus is how far rounding moves them.
+	// plus is how far rounding moves them: infinity if that is not known.
 	plus float64
 	// chosen says that released values decide which rows are shown.
 	chosen bool

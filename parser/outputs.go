@@ -28,7 +28,7 @@ func noisyOutputs(columns []column, places map[*pg.Node]ast.Place) (out []ast.Ou
 			}
 		}
 		if v.further {
-			one = ast.Output{Name: c.name}
+			one = ast.Output{Name: c.name, Plus: v.plus}
 		}
 		one.Titled = c.titled && len(one.Of) == 1 && one.Plus == 0 && names[c.name] == 1 && calls[one.Of[0]] == 1
 		out = append(out, one)

@@ -46,12 +46,54 @@ func (v valuer) any(list ...*pg.Node) bool {
 
 // computed is the value of an expression of several parts. Where it asks for errors of aggregates it is about these.
 func (v valuer) computed(n *pg.Node) value {
-	further := false
-	pgtree.Children(n, func(n *pg.Node) { further = further || v.of(n).measured() })
+	further, plus := false, 0.0
+	pgtree.Children(n, func(n *pg.Node) {
+		of := v.of(n)
+		further, plus = further || of.measured(), plus+of.plus
+	})
 	if v.s.block && further && pgtree.Holds(func(n *pg.Node) bool { f := n.GetFuncCall(); return f != nil && pgtree.IsReport(f) }, n) {
 		return value{}
 	}
-	return value{further: further}
+	return value{further: further, plus: moved(n, plus)}
+}
+
+// moved is how far rounding moves the values of an expression, if it moves those of its parts by so much in all: infinity if that is not
+// known.
+func moved(n *pg.Node, plus float64) float64 {
+	x := n.GetAExpr()
+	switch {
+	case plus == 0:
+		return 0
+	case x.GetKind() != pg.A_Expr_Kind_AEXPR_OP:
+		return math.Inf(1)
+	}
+	left, leftKnown := constant(x.Lexpr)
+	right, rightKnown := constant(x.Rexpr)
+	switch op := pgtree.OperatorName(x); {
+	case slices.Contains([]string{"=", "<>", "<", ">", "<=", ">="}, op):
+		return 0
+	case op == "+" || op == "-":
+		return plus
+	case op == "*" && leftKnown:
+		return plus * math.Abs(left)
+	case op == "*" && rightKnown:
+		return plus * math.Abs(right)
+	case op == "/" && rightKnown && right != 0:
+		return plus / math.Abs(right)
+	}
+	return math.Inf(1)
+}
+
+// constant is that of a numeric literal.
+func constant(n *pg.Node) (x float64, ok bool) {
+	switch c := n.GetAConst().GetVal().(type) {
+	case *pg.A_Const_Ival:
+		return float64(c.Ival.Ival), true
+	case *pg.A_Const_Fval:
+		x, err := strconv.ParseFloat(c.Fval.Fval, 64)
+		return x, err == nil
+	}
+	return 0, false
 }
 
 // call is the value of a call of a function.
@@ -59,14 +101,18 @@ func (v valuer) call(n *pg.Node, f *pg.FuncCall) value {
 	switch {
 	case f.Over != nil:
 		windows := slices.ContainsFunc(v.s.windows, func(n *pg.Node) bool { return v.computed(n).further })
-		return value{further: v.s.chosen || windows || v.computed(n).further}
+		of := v.computed(n)
+		of.further = of.further || v.s.chosen || windows
+		return of
 	case v.s.block && pgtree.IsAggregate(n):
 		if pgtree.IsReport(f) {
 			return value{}
 		}
 		return value{of: []*pg.Node{n}}
 	case pgtree.IsAggregate(n):
-		return value{further: v.s.chosen || v.computed(n).further}
+		of := v.computed(n)
+		of.further = of.further || v.s.chosen
+		return of
 	}
 	if _, name := pgtree.Callee(f); name == "round" && len(f.Args) > 0 {
 		return v.rounded(f.Args[0], f.Args[1:])
@@ -95,7 +141,7 @@ func (v valuer) report(n *pg.Node) *pgerr.Error {
 		WithHint("Ask for that of the aggregate itself: dp.%s(avg(x)). Of what is computed from it no error is known.", name)
 }
 
-// rounded is the value of a number that is rounded to so many digits, none for a whole number.
+// rounded is the value of a number that is rounded to so many digits, none for a whole number. One that is computed further may be whole.
 func (v valuer) rounded(n *pg.Node, digits []*pg.Node) value {
 	of, places := v.of(n), 0
 	if !of.measured() {
@@ -104,11 +150,11 @@ func (v valuer) rounded(n *pg.Node, digits []*pg.Node) value {
 	if len(digits) > 0 {
 		var ok bool
 		if places, ok = pgtree.Position(digits[0]); !ok || places > maxDigits || len(digits) > 1 {
-			of.further = of.measured()
+			of.further, of.plus = true, math.Inf(1)
 			return of
 		}
 	}
-	if places < 0 || !slices.ContainsFunc(of.of, whole) {
+	if places < 0 || of.further && places > 0 || !of.further && !slices.ContainsFunc(of.of, whole) {
 		of.plus += 0.5 * math.Pow10(-places)
 	}
 	return of

@@ -19,6 +19,18 @@ func Unexplained(p *Plan) (names []string) {
 	return names
 }
 
+// Roundings is how far rounding within a statement moves the values of its output columns, by their names, whose errors no formula has. It
+// is infinite where that is not known.
+func Roundings(p *Plan) map[string]float64 {
+	all := map[string]float64{}
+	for _, c := range p.outputs {
+		if len(c.Of) == 0 {
+			all[c.Name] = max(all[c.Name], c.Plus)
+		}
+	}
+	return all
+}
+
 // Marked marks the released relation of a block for a query that reads it by a name: which columns have noise, and whether that noise can
 // be drawn anew. Noise decides which rows there are if groups are private, chosen or may be left out.
 func Marked(b *BlockPlan, name string) marks.Block {

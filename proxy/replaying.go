@@ -157,11 +157,20 @@ func (r *replaying) literals(ctx context.Context) (all []string, err error) {
 	return all, nil
 }
 
-// numbersOf says which columns have texts that are numbers.
-func numbersOf(fields []pgproto3.FieldDescription) (all []bool) {
+// numbersOf says which columns have texts that are numbers, and how these are shown.
+func numbersOf(fields []pgproto3.FieldDescription) (all []replay.Shown) {
 	for _, f := range fields {
-		t, ok := pgtype.OfParameter(f.DataTypeOID)
-		all = append(all, ok && t.Number() && !t.Array)
+		shown := replay.NoNumber
+		if t, ok := pgtype.OfParameter(f.DataTypeOID); ok && t.Number() && !t.Array {
+			shown = replay.Exact
+		}
+		switch f.DataTypeOID {
+		case pgtype.Float4:
+			shown = replay.Single
+		case pgtype.Float8:
+			shown = replay.Double
+		}
+		all = append(all, shown)
 	}
 	return all
 }

@@ -8,7 +8,7 @@ type Output struct {
 	// Of are aggregates, one of which each of its values is as it was released. Without any it is computed of released values in another
 	// way, and no formula has its error.
 	Of []Place
-	// Plus is how far rounding moves the values.
+	// Plus is how far rounding moves the values: infinity if that is not known.
 	Plus float64
 	// Chosen says that released values decide which rows are shown: those of the largest values are likely of the largest noise.
 	Chosen bool

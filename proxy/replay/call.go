@@ -122,7 +122,8 @@ BEGIN
 		spent := EXTRACT(epoch FROM pg_catalog.clock_timestamp() - start);
 	END LOOP;
 	PERFORM pg_catalog.set_config('` + resultSetting + `',
-		CAST(pg_catalog.json_build_object('code', code, 'batches', results) AS pg_catalog.text), false);
+		CAST(pg_catalog.json_build_object('code', code,
+			'digits', CAST(pg_catalog.current_setting('extra_float_digits') AS pg_catalog.int4), 'batches', results) AS pg_catalog.text), false);
 EXCEPTION WHEN query_canceled OR OTHERS THEN
 	PERFORM pg_catalog.set_config('` + resultSetting + `', '', false);
 END $dp$`
@@ -232,6 +233,7 @@ type outcome struct {
 // A result is the text that Block leaves.
 type result struct {
 	Code    string
+	Digits  int // extra_float_digits
 	Batches []struct {
 		Size   int
 		Failed bool
@@ -239,11 +241,10 @@ type result struct {
 	}
 }
 
-// outcomes reads the result: of the answer itself, and of the replicas that were evaluated.
-func outcomes(text []byte) (all []outcome, code string, err error) {
-	var r result
+// outcomes reads the result: of the answer itself, and of the replicas that were evaluated; and what else there is in it.
+func outcomes(text []byte) (all []outcome, r result, err error) {
 	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, "", err
+		return nil, r, err
 	}
 	for _, b := range r.Batches {
 		own := make([]outcome, max(b.Size, 1))
@@ -251,17 +252,17 @@ func outcomes(text []byte) (all []outcome, code string, err error) {
 		slices.SortFunc(b.Rows, func(x, y []*string) int { return placeOf(x) - placeOf(y) })
 		for _, row := range b.Rows {
 			if len(row) < 3 || row[0] == nil || row[2] == nil {
-				return nil, "", errResult
+				return nil, r, errResult
 			}
 			n, err := strconv.Atoi(*row[0])
 			if err != nil || n < 0 || n >= len(own) {
-				return nil, "", errResult
+				return nil, r, errResult
 			}
 			own[n].keys, own[n].rows = append(own[n].keys, *row[2]), append(own[n].rows, row[3:])
 		}
 		all = append(all, own...)
 	}
-	return all, r.Code, nil
+	return all, r, nil
 }
 
 // placeOf is the place of a row in the reply.

@@ -43,10 +43,10 @@ type Account struct {
 // maxFailed is the part of the replicas that may raise an error.
 const maxFailed = 0.5
 
-// Account reads the outcome of a replay of cells. ok is false if no error follows from it. Of the columns, numbers says which are numbers.
-func (s *Statement) Account(text []byte, numbers []bool, of Cells, alpha float64) (a Account, ok bool) {
+// Account reads the outcome of a replay of cells. ok is false if no error follows from it. Of each column, numbers says how it shows them.
+func (s *Statement) Account(text []byte, numbers []Shown, of Cells, alpha float64) (a Account, ok bool) {
 	first := 1 + of.Shifted + of.Guessed
-	all, code, err := outcomes(text)
+	all, result, err := outcomes(text)
 	if err != nil || len(all) < first+estimate.FewestReplicas(alpha) || all[0].failed || len(numbers) != len(s.marks.Columns) {
 		return a, false
 	}
@@ -59,7 +59,7 @@ func (s *Statement) Account(text []byte, numbers []bool, of Cells, alpha float64
 	drawn, failed := m.replicas(all[first:])
 	a = Account{Replicas: len(drawn) + failed, Failed: failed, Shifted: len(moved), Least: min(m.least(drawn), m.least(moved))}
 	if failed > 0 {
-		a.Code = code
+		a.Code = result.Code
 	}
 	if float64(failed) > maxFailed*float64(a.Replicas) || float64(len(moved)) < (1-maxFailed)*float64(of.Shifted) ||
 		len(drawn) < estimate.FewestReplicas(alpha) {
@@ -68,7 +68,7 @@ func (s *Statement) Account(text []byte, numbers []bool, of Cells, alpha float64
 	for i, c := range s.marks.Columns {
 		switch c.Mark {
 		case marks.Noisy, marks.Most, marks.Least, marks.Mixed:
-			a.Columns = append(a.Columns, m.column(i, all[0].keys, kinds{drawn, moved, guessed}, numbers[i], alpha))
+			a.Columns = append(a.Columns, m.column(i, all[0].keys, kinds{drawn, moved, guessed}, numbers[i].digits(result.Digits), alpha))
 		case marks.Label, marks.Cell, marks.Unknown:
 		}
 	}
@@ -152,13 +152,13 @@ func (m *matcher) matched(rows [][]*string) [][]*string {
 type kinds struct{ drawn, moved, guessed [][][]*string }
 
 // column returns the errors of a column, by replicas of all kinds.
-func (m *matcher) column(at int, keys []string, of kinds, number bool, alpha float64) Column {
+func (m *matcher) column(at int, keys []string, of kinds, shown digits, alpha float64) Column {
 	c := Column{Name: m.marks.Columns[at].Name}
-	if !number {
+	if shown.none {
 		c.Agree = min(agreement(at, m.answer, of.drawn), agreement(at, m.answer, of.moved))
 		return c
 	}
-	shown := digitsOf(at, m.answer, of.drawn)
+	shown.read(at, m.answer, of.drawn)
 	for row, cells := range m.answer {
 		value, ok := finite(cells[at])
 		if !ok {
@@ -176,7 +176,15 @@ func (m *matcher) column(at int, keys []string, of kinds, number bool, alpha flo
 			continue
 		}
 		r = oneEnd(m.marks.Columns[at].Mark, r.Including(guesses).Moved(value, tried))
-		r.Low, r.High = r.Low-shown.half(value), r.High+shown.half(value)
+		half := shown.half(value)
+		switch rounded := m.rounded[c.Name]; {
+		case !math.IsInf(rounded, 1):
+			half = max(half, rounded)
+		case r.Low == r.High: // and no replica shows the step
+			c.Unknown++
+			continue
+		}
+		r.Low, r.High = r.Low-half, r.High+half
 		c.Cells, c.Keys = append(c.Cells, Cell{value, r}), append(c.Keys, keys[row])
 	}
 	return c

@@ -20,7 +20,7 @@ func answered(replicas [][]string) []byte {
 		}
 		batches = append(batches, fmt.Sprintf(`{"size": 1, "failed": %v, "rows": [%s]}`, rows == nil, strings.Join(texts, ",")))
 	}
-	return []byte(`{"code": "22012", "batches": [` + strings.Join(batches, ",") + `]}`)
+	return []byte(`{"code": "22012", "digits": 1, "batches": [` + strings.Join(batches, ",") + `]}`)
 }
 
 func statementOf(value marks.Mark) *Statement {
@@ -34,7 +34,7 @@ func TestRowsAreMatched(t *testing.T) {
 		all = append(all, []string{fmt.Sprintf("b %d", 980+i), fmt.Sprintf("a %d", i-10)})
 	}
 	all = append(all, []string{"b 1000"}, nil, nil)
-	a, ok := statementOf(marks.Noisy).Account(answered(all), []bool{false, true}, Cells{}, 0.05)
+	a, ok := statementOf(marks.Noisy).Account(answered(all), []Shown{NoNumber, Exact}, Cells{}, 0.05)
 	if !ok || a.Replicas != 43 || a.Failed != 2 || a.Code != "22012" || len(a.Columns) != 1 {
 		t.Fatalf("%+v %v", a, ok)
 	}
@@ -69,7 +69,7 @@ func TestNothingIsStated(t *testing.T) {
 		"mostFailed": {statementOf(marks.Noisy), append(many(50, row), many(60, nil)...)},
 		"unlabelled": {unlabelled, many(60, []string{"a 1", "b 2"})},
 	} {
-		if a, ok := c.s.Account(answered(c.all), []bool{false, true}, Cells{}, 0.05); ok {
+		if a, ok := c.s.Account(answered(c.all), []Shown{NoNumber, Exact}, Cells{}, 0.05); ok {
 			t.Errorf("%s: %+v", name, a)
 		}
 	}
@@ -82,7 +82,7 @@ func TestExtremesHaveOneEnd(t *testing.T) {
 		all = append(all, []string{"a 2010"})
 	}
 	for mark, up := range map[marks.Mark]bool{marks.Most: true, marks.Least: false} {
-		a, ok := statementOf(mark).Account(answered(all), []bool{false, true}, Cells{}, 0.05)
+		a, ok := statementOf(mark).Account(answered(all), []Shown{NoNumber, Exact}, Cells{}, 0.05)
 		if !ok {
 			t.Fatal(mark)
 		}
@@ -99,7 +99,7 @@ func TestMixedExtremes(t *testing.T) {
 		for i := range 61 {
 			all = append(all, []string{fmt.Sprintf("a %d", i)})
 		}
-		a, ok := statementOf(marks.Mixed).Account(answered(all), []bool{false, true}, Cells{}, 0.05)
+		a, ok := statementOf(marks.Mixed).Account(answered(all), []Shown{NoNumber, Exact}, Cells{}, 0.05)
 		if c := a.Columns[0]; !ok || len(c.Cells) == 1 != known || c.Unknown == 1 == known {
 			t.Errorf("%s: %+v", value, a)
 		}
@@ -117,7 +117,7 @@ func TestLimitsMoveTheEnds(t *testing.T) {
 		return all
 	}
 	all := of([]string{"a 15", "b 990"}, []string{"a 40", "b 1000"}, []string{"b 995"}, nil)
-	a, ok := statementOf(marks.Noisy).Account(answered(all), []bool{false, true}, Cells{Shifted: 4}, 0.05)
+	a, ok := statementOf(marks.Noisy).Account(answered(all), []Shown{NoNumber, Exact}, Cells{Shifted: 4}, 0.05)
 	if !ok || a.Shifted != 3 || a.Replicas != 41 || a.Failed != 0 || math.Abs(a.Least-2./3) > 1e-9 {
 		t.Fatalf("%+v %v", a, ok)
 	}
@@ -126,19 +126,19 @@ func TestLimitsMoveTheEnds(t *testing.T) {
 			t.Errorf("%+v, want from %v to %v", c, want[0], want[1])
 		}
 	}
-	if a, ok := statementOf(marks.Noisy).Account(answered(of([]string{"b 1000"})), []bool{false, true}, Cells{Shifted: 1}, 0.05); !ok ||
+	if a, ok := statementOf(marks.Noisy).Account(answered(of([]string{"b 1000"})), []Shown{NoNumber, Exact}, Cells{Shifted: 1}, 0.05); !ok ||
 		a.Columns[0].Unknown != 1 || len(a.Columns[0].Cells) != 1 {
 		t.Errorf("a row that limits may leave out: %+v", a)
 	}
 	failing := answered(of(nil, nil, []string{"a 10", "b 1000"}))
-	if a, ok := statementOf(marks.Noisy).Account(failing, []bool{false, true}, Cells{Shifted: 3}, 0.05); ok {
+	if a, ok := statementOf(marks.Noisy).Account(failing, []Shown{NoNumber, Exact}, Cells{Shifted: 3}, 0.05); ok {
 		t.Errorf("most fail: %+v", a)
 	}
 	all = [][]string{{"a yes"}, {"a no"}, {"a yes"}}
 	for range 41 {
 		all = append(all, []string{"a yes"})
 	}
-	a, ok = statementOf(marks.Noisy).Account(answered(all), []bool{false, false}, Cells{Shifted: 2}, 0.05)
+	a, ok = statementOf(marks.Noisy).Account(answered(all), []Shown{NoNumber, NoNumber}, Cells{Shifted: 2}, 0.05)
 	if !ok || a.Columns[0].Agree != 0.5 {
 		t.Errorf("%+v", a)
 	}
@@ -150,7 +150,7 @@ func TestGuessesWidenIntervals(t *testing.T) {
 	for i := range 41 {
 		all = append(all, []string{fmt.Sprintf("a %d", i-10), fmt.Sprintf("b %d", 980+i)})
 	}
-	a, ok := statementOf(marks.Noisy).Account(answered(all), []bool{false, true}, Cells{Shifted: 1, Guessed: 3}, 0.05)
+	a, ok := statementOf(marks.Noisy).Account(answered(all), []Shown{NoNumber, Exact}, Cells{Shifted: 1, Guessed: 3}, 0.05)
 	if !ok || a.Shifted != 1 || a.Replicas != 41 || a.Failed != 0 {
 		t.Fatalf("%+v %v", a, ok)
 	}
@@ -180,13 +180,75 @@ func TestRoundedValues(t *testing.T) {
 		for range 61 {
 			all = append(all, []string{"a " + c.value, "b " + c.others})
 		}
-		a, ok := statementOf(marks.Noisy).Account(answered(all), []bool{false, true}, Cells{}, 0.05)
+		a, ok := statementOf(marks.Noisy).Account(answered(all), []Shown{NoNumber, Exact}, Cells{}, 0.05)
 		if !ok {
 			t.Fatal(c)
 		}
 		of := a.Columns[0].Cells[0]
 		if below, above := of.Value-of.Low, of.High-of.Value; math.Abs(below-c.half) > 1e-9 || math.Abs(above-c.half) > 1e-9 {
 			t.Errorf("%s beside %s: from %v below to %v above, want %v", c.value, c.others, below, above, c.half)
+		}
+	}
+}
+
+// TestRoundingBelow has a statement that computes with what it rounds: the error is at least the half of a step that this moves values by,
+// and where nobody knows that, it is known if replicas differ.
+func TestRoundingBelow(t *testing.T) {
+	for _, c := range []struct {
+		rounded      float64
+		differ, know bool
+		half         float64
+	}{
+		{0, false, true, 0},
+		{500, false, true, 500},
+		{math.Inf(1), false, false, 0},
+		{math.Inf(1), true, true, 60},
+		{500, true, true, 560},
+	} {
+		all := [][]string{{"a 1001"}}
+		for i := range 61 {
+			if !c.differ {
+				i = 30
+			}
+			all = append(all, []string{fmt.Sprintf("a %d", 1001+2*(i-30))})
+		}
+		s := statementOf(marks.Noisy)
+		s.rounded = map[string]float64{"value": c.rounded}
+		a, ok := s.Account(answered(all), []Shown{NoNumber, Exact}, Cells{}, 0.05)
+		if of := a.Columns[0]; !ok || c.know != (len(of.Cells) == 1) || c.know && of.Cells[0].Half() != c.half {
+			t.Errorf("%+v: %+v", c, a)
+		}
+	}
+}
+
+// TestFewFloatDigits has sessions that show fewer digits of floating-point numbers than these have: the error is at least half of a unit in
+// the last one that is shown, also of numbers that look whole.
+func TestFewFloatDigits(t *testing.T) {
+	for _, c := range []struct {
+		digits int
+		shown  Shown
+		value  string
+		half   float64
+	}{
+		{1, Double, "5", 0},
+		{0, Double, "5", 0},
+		{-15, Double, "5", 0.5},
+		{-15, Double, "50", 5},
+		{-14, Double, "5", 0.5},
+		{-13, Double, "5", 0.05},
+		{-13, Double, "0", 0},
+		{-4, Single, "5", 0.05},
+		{-15, Single, "5", 0.5},
+		{-15, Exact, "5", 0},
+	} {
+		var all [][]string
+		for range 61 {
+			all = append(all, []string{"a " + c.value})
+		}
+		text := strings.Replace(string(answered(all)), `"digits": 1`, fmt.Sprintf(`"digits": %d`, c.digits), 1)
+		a, ok := statementOf(marks.Noisy).Account([]byte(text), []Shown{NoNumber, c.shown}, Cells{}, 0.05)
+		if of := a.Columns[0].Cells; !ok || len(of) != 1 || math.Abs(of[0].Half()-c.half) > 1e-9 {
+			t.Errorf("%+v: %+v", c, a)
 		}
 	}
 }

@@ -19,6 +19,8 @@ type Statement struct {
 	prefix string // of the names, which the query does not have
 	width  int    // the columns of all blocks
 	marks  marks.Result
+	// rounded is how far rounding moves the values of a column.
+	rounded map[string]float64
 }
 
 // maxColumns bounds the columns that are replayed.
@@ -30,7 +32,7 @@ func NewStatement(stmt *parser.Statement, q *planner.Query, plan *planner.Plan) 
 	if len(stmt.Concealed) > 0 {
 		return nil, false
 	}
-	s = &Statement{query: q, blocks: q.Blocks(), prefix: "dp_"}
+	s = &Statement{query: q, blocks: q.Blocks(), prefix: "dp_", rounded: planner.Roundings(plan)}
 	for strings.Contains(lex.Lower(stmt.InnerText()), s.prefix) {
 		s.prefix += "x_"
 	}

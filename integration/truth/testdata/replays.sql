@@ -110,7 +110,7 @@ SELECT c + 0 AS v FROM {W} b ORDER BY c DESC OFFSET 4 LIMIT 1;
 SELECT day, c + 0 AS v FROM {T} b ORDER BY c DESC LIMIT 5;
 -- sum of the top ten days: but noise pushes it one way
 SELECT sum(c) AS v FROM (SELECT c FROM {T} b ORDER BY c DESC LIMIT 10) q;
--- z score: day but noise raises the deviation
+-- z score: day
 SELECT day, (c - avg(c) OVER ()) / stddev(c) OVER () AS v FROM {T} b;
 -- product of two cells: name
 SELECT name, c * s AS v FROM {S} b;
@@ -156,7 +156,7 @@ SELECT name, 1000.0 * c / 7000 + 1 AS v FROM {D} b;
 SELECT day, 100.0 * (c - lag(c, 2) OVER (ORDER BY day)) / nullif(lag(c, 2) OVER (ORDER BY day), 0) AS v FROM {M} b;
 -- mean of the middle groups:
 SELECT avg(c) AS v FROM (SELECT c, ntile(3) OVER (ORDER BY name) AS third FROM {D} b) q WHERE third = 2;
--- days above the public target: but noise pushes it one way
+-- days above the public target:
 SELECT sum(CASE WHEN c > 150 THEN 1 ELSE 0 END) AS v FROM {T} b;
 -- totals of pairs of groups: pair
 SELECT ascii(name) / 2 AS pair, sum(c) AS v FROM {D} b GROUP BY 1;
@@ -208,7 +208,7 @@ SELECT count(*) AS v FROM {T} b WHERE c < (SELECT avg(c) FROM {T} z);
 SELECT sex, count(*) FILTER (WHERE c > 350) AS v FROM {X} b GROUP BY sex;
 -- part of the largest:
 SELECT 100.0 * max(c) / sum(c) AS v FROM {D} b;
--- part of the largest of near-equal days:
+-- part of the largest of near-equal days: but seldom stated, and then noise pushes it one way
 SELECT 100.0 * max(c) / sum(c) AS v FROM {T} b;
 -- largest and smallest of near-equal days:
 SELECT max(c) * 1.0 / min(c) AS v FROM {T} b;
