@@ -17,7 +17,7 @@ func TestGuesses(t *testing.T) {
 	settings := planner.Settings{
 		EpsilonPico: dp.PicoPerUnit / 10, Mechanism: "laplace", Alpha: 0.05, Limits: policy.Limits{PublicFanout: 1, Work: 1},
 	}
-	const sql = "SELECT sex, count(*) FROM people GROUP BY 1"
+	const sql = "SELECT age, count(*) FROM people GROUP BY age"
 	plan := &planner.Plan{}
 	var released [][]*planner.Released
 	for range 2 {
