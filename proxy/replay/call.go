@@ -175,11 +175,11 @@ func (s *Statement) Cells(ctx context.Context, now func() time.Time, r *Replicas
 	shifted := len(without)
 	guessing := newGuessing(r, alpha)
 	guesses := guessing.all(room - needed - shifted)
+	drawn = append(drawn, p.more(ctx, min(n, max(room-shifted-len(guesses), needed))-needed, r.Next)...)
 	guessed := p.several(ctx, len(guesses), func(i int) [][]string { return guessing.replica(guesses[i]) })
 	if len(guessed) < len(guesses) {
 		return c, false
 	}
-	drawn = append(drawn, p.more(ctx, min(n, max(room-shifted-len(guessed), needed))-needed, r.Next)...)
 	var all [][]string
 	for _, columns := range slices.Concat([][][]string{shifting.released}, without, guessed, drawn) {
 		all = append(all, slices.Concat(columns...))
@@ -189,7 +189,7 @@ func (s *Statement) Cells(ctx context.Context, now func() time.Time, r *Replicas
 		return c, false
 	}
 	c.Untold = shifting.any() && shifted == 0
-	c.Shifted, c.Guessed, fewest = shifted, len(guessed), shifted+len(guessed)+fewest
+	c.Shifted, c.Guessed, fewest = shifted, len(guessed), shifted+len(guessed)+2*fewest // as many may fail
 	var same, cells []*string
 	for i, p := range c.places {
 		if p.same {

@@ -37,7 +37,7 @@ func TestReplicasTakeTheirTime(t *testing.T) {
 	}{
 		{0, false, most, most},
 		{time.Millisecond, false, most, most},
-		{3 * time.Millisecond, false, 75, 90},
+		{3 * time.Millisecond, false, 90, 100},
 		{12 * time.Millisecond, false, needed, needed},
 		{160 * time.Millisecond, false, 0, 0},
 		{time.Hour, false, 0, 0},
