@@ -123,7 +123,8 @@ BEGIN
 	END LOOP;
 	PERFORM pg_catalog.set_config('` + resultSetting + `',
 		CAST(pg_catalog.json_build_object('code', code,
-			'digits', CAST(pg_catalog.current_setting('extra_float_digits') AS pg_catalog.int4), 'batches', results) AS pg_catalog.text), false);
+			'digits', CAST(pg_catalog.current_setting('extra_float_digits') AS pg_catalog.int4), 'batches', results)
+			AS pg_catalog.text), false);
 EXCEPTION WHEN query_canceled OR OTHERS THEN
 	PERFORM pg_catalog.set_config('` + resultSetting + `', '', false);
 END $dp$`

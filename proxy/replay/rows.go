@@ -68,7 +68,8 @@ func (s *Statement) Account(text []byte, numbers []Shown, of Cells, alpha float6
 	for i, c := range s.marks.Columns {
 		switch c.Mark {
 		case marks.Noisy, marks.Most, marks.Least, marks.Mixed:
-			a.Columns = append(a.Columns, m.column(i, all[0].keys, kinds{drawn, moved, guessed}, numbers[i].digits(result.Digits), alpha))
+			shown := numbers[i].digits(result.Digits)
+			a.Columns = append(a.Columns, m.column(i, all[0].keys, kinds{drawn, moved, guessed}, shown, alpha))
 		case marks.Label, marks.Cell, marks.Unknown:
 		}
 	}
