@@ -181,7 +181,8 @@ func (s *classification) analyse(query *pg.Node, form Form) {
 	}
 	switch {
 	case s.changed != nil: // Postgres would say so too, if it came to that before it reads
-		s.st.refuse(pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", s.changed.Resolved.Name))
+		s.st.refuse(pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", s.changed.Resolved.Name).
+			WithHint("Protected tables are not changed here. They answer questions about all of their rows."))
 	case s.refusal != nil:
 		s.st.refuse(s.refusal)
 	}

@@ -22,7 +22,7 @@ import (
 // mendable are the codes of refusals for which another statement may be answered.
 var mendable = []pgerr.Code{
 	pgerr.RowAccess, pgerr.NotAllowed, pgerr.FeatureNotSupported, pgerr.NoBounds, pgerr.Ownership, pgerr.ProgramLimitExceeded,
-	pgerr.StatementTooComplex,
+	pgerr.StatementTooComplex, pgerr.InsufficientPrivilege,
 }
 
 // mended is a refusal that says what works instead, if something does.

@@ -76,6 +76,7 @@ var utilityRules = []rule{
 	{"ExplainPlain", explainPlain},
 	{"ViewToTable", viewToTable},
 	{"TableToWith", tableToWith},
+	{"ChangeToCount", changeToCount},
 	{"DistinctBranches", distinctBranches},
 }
 

@@ -68,20 +68,23 @@ func viewToTable(r *refused) {
 //	CREATE TEMP TABLE c AS SELECT unit, min(day) FROM t GROUP BY unit
 //	WITH c AS (SELECT unit, min(day) FROM t GROUP BY unit) SELECT count(*) FROM c
 //
-// It applies to SELECT INTO as well. The statements that would use the table can have the query in WITH.
+// It applies to SELECT INTO and to INSERT as well. The statements that would use the table can have the query in WITH.
 func tableToWith(r *refused) {
-	made, sel := r.stmt.GetCreateTableAsStmt().GetInto(), r.stmt.GetCreateTableAsStmt().GetQuery().GetSelectStmt()
-	if r.stmt.GetCreateTableAsStmt().GetObjtype() == pg.ObjectType_OBJECT_MATVIEW {
+	created, inserted := r.stmt.GetCreateTableAsStmt(), r.stmt.GetInsertStmt()
+	made, sel := created.GetInto().GetRel(), created.GetQuery().GetSelectStmt()
+	switch {
+	case created.GetObjtype() == pg.ObjectType_OBJECT_MATVIEW:
 		return // the table that viewToTable makes
-	}
-	if made == nil {
+	case inserted != nil && inserted.WithClause == nil:
+		made, sel = inserted.Relation, inserted.SelectStmt.GetSelectStmt()
+	case created == nil:
 		sel = r.stmt.GetSelectStmt()
-		made = sel.GetIntoClause()
+		made = sel.GetIntoClause().GetRel()
 	}
 	q := r.located(sel)
 	if made == nil || q == nil || sel.Op != pg.SetOperation_SETOP_NONE {
 		return
 	}
-	name := ident(made.Rel.Relname)
+	name := ident(made.Relname)
 	r.add("WITH " + name + " AS (" + r.edited(q.whole, edit{q.parts[into].all, ""}) + ") SELECT count(*) FROM " + name)
 }
