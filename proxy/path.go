@@ -76,8 +76,8 @@ var path = [...]rule{
 		false, nothing,
 	},
 	stepDescribe: {
-		"describe", "the rewritten statement has the columns of the original, says the mirror",
-		[]string{"proxy/describe.go"},
+		"describe", "the result has a place to stay, and the rewritten statement has the columns of the original, says the mirror",
+		[]string{"proxy/destination.go", "proxy/describe.go"},
 		false, nothing,
 	},
 	stepPlan: {
