@@ -70,7 +70,7 @@ func TestHiddenColumns(t *testing.T) {
 		`TABLE dp.tables; TABLE dp.columns;`: {"visits", "visit_id -> visits -> …", "birth_year"},
 		"SELECT * FROM information_schema.columns WHERE table_schema = 'public'; " +
 			"TABLE pg_attribute; TABLE pg_type; TABLE pg_class; TABLE pg_constraint;": {"birth_year"},
-		"EXPLAIN SELECT sum(cost) FROM visits":                                                      {"privacy unit: …", "t0.… AS u"},
+		"EXPLAIN VERBOSE SELECT sum(cost) FROM visits":                                              {"privacy unit: …", "t0.… AS u"},
 		"EXPLAIN SELECT avg(value) FROM labs":                                                       {"labs.visit_id -> visits.…"},
 		"SELECT count(*) FROM (SELECT * FROM patients) AS p (a, b, c, d) WHERE d = 'north'":         {"(1 row)", "NOTICE"},
 		"SELECT count(*) FROM patients NATURAL JOIN (SELECT id, 1 AS zq_called FROM patients) AS p": {"(1 row)"},
