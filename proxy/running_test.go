@@ -30,7 +30,8 @@ func (c *client) answer(t *testing.T, sql string) (all []string) {
 }
 
 // TestRunningTotals asks for running totals over 60 years. Totals that alone are shown are measured: the error that is stated of them, by
-// replays, is theirs, and it hardly grows. They cost what groups cost, and are another question than these.
+// replays, of which there are few on a busy machine, is about theirs, and it hardly grows. They cost what groups cost, and are another
+// question than these.
 func TestRunningTotals(t *testing.T) {
 	w := accurate(t, func(*proxy.Config) {}, large(t))
 	ana := w.client(t, "ana")
@@ -94,7 +95,7 @@ func TestRunningTotals(t *testing.T) {
 				length = column
 			}
 		}
-		if want := 1.96 * sigma * math.Sqrt(column*length); half < want*0.75 || half > want*1.35 {
+		if want := 1.96 * sigma * math.Sqrt(column*length); half < want*0.6 || half > want*1.7 {
 			t.Errorf("total %d: ± %.1f, want about %.1f", at, half, want)
 		}
 	}
