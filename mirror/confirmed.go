@@ -82,12 +82,12 @@ const (
 	awaitRecord = "LOCK TABLE pg_catalog.pg_largeobject_metadata IN ROW SHARE MODE"
 )
 
-// ConfirmedAs returns a name for the record and for the columns that the mirror has. A Sync that changes something changes the
+// ConfirmedAs returns a name for the record, and for the columns and the public rows that the mirror has. A Sync that changes something changes the
 // name; a survey, which changes a table of answers, does not. It reads the catalogue alone: analysts can see how often a table
 // was read.
 func ConfirmedAs(ctx context.Context, mirror querier) (string, error) {
 	var name string
-	err := mirror.QueryRow(ctx, `SELECT pg_catalog.md5(pg_catalog.concat(n.name,
+	err := mirror.QueryRow(ctx, `SELECT pg_catalog.md5(pg_catalog.concat(n.name, ' ', (`+copiedRecords.where()+`), ' ',
 		(SELECT pg_catalog.string_agg(pg_catalog.concat(c.oid, ' ', a.attname), ',' ORDER BY c.oid, a.attnum)
 		   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 		  WHERE c.relkind IN ('r', 'v') AND c.relpersistence <> 't'

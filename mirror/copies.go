@@ -12,28 +12,59 @@ import (
 	"dpproxy/mirror/steady"
 )
 
-// Copies compares the rows of public tables with the rows that Sync has copied to the mirror.
+// Copies compares the rows of public tables with the rows that Sync has copied to the mirror. It reads the mirror once: analysts can see
+// when its tables are read, and later reads would come when the real database has answered.
 type Copies struct {
-	tables []*catalog.Table
+	copies []copied
 	seen   map[catalog.Name]compared
 }
 
-// A compared is how a table was when it was compared last: the versions of its rows on both sides, "" if they are not known.
+// A copied is a public table, with the columns that its copy has and the rows of that, "" if they could not be read.
+type copied struct {
+	*catalog.Table
+	rows string
+}
+
+// A compared is how a table was when it was compared last: the version of its rows, "" if it has none.
 type compared struct {
-	versions [2]string
+	version  string
 	outdated bool
 }
 
-// NewCopies compares such tables of the real database, by their forms there.
-func NewCopies(tables []*catalog.Table) *Copies {
-	return &Copies{tables, map[catalog.Name]compared{}}
+// NewCopies reads the copies of such tables of the real database, by their forms there. They stay as they are until the next Sync.
+func NewCopies(ctx context.Context, mirror *pgx.Conn, tables []*catalog.Table) *Copies {
+	c := &Copies{seen: map[catalog.Name]compared{}}
+	for _, t := range tables {
+		of := copied{Table: t}
+		if there, err := copyOf(ctx, mirror, t); err == nil {
+			of = there
+		}
+		c.copies = append(c.copies, of)
+	}
+	return c
+}
+
+func copyOf(ctx context.Context, mirror *pgx.Conn, t *catalog.Table) (c copied, err error) {
+	err = pgx.BeginFunc(ctx, mirror, func(tx pgx.Tx) error {
+		if _, err := tx.Conn().PgConn().Exec(ctx, introspect.PlainText).ReadAll(); err != nil {
+			return err
+		}
+		there := *t
+		if there.Columns, err = columnsThere(ctx, tx, t); err != nil {
+			return err
+		}
+		rows, err := rowsOf(ctx, tx, &there)
+		c = copied{&there, rows}
+		return err
+	})
+	return c, err
 }
 
 // Outdated names the tables that have other rows now than the mirror has, or that cannot be compared. Rows are compared again only if they
 // may have changed since they were compared last.
-func (c *Copies) Outdated(ctx context.Context, data, mirror *pgx.Conn) (names []catalog.Name) {
-	for _, t := range c.tables {
-		now, err := c.compare(ctx, t, data, mirror)
+func (c *Copies) Outdated(ctx context.Context, data *pgx.Conn) (names []catalog.Name) {
+	for _, t := range c.copies {
+		now, err := c.compare(ctx, t, data)
 		if err != nil {
 			now = compared{outdated: true}
 		}
@@ -44,50 +75,39 @@ func (c *Copies) Outdated(ctx context.Context, data, mirror *pgx.Conn) (names []
 	return names
 }
 
-func (c *Copies) compare(ctx context.Context, t *catalog.Table, data, mirror *pgx.Conn) (now compared, err error) {
-	from, err := steady.Open(ctx, data, []catalog.Name{t.Name})
+func (c *Copies) compare(ctx context.Context, t copied, data *pgx.Conn) (now compared, err error) {
+	tx, err := steady.Open(ctx, data, []catalog.Name{t.Name})
 	if err != nil {
 		return now, err
 	}
-	defer from.Rollback(ctx)
+	defer tx.Rollback(ctx)
 	var oid uint32
 	var fingerprint string
-	if err := from.QueryRow(ctx, introspect.FingerprintOf(map[uint32]string{t.OID: t.Fingerprint})).Scan(&oid, &fingerprint); err != nil {
+	if err := tx.QueryRow(ctx, introspect.FingerprintOf(map[uint32]string{t.OID: t.Fingerprint})).Scan(&oid, &fingerprint); err != nil {
 		return now, err
 	}
 	if fingerprint != t.Fingerprint {
 		return now, fmt.Errorf("%v is another relation by now", t.Name)
 	}
-	to, err := mirror.Begin(ctx)
-	if err != nil {
+	if _, err := tx.Conn().PgConn().Exec(ctx, introspect.PlainText).ReadAll(); err != nil {
 		return now, err
 	}
-	defer to.Rollback(ctx)
-	for i, tx := range []pgx.Tx{from, to} {
-		if _, err := tx.Conn().PgConn().Exec(ctx, introspect.PlainText).ReadAll(); err != nil {
-			return now, err
-		}
-		if now.versions[i], err = version(ctx, tx, t, i == 1); err != nil {
-			return now, err
-		}
+	if now.version, err = version(ctx, tx, t.Table); err != nil {
+		return now, err
 	}
-	if was := c.seen[t.Name]; now.versions[0] != "" && now.versions[1] != "" && now.versions == was.versions {
+	if was := c.seen[t.Name]; now.version != "" && now.version == was.version {
 		return was, nil
 	}
-	copied := *t
-	if copied.Columns, err = columnsThere(ctx, to, t); err != nil {
-		return now, err
-	}
-	same, err := sameRows(ctx, from, to, &copied)
-	now.outdated = !same
+	rows, err := rowsOf(ctx, tx, t.Table)
+	now.outdated = rows != t.rows
 	return now, err
 }
 
 // version tells of the rows of a table whether they have changed: how many there are, and the sum of the numbers of the transactions that
 // wrote them, which grows with each row that takes the place of another. It is "" of a relation without such numbers, or whose role may not
 // read them.
-func version(ctx context.Context, tx pgx.Tx, t *catalog.Table, copied bool) (text string, err error) {
-	numbered := copied || t.Kind == 'r' || t.Kind == 'p' || t.Kind == 'm'
+func version(ctx context.Context, tx pgx.Tx, t *catalog.Table) (text string, err error) {
+	numbered := t.Kind == 'r' || t.Kind == 'p' || t.Kind == 'm'
 	name := quote.Name(t.Name)
 	if numbered {
 		err = tx.QueryRow(ctx, "SELECT pg_catalog.has_table_privilege($1, 'SELECT')", name).Scan(&numbered)

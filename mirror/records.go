@@ -21,6 +21,8 @@ const (
 	madeRecords records = "made"
 	// confirmedRecords is the JSON of a [confirmation].
 	confirmedRecords records = "confirmed"
+	// copiedRecords is empty. It is written when public rows are copied, and has another OID then.
+	copiedRecords records = "copied"
 )
 
 // comment is the one by which the large object is found. Analysts may read it.
@@ -82,7 +84,8 @@ func (r records) former(ctx context.Context, q querier) (schema string, err erro
 
 // readFormer returns the text that an earlier version keeps in a schema, nil if there is none.
 func (r records) readFormer(ctx context.Context, q querier, schema string) (text []byte, err error) {
-	return text, q.QueryRow(ctx, fmt.Sprintf(formerTexts[r], schema)).Scan(&text)
+	err = q.QueryRow(ctx, fmt.Sprintf(formerTexts[r], schema)).Scan(&text)
+	return text, err
 }
 
 // moveRecords puts the texts of an earlier version into large objects, as they are.

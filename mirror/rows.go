@@ -14,34 +14,35 @@ import (
 	"dpproxy/mirror/quote"
 )
 
-// copyRows replaces the rows of the public tables that differ. The rows come from the
+// copyRows replaces the rows of the public tables that differ, and reports whether there are any. The rows come from the
 // snapshot that the catalogue was read in, so foreign keys between them hold and need no
 // check.
-func copyRows(ctx context.Context, from, to pgx.Tx, s *catalog.Schema, public []catalog.Name, report func(string)) error {
+func copyRows(ctx context.Context, from, to pgx.Tx, s *catalog.Schema, public []catalog.Name, report func(string)) (copied bool, err error) {
 	if _, err := to.Exec(ctx, "SET LOCAL session_replication_role = replica"); err != nil {
-		return err
+		return false, err
 	}
 	for _, n := range public {
 		same, err := sameRows(ctx, from, to, s.Tables[n])
 		if err != nil {
-			return fmt.Errorf("compare public table %v: %w", n, err)
+			return copied, fmt.Errorf("compare public table %v: %w", n, err)
 		}
 		if same {
 			continue
 		}
 		count, err := copyTable(ctx, from, to, s.Tables[n])
 		if err != nil {
-			return fmt.Errorf("copy public table %v: %w", n, err)
+			return copied, fmt.Errorf("copy public table %v: %w", n, err)
 		}
+		copied = true
 		report(fmt.Sprintf("copy %d rows of %v", count, n))
 	}
-	_, err := to.Exec(ctx, "SET LOCAL session_replication_role = origin")
-	return err
+	_, err = to.Exec(ctx, "SET LOCAL session_replication_role = origin")
+	return copied, err
 }
 
 // rowsSQL digests the rows of a table, whatever their order. The texts of the rows are the
 // same on both servers: see introspect.PlainText.
-const rowsSQL = `SELECT pg_catalog.count(*), coalesce(pg_catalog.sum(('x' || pg_catalog.left(h, 15))::bit(60)::bigint), 0)::text
+const rowsSQL = `SELECT pg_catalog.count(*)::text || ' ' || coalesce(pg_catalog.sum(('x' || pg_catalog.left(h, 15))::bit(60)::bigint), 0)::text
 	|| '/' || coalesce(pg_catalog.sum(('x' || pg_catalog.right(h, 15))::bit(60)::bigint), 0)::text
 	FROM (SELECT pg_catalog.md5(t::text) AS h FROM (SELECT %s FROM %s%s) AS t) AS rows`
 
@@ -56,15 +57,18 @@ func columnsOf(t *catalog.Table) []string {
 
 // sameRows reports whether a public table has the same rows on both sides.
 func sameRows(ctx context.Context, from, to pgx.Tx, t *catalog.Table) (bool, error) {
-	var counts [2]int64
-	var digests [2]string
-	sql := fmt.Sprintf(rowsSQL, quote.Idents(columnsOf(t)), t.Only(), quote.Name(t.Name))
-	for i, tx := range []pgx.Tx{from, to} {
-		if err := tx.QueryRow(ctx, sql).Scan(&counts[i], &digests[i]); err != nil {
-			return false, err
-		}
+	theirs, err := rowsOf(ctx, from, t)
+	if err != nil {
+		return false, err
 	}
-	return counts[0] == counts[1] && digests[0] == digests[1], nil
+	ours, err := rowsOf(ctx, to, t)
+	return theirs == ours, err
+}
+
+// rowsOf returns the number of the rows of a table and their digest.
+func rowsOf(ctx context.Context, tx pgx.Tx, t *catalog.Table) (text string, err error) {
+	err = tx.QueryRow(ctx, fmt.Sprintf(rowsSQL, quote.Idents(columnsOf(t)), t.Only(), quote.Name(t.Name))).Scan(&text)
+	return text, err
 }
 
 // copyTable deletes instead of truncating, so that sessions on the mirror read the

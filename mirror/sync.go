@@ -142,7 +142,11 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 		return err
 	}
 	// A foreign key can only be made when the rows that it is about are there.
-	rows := func() error { return copyRows(ctx, from, to, made, plan.Public, report) }
+	copied := false
+	rows := func() (err error) {
+		copied, err = copyRows(ctx, from, to, made, plan.Public, report)
+		return err
+	}
 	r := &reconciler{tx: to, report: report, warnings: warnings}
 	if err := r.reconcile(ctx, objects, rows); err != nil {
 		return err
@@ -152,6 +156,11 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 			if err := keepLogin(ctx, to, database, role, report); err != nil {
 				return err
 			}
+		}
+	}
+	if copied {
+		if err := copiedRecords.write(ctx, to, []byte{}); err != nil {
+			return err
 		}
 	}
 	if err := confirm(ctx, to, plan, schema, report); err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"dpproxy/internal/await"
 	"dpproxy/internal/pgtemp"
 	"dpproxy/internal/sitetest"
 )
@@ -53,6 +54,6 @@ func TestOutdatedCopy(t *testing.T) {
 	r.HangUp(t, "the policy was reloaded")
 	groups(5, true)
 	s.Command(t, "sync", s.Policy)
-	r.HangUp(t, "the policy was reloaded")
+	await.That(t, "the sync is taken over", func() bool { return strings.Contains(r.Log.String(), "as of the last sync was taken over") })
 	groups(6, false)
 }

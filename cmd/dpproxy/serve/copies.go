@@ -19,35 +19,33 @@ type comparison struct {
 	next   time.Time
 }
 
-// compareCopies has statements tell of public tables that have other rows by now than their copies, for the first time and then at each
-// look, unless comparing them takes long. The turn is the caller's.
-func (g *generation) compareCopies(ctx context.Context, data *pgx.Conn) error {
+// compareCopies has statements tell of public tables that have other rows by now than their copies, at each look unless comparing them
+// takes long. The turn is the caller's.
+func (g *generation) compareCopies(ctx context.Context, data *pgx.Conn) {
 	c := &g.compared
-	if c.copies == nil {
-		c.copies = mirror.NewCopies(g.publicSources())
-	}
 	began := time.Now()
 	if began.Before(c.next) {
-		return nil
+		return
 	}
+	g.data.Outdate(c.copies.Outdated(ctx, data))
+	c.next = time.Now().Add(copiesPart * time.Since(began))
+}
+
+// readCopies reads the copies, and compares them for the first time.
+func (g *generation) readCopies(ctx context.Context) error {
 	down, err := g.ConnectMirror(ctx)
 	if err != nil {
 		return err
 	}
 	defer down.Close(ctx)
-	g.data.Outdate(c.copies.Outdated(ctx, data, down))
-	c.next = time.Now().Add(copiesPart * time.Since(began))
-	return nil
-}
-
-// lookAtCopies compares them for the first time.
-func (g *generation) lookAtCopies(ctx context.Context) error {
+	g.compared.copies = mirror.NewCopies(ctx, down, g.publicSources())
 	data, err := g.ConnectData(ctx)
 	if err != nil {
 		return err
 	}
 	defer data.Close(ctx)
-	return g.compareCopies(ctx, data)
+	g.compareCopies(ctx, data)
+	return nil
 }
 
 // publicSources are the public tables that are served, as the real database has them.

@@ -91,7 +91,7 @@ func (s *Host) open(ctx context.Context, before *generation) (_ *generation, err
 		return nil, err
 	}
 	g.turnOff(g.outlook)
-	if err := g.lookAtCopies(ctx); err != nil {
+	if err := g.readCopies(ctx); err != nil {
 		return nil, err
 	}
 	if old.keys.mirror == g.keys.mirror {

@@ -140,9 +140,7 @@ func (v *service) recheckSchema(ctx context.Context) (news bool, err error) {
 	if _, err := g.data.Recheck(ctx, conn); err != nil {
 		return false, err
 	}
-	if err := g.compareCopies(ctx, conn); err != nil {
-		return false, err
-	}
+	g.compareCopies(ctx, conn)
 	if err := g.turnOffDerived(ctx, conn); err != nil || g.ready() {
 		return false, err
 	}
