@@ -147,8 +147,13 @@ type Destination struct {
 	Table string
 	// Cursor begins the DECLARE of any query that makes the same cursor, and Name is its name.
 	Cursor, Name string
-	// Changed is the table whose rows an INSERT, UPDATE or DELETE changes, and Privilege the one that it needs there.
-	Changed   *NewTable
+	// Changes are those of rows of tables, in WITH queries too.
+	Changes []Change
+}
+
+// A Change is of rows of a table, which takes a privilege: INSERT, UPDATE or DELETE.
+type Change struct {
+	Of        NewTable
 	Privilege string
 }
 

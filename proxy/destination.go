@@ -6,6 +6,7 @@ import (
 	"dpproxy/parser"
 	"dpproxy/parser/ast"
 	"dpproxy/pgerr"
+	"dpproxy/proxy/replay"
 	"dpproxy/proxy/settings"
 	"dpproxy/wire"
 )
@@ -14,11 +15,16 @@ import (
 // schema that is not, a right that is missing, or a cursor without a transaction. It comes before other private questions: from Postgres 18
 // on they begin a transaction that would do for a cursor. Mistakes in the text come before it.
 func rehearse(ctx context.Context, m *wire.Asker, st *parser.Statement, to parser.Destination, b wire.BindRequest) error {
-	if to == (parser.Destination{}) {
+	if to.Table == "" && to.Cursor == "" && len(to.Changes) == 0 {
 		return nil
 	}
 	if err := new(settings.Settings).ReadComments(st); err != nil {
 		return err
+	}
+	for _, c := range to.Changes {
+		if err := mayChange(ctx, m, c); err != nil {
+			return err
+		}
 	}
 	switch {
 	case to.Table != "":
@@ -26,7 +32,7 @@ func rehearse(ctx context.Context, m *wire.Asker, st *parser.Statement, to parse
 	case to.Cursor != "":
 		return makesCursor(ctx, m, to)
 	}
-	return mayChange(ctx, m, to)
+	return nil
 }
 
 // makesCursor makes the cursor, of nothing, and closes it.
@@ -39,14 +45,9 @@ func makesCursor(ctx context.Context, m *wire.Asker, to parser.Destination) erro
 	return nil
 }
 
-// undoes asks whether the session can run a block that undoes what it has done: not without the language of blocks, nor if it ends at the
-// first error.
-const undoes = "SELECT pg_catalog.has_language_privilege('plpgsql', 'USAGE') " +
-	"AND pg_catalog.current_setting('exit_on_error') OPERATOR(pg_catalog.=) 'off'"
-
 // makesTable makes the table, without a row, and undoes that.
 func makesTable(ctx context.Context, m *wire.Asker, begins string, b wire.BindRequest) error {
-	can, err := m.Query(ctx, undoes, nil, nil, nil, nil)
+	can, err := m.Query(ctx, "SELECT "+replay.Undoes, nil, nil, nil, nil)
 	if err != nil || len(can.Rows) != 1 || string(can.Rows[0][0]) != "t" {
 		return err
 	}
@@ -61,19 +62,19 @@ func makesTable(ctx context.Context, m *wire.Asker, begins string, b wire.BindRe
 }
 
 // mayChange refuses rows of a table that the session may not change.
-func mayChange(ctx context.Context, m *wire.Asker, to parser.Destination) error {
-	name := ast.QuoteIdent(to.Changed.Name)
-	if to.Changed.Schema != "" {
-		name = ast.QuoteIdent(to.Changed.Schema) + "." + name
+func mayChange(ctx context.Context, m *wire.Asker, c parser.Change) error {
+	name := ast.QuoteIdent(c.Of.Name)
+	if c.Of.Schema != "" {
+		name = ast.QuoteIdent(c.Of.Schema) + "." + name
 	}
-	table, privilege := ast.Quote(name), ast.Quote(to.Privilege)
+	table, privilege := ast.Quote(name), ast.Quote(c.Privilege)
 	sql := "SELECT pg_catalog.has_table_privilege(" + table + ", " + privilege + ")"
-	if to.Privilege != "DELETE" {
+	if c.Privilege != "DELETE" {
 		sql += " OR pg_catalog.has_any_column_privilege(" + table + ", " + privilege + ")"
 	}
 	res, err := m.Query(ctx, sql, nil, nil, nil, nil)
 	if err == nil && len(res.Rows) == 1 && string(res.Rows[0][0]) == "f" {
-		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", to.Changed.Name)
+		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s", c.Of.Name)
 	}
 	return err
 }

@@ -28,6 +28,8 @@ func TestDestination(t *testing.T) {
 		{"", "INSERT INTO hospitals SELECT count(*), 'x' FROM patients", "42501"},
 		{"", "UPDATE hospitals SET name = (SELECT count(*) FROM patients)::text", "42501"},
 		{"", "DELETE FROM hospitals WHERE id > (SELECT count(*) FROM patients)", "42501"},
+		{"", "WITH d AS (DELETE FROM hospitals RETURNING id) SELECT count(*), (SELECT count(*) FROM d) FROM patients", "42501"},
+		{"", "MERGE INTO hospitals h USING (" + count + ") q ON h.id = q.n WHEN MATCHED THEN DELETE", "42501"},
 		{"", "DECLARE c CURSOR FOR " + count, "25P01"},
 		{"BEGIN; DECLARE c CURSOR FOR SELECT 1", "DECLARE c CURSOR FOR " + count, "42P03"},
 		{"BEGIN", "CREATE TEMP TABLE taken AS " + count, "42P07"},

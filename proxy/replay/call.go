@@ -32,11 +32,15 @@ const (
 	resultSetting = "dp.replay_result"
 )
 
+// Undoes says whether a session can run a block that undoes what it has done: not without the language of blocks, nor if it ends at the
+// first error.
+const Undoes = `pg_catalog.has_language_privilege('plpgsql', 'USAGE')
+	AND pg_catalog.current_setting('exit_on_error') OPERATOR(pg_catalog.=) 'off'`
+
 // Prepare is a query of one row that hands over the query ($1) and the cells ($2), unless the query may do something more than once that it
 // does once: if a function of these names ($3) is volatile or is not one of Postgres or dpproxy, whatever it says of itself, or if one can
 // stand behind other names ($4) or a cast. Nor does it if the session may not run the block, or ends at the first error.
-const Prepare = `SELECT CASE WHEN pg_catalog.has_language_privilege('plpgsql', 'USAGE')
-	AND pg_catalog.current_setting('exit_on_error') OPERATOR(pg_catalog.=) 'off' AND NOT EXISTS (
+const Prepare = `SELECT CASE WHEN ` + Undoes + ` AND NOT EXISTS (
 	SELECT FROM pg_catalog.pg_proc AS p WHERE (p.provolatile OPERATOR(pg_catalog.=) 'v' OR p.pronamespace OPERATOR(pg_catalog.<>) ALL
 		(SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname OPERATOR(pg_catalog.=) ANY ('{pg_catalog,dp}')))
 	AND p.proname OPERATOR(pg_catalog.=) ANY (CAST($3 AS pg_catalog.text[]))
