@@ -80,6 +80,8 @@ func TestBrief(t *testing.T) {
 		{"SET dp.confidence = 0.9; SELECT count(*) FROM patients", `^count ± \d+; cost nothing, answered before; errors at 90 %$`, ""},
 		{"DISCARD ALL", "", ""},
 		{"SET dp.notice = brief; SELECT count(*) FROM patients", `^count ± \d+; cost nothing, answered before; errors at 95 %$`, ""},
+		{"DISCARD ALL", "", ""},
+		{"SELECT count(*) FROM patients", `^count ± \d+; cost nothing, answered before; errors at 95 %$`, ""},
 		{
 			"SELECT sex, count(*) AS n, avg(birth_year) AS mean FROM patients GROUP BY sex",
 			`^n ± \d+; mean ± [0-9.]+ to [0-9.]+; cost`, "^Left out: .*birth_year",

@@ -109,6 +109,12 @@ func TestReplayed(t *testing.T) {
 			}
 		}
 	}
+	sitetest.Rows(t, conn, "SELECT sum(n) AS dp_total FROM "+groups, pgx.QueryExecModeSimpleProtocol)
+	for _, of := range []string{"dp.last", "dp.history ORDER BY number DESC LIMIT 1"} {
+		if got := sitetest.Rows(t, conn, "SELECT error FROM "+of, pgx.QueryExecModeSimpleProtocol); !strings.HasPrefix(got, "dp_total ± ") {
+			t.Errorf("%s has the error %s", of, got)
+		}
+	}
 	got := sitetest.Rows(t, conn, "SELECT last_value FROM numbers", pgx.QueryExecModeSimpleProtocol)
 	if got != "12" { // three groups of four answers have moved it, and no replica
 		t.Errorf("the sequence is at %s", got)
