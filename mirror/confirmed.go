@@ -82,9 +82,9 @@ const (
 	awaitRecord = "LOCK TABLE pg_catalog.pg_largeobject_metadata IN ROW SHARE MODE"
 )
 
-// ConfirmedAs returns a name for the record, and for the columns and the public rows that the mirror has. A Sync that changes something changes the
-// name; a survey, which changes a table of answers, does not. It reads the catalogue alone: analysts can see how often a table
-// was read.
+// ConfirmedAs returns a name for the record, and for the columns and the public rows that the mirror has. A Sync that changes
+// something changes the name; a survey, which changes a table of answers, does not. It reads the catalogue alone: analysts can
+// see how often a table was read.
 func ConfirmedAs(ctx context.Context, mirror querier) (string, error) {
 	var name string
 	err := mirror.QueryRow(ctx, `SELECT pg_catalog.md5(pg_catalog.concat(n.name, ' ', (`+copiedRecords.where()+`), ' ',

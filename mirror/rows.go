@@ -17,7 +17,9 @@ import (
 // copyRows replaces the rows of the public tables that differ, and reports whether there are any. The rows come from the
 // snapshot that the catalogue was read in, so foreign keys between them hold and need no
 // check.
-func copyRows(ctx context.Context, from, to pgx.Tx, s *catalog.Schema, public []catalog.Name, report func(string)) (copied bool, err error) {
+func copyRows(
+	ctx context.Context, from, to pgx.Tx, s *catalog.Schema, public []catalog.Name, report func(string),
+) (copied bool, err error) {
 	if _, err := to.Exec(ctx, "SET LOCAL session_replication_role = replica"); err != nil {
 		return false, err
 	}
@@ -42,7 +44,8 @@ func copyRows(ctx context.Context, from, to pgx.Tx, s *catalog.Schema, public []
 
 // rowsSQL digests the rows of a table, whatever their order. The texts of the rows are the
 // same on both servers: see introspect.PlainText.
-const rowsSQL = `SELECT pg_catalog.count(*)::text || ' ' || coalesce(pg_catalog.sum(('x' || pg_catalog.left(h, 15))::bit(60)::bigint), 0)::text
+const rowsSQL = `SELECT pg_catalog.count(*)::text
+	|| ' ' || coalesce(pg_catalog.sum(('x' || pg_catalog.left(h, 15))::bit(60)::bigint), 0)::text
 	|| '/' || coalesce(pg_catalog.sum(('x' || pg_catalog.right(h, 15))::bit(60)::bigint), 0)::text
 	FROM (SELECT pg_catalog.md5(t::text) AS h FROM (SELECT %s FROM %s%s) AS t) AS rows`
 
