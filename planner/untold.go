@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 
@@ -39,6 +40,14 @@ func (u Untold) but(told Untold) Untold {
 		delete(u, n)
 	}
 	return u
+}
+
+// With returns the relations of both.
+func (u Untold) With(more Untold) Untold {
+	all := make(Untold, len(u)+len(more))
+	maps.Copy(all, u)
+	maps.Copy(all, more)
+	return all
 }
 
 // Name writes the name of a relation for the analyst, or the view that reads it.

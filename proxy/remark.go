@@ -114,8 +114,9 @@ func togetherWith(used []*part, own *account, text string) *account {
 			w.groups = union(w.groups, of.groups)
 		}
 		if w.mechanism == "" {
-			w.mechanism, w.confidence, w.untold, w.at = of.mechanism, of.confidence, of.untold, of.at
+			w.mechanism, w.confidence, w.at = of.mechanism, of.confidence, of.at
 		}
+		w.untold = w.untold.With(of.untold)
 		w.outside, w.leftOut = union(w.outside, of.outside), union(w.leftOut, of.leftOut)
 		w.limits, w.how = union(w.limits, of.limits), union(w.how, of.how)
 		w.hidden, w.all = w.hidden+of.hidden, w.all+of.all

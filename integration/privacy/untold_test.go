@@ -97,6 +97,9 @@ func TestUntoldTables(t *testing.T) {
 		"EXPLAIN SELECT avg(days) FROM long":               "privacy unit: …",
 		"SELECT sum(days) FROM stays":                      "of the budget of table …",
 		"SET dp.epsilon = 41; SELECT avg(days) FROM stays": `privacy budget of table "…" has no room for the statement`,
+
+		"SELECT sum(cost) FROM visits WHERE cost > 0.0001 * (SELECT count(*) FROM stays)": "of the budget of table …",
+
 		"SET dp.epsilon = 1; SET dp.relative_error = 0.0001; SET dp.max_epsilon = 50; SELECT avg(days) FROM stays": "…",
 	} {
 		if got := ask(sql); !strings.Contains(got, want) {
@@ -107,6 +110,7 @@ func TestUntoldTables(t *testing.T) {
 	for _, sql := range untold {
 		ask(sql)
 		ask("EXPLAIN " + sql)
+		ask(sql)
 		ask("SELECT * FROM dp.plan($$" + sql + "$$)")
 	}
 	super := sitetest.Dial(t, s.Data.URL("postgres", pgtemp.Superuser))
