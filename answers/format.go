@@ -19,6 +19,7 @@ type record struct {
 	Version  int           `json:"version"`
 	Request  []byte        `json:"request,omitempty"`
 	Sets     []GroupingSet `json:"sets"`
+	At       int64         `json:"at,omitempty"`
 	Payments []Payment     `json:"payments,omitempty"`
 }
 
@@ -30,7 +31,7 @@ func encode(r *Release) ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	return json.Marshal(record{version, r.Request, r.Sets, r.Payments})
+	return json.Marshal(record{version, r.Request, r.Sets, r.At, r.Payments})
 }
 
 // digest distinguishes the releases of one question.
@@ -45,7 +46,7 @@ func decode(body []byte) (*Release, error) {
 	if err := json.Unmarshal(body, &kept); err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	r := &Release{Request: kept.Request, Sets: kept.Sets, Payments: kept.Payments, body: body}
+	r := &Release{Request: kept.Request, Sets: kept.Sets, At: kept.At, Payments: kept.Payments, body: body}
 	err := r.check()
 	if kept.Version != version {
 		err = fmt.Errorf("it has version %d", kept.Version)

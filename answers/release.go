@@ -14,6 +14,8 @@ type Release struct {
 	Request []byte
 	// Sets are the grouping sets of the block, in order.
 	Sets []GroupingSet
+	// At is when it was released, in seconds of Unix time; 0 if that is not known.
+	At int64
 	// Payments are analysts' payments for earlier releases of the block.
 	Payments []Payment
 	// Paid are the analysts who have paid for all of it with budgets of their own.

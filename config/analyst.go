@@ -9,6 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"dpproxy/answers"
 	"dpproxy/catalog"
 	"dpproxy/parser"
 	"dpproxy/planner"
@@ -131,7 +132,15 @@ var ownSettings = map[string]func(value){
 	"dp.limit_retry":     func(v value) { v.oneOf("on", "off") },
 	"dp.top":             func(v value) { v.oneOf(planner.TopWords()...) },
 	"dp.totals":          func(v value) { v.oneOf(planner.TotalsWords()...) },
+	"dp.max_age":         func(v value) { readAge(v) },
 	"dp.spend":           func(v value) { v.oneOf("always", "confirmed", "never") },
+}
+
+// readAge checks an age of dp.max_age.
+func readAge(v value) {
+	if _, ok := answers.ParseAge(v.text()); !ok {
+		v.fail("this is no age; write one such as 12h or 30d, or epoch")
+	}
 }
 
 func readSettings(v value) map[string]string {

@@ -111,6 +111,8 @@ type Analyst struct {
 	Settings map[string]string
 	// Pooled says that a pooler gives the analyst's sessions to other clients between transactions.
 	Pooled bool
+	// Publishes lets them make tables in the schema published.
+	Publishes bool
 	Allowance
 }
 

@@ -408,6 +408,10 @@ var analystKeys = []key[Analyst]{
 		"Settings that the analyst's sessions begin with, in small letters, see below.",
 	},
 	{
+		"publish", "", toggle(func(a *Analyst, b bool) { a.Publishes = b }), "`false`",
+		"Whether the analyst may make tables in the schema `published`, which colleagues and tools read (docs/dashboards.md).",
+	},
+	{
 		"pooled", "", toggle(func(a *Analyst, b bool) { a.Pooled = b }), "`false`",
 		"Whether clients come through a pooler that gives a session to another client after each transaction, such as pgbouncer with " +
 			"`pool_mode = transaction`. `SET` of a setting of dpproxy is refused then, since it would hold for others: " +

@@ -16,7 +16,7 @@ func (p Plan) objects(s *catalog.Schema, database string) ([]ddl.Object, error) 
 		return nil, err
 	}
 	return slices.Concat(
-		roles(p.Analysts), ddl.Backstop(), ddl.State(),
+		roles(p.Analysts), ddl.Backstop(), ddl.State(), publication(p),
 		schemas(p, s), collations(p, s), ddl.Types(s.Types, labels), tables(p, s), foreignKeys(p, s), views(p, s),
 		comments(p, s), grants(p, s, database),
 	), nil
@@ -31,6 +31,14 @@ func roles(analysts []Analyst) (objects []ddl.Object) {
 		}
 	}
 	return objects
+}
+
+// publication is the schema of published tables.
+func publication(p Plan) []ddl.Object {
+	if !p.keepsPublished {
+		return nil
+	}
+	return ddl.Publication()
 }
 
 func schemas(p Plan, s *catalog.Schema) (objects []ddl.Object) {
@@ -140,11 +148,17 @@ func comments(p Plan, s *catalog.Schema) (objects []ddl.Object) {
 // connect.
 func grants(p Plan, s *catalog.Schema, database string) (objects []ddl.Object) {
 	schemas := append(schemaNames(p, s), ddl.Reserved)
+	if p.keepsPublished {
+		schemas = append(schemas, ddl.Published)
+	}
 	slices.Sort(schemas)
 	for _, a := range p.Analysts {
 		objects = append(objects, ddl.GrantSession(a.Name, database))
 		for _, schema := range schemas {
 			objects = append(objects, ddl.GrantUsage(a.Name, schema))
+		}
+		if a.Publishes {
+			objects = append(objects, ddl.GrantPublish(a.Name))
 		}
 		for _, n := range ddl.StateViews() {
 			objects = append(objects, ddl.GrantRead(a.Name, n, ddl.ViewKey(n)))

@@ -31,6 +31,11 @@ type Plan struct {
 	TakeOver bool
 	// Known are relations as they were confirmed: what came since is left out (introspect.Relations).
 	Known map[catalog.Name]*catalog.Table
+	// Published opens the record of a published table: it returns the tables of its statement that an analyst needs a right to, none if it
+	// is no record of this dpproxy.
+	Published func(record string) []catalog.Name
+	// keepsPublished says that the mirror has the schema of published tables.
+	keepsPublished bool
 	// Accept is asked whether Sync may take the schema that it has read; nil accepts what fits.
 	Accept func(*catalog.Schema) error
 }
@@ -103,6 +108,8 @@ type Analyst struct {
 	// Tables are the protected relations, views over them included, that the analyst
 	// may name.
 	Tables []catalog.Name
+	// Publishes lets the analyst make tables in the schema of published tables.
+	Publishes bool
 }
 
 var settingName = regexp.MustCompile(`^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$`)

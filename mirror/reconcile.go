@@ -213,6 +213,9 @@ func (r *reconciler) drop(ctx context.Context, m record) error {
 		return err
 	}
 	if there {
+		if err := r.spare(ctx, m); err != nil {
+			return err
+		}
 		if err := r.exec(ctx, m.Key, m.Drop); err != nil {
 			return err
 		}

@@ -114,6 +114,9 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 			return err
 		}
 	}
+	if plan.keepsPublished, err = publishes(ctx, to, plan); err != nil {
+		return err
+	}
 	before, err := shown(ctx, to)
 	if err != nil {
 		return err
@@ -158,12 +161,10 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 			}
 		}
 	}
-	if copied {
-		if err := copiedRecords.write(ctx, to, []byte{}); err != nil {
-			return err
-		}
+	if err := keepReaders(ctx, to, plan, report); err != nil {
+		return err
 	}
-	if err := confirm(ctx, to, plan, schema, report); err != nil {
+	if err := note(ctx, to, plan, schema, copied, report); err != nil {
 		return err
 	}
 	if !was.isOf(plan, schema) {
@@ -172,4 +173,14 @@ func build(ctx context.Context, from, to pgx.Tx, plan Plan, schema *catalog.Sche
 		}
 	}
 	return verify(ctx, to, plan, schema, now)
+}
+
+// note writes the records of the mirror: that rows were copied, if they were, and of which schema it is made.
+func note(ctx context.Context, to pgx.Tx, plan Plan, schema *catalog.Schema, copied bool, report func(string)) error {
+	if copied {
+		if err := copiedRecords.write(ctx, to, []byte{}); err != nil {
+			return err
+		}
+	}
+	return confirm(ctx, to, plan, schema, report)
 }

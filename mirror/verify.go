@@ -92,6 +92,9 @@ func proveUnread(ctx context.Context, tx pgx.Tx, p Plan, was *catalog.Schema, no
 			return &UnsafeError{fmt.Sprintf("self-test: %s: %s", r.text, found[0])}
 		}
 	}
+	if err := proveUncoded(ctx, tx); err != nil {
+		return err
+	}
 	if err := refuseShown(ctx, tx, p, was, now); err != nil {
 		return err
 	}

@@ -108,11 +108,7 @@ func unless(stmt *pg.Node) *NewTable {
 	if !c.GetIfNotExists() || rel.GetCatalogname() != "" {
 		return nil
 	}
-	t := &NewTable{Schema: rel.Schemaname, Name: rel.Relname}
-	if t.Schema == "" && rel.Relpersistence == temporary {
-		t.Schema = temporarySchema
-	}
-	return t
+	return new(newTable(rel))
 }
 
 // run analyses a query and gives the statement its class.

@@ -17,12 +17,14 @@ func destination(stmt *pg.Node, before string) Destination {
 	to := Destination{Changes: changesIn(stmt)}
 	switch x := stmt.GetNode().(type) {
 	case *pg.Node_CreateTableAsStmt:
-		to.Table = before
+		to.Table, to.Made = before, newTable(x.CreateTableAsStmt.Into.Rel)
 	case *pg.Node_DeclareCursorStmt:
 		to.Cursor, to.Name = before, x.DeclareCursorStmt.Portalname
 	case *pg.Node_SelectStmt:
 		if into := pgtree.IntoClause(x.SelectStmt); into != nil {
-			to.Table = "CREATE " + persistence[into.Rel.GetRelpersistence()] + "TABLE " + written(into.Rel) + " AS "
+			to.Made = newTable(into.Rel)
+			to.Table = "CREATE " + persistence[into.Rel.GetRelpersistence()] + "TABLE " +
+				ast.QualifiedIdent(into.Rel.Schemaname, into.Rel.Relname) + " AS "
 		}
 	}
 	return to
@@ -65,10 +67,11 @@ var merging = map[pg.CmdType]string{pg.CmdType_CMD_INSERT: "INSERT", pg.CmdType_
 // persistence has the words for that of a table.
 var persistence = map[string]string{temporary: "TEMPORARY ", "u": "UNLOGGED "}
 
-// written writes the name of a table.
-func written(t *pg.RangeVar) string {
-	if t.Schemaname == "" {
-		return ast.QuoteIdent(t.Relname)
+// newTable is a table that a statement makes.
+func newTable(rel *pg.RangeVar) NewTable {
+	t := NewTable{Schema: rel.Schemaname, Name: rel.Relname}
+	if t.Schema == "" && rel.Relpersistence == temporary {
+		t.Schema = temporarySchema
 	}
-	return ast.QuoteIdent(t.Schemaname) + "." + ast.QuoteIdent(t.Relname)
+	return t
 }

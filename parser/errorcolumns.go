@@ -24,8 +24,8 @@ type Insertion struct {
 // of one have the session's. Where x is more than an aggregate that is cast, rounded, or COALESCE of it and constants, the column keeps the
 // place of its error, which arithmetic of counts, sums and averages fills. The query is a SELECT, also in COPY, DECLARE and
 // CREATE TABLE AS, without DISTINCT, or one of all or some columns of such a sub-select or WITH query. Others have none: rows that differ
-// by their errors alone would be different ones.
-func (s *Statement) ErrorColumns(confidence float64, columns ErrorColumns) []Insertion {
+// by their errors alone would be different ones. With inserted, a query whose rows an INSERT without a list of columns takes has them too.
+func (s *Statement) ErrorColumns(confidence float64, columns ErrorColumns, inserted bool) []Insertion {
 	toks, comments, err := lex.Scan(s.Text)
 	if err != nil || lex.Guard(toks) != nil || columns == Values {
 		return nil
@@ -36,6 +36,9 @@ func (s *Statement) ErrorColumns(confidence float64, columns ErrorColumns) []Ins
 	}
 	query, form, _ := executed(tree.Stmts[0].Stmt)
 	sel := query.GetSelectStmt()
+	if into := query.GetInsertStmt(); inserted && len(into.GetCols()) == 0 && into.GetSelectStmt() != nil {
+		sel, form = into.SelectStmt.GetSelectStmt(), Utility
+	}
 	if sel == nil {
 		return nil
 	}

@@ -93,6 +93,11 @@ var errorColumns = []struct{ sql, want string }{
 	{"SELECT DISTINCT count(*) FROM t GROUP BY g", ""},
 	{"SELECT count(*) FROM t UNION ALL SELECT 1", ""},
 	{"INSERT INTO z SELECT count(*) FROM t", ""},
+	{
+		"INSERT INTO published.z SELECT count(*) FROM t",
+		"INSERT INTO published.z SELECT count(*), dp.error(count(*)) AS count_error FROM t",
+	},
+	{"INSERT INTO published.z (n) SELECT count(*) FROM t", ""},
 	{"SELECT dp.lower(count(*)) FROM t", ""},
 	{"SELECT g, GROUPING(g) FROM t GROUP BY g", ""},
 	{"SELECT sum(n) OVER () FROM (SELECT 1 AS n) q", ""},
@@ -107,7 +112,7 @@ func TestErrorColumns(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := sql
-		insertions := script.Statements[0].ErrorColumns(0.95, parser.Errors)
+		insertions := script.Statements[0].ErrorColumns(0.95, parser.Errors, strings.HasPrefix(sql, "INSERT INTO published"))
 		for _, i := range slices.Backward(insertions) {
 			got = got[:i.At] + i.Text + got[i.At:]
 		}
@@ -130,7 +135,7 @@ func TestErrorsOfLongArithmetic(t *testing.T) {
 			t.Fatal(err)
 		}
 		var n int
-		for _, i := range script.Statements[0].ErrorColumns(0.95, parser.Errors) {
+		for _, i := range script.Statements[0].ErrorColumns(0.95, parser.Errors, false) {
 			n += len(i.Text)
 		}
 		return n

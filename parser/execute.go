@@ -56,6 +56,7 @@ func execution(st *Statement, stmt *pg.Node, l *locator) bool {
 	}
 	if c := stmt.GetCreateTableAsStmt(); c != nil {
 		x.Created, x.NoData = true, c.Into.GetSkipData()
+		st.Destination.Made = newTable(c.Into.Rel)
 		stmt = c.Query
 	}
 	e := stmt.GetExecuteStmt()

@@ -145,6 +145,8 @@ type Span struct{ Start, End int }
 type Destination struct {
 	// Table begins the CREATE TABLE AS of any query that makes the same table.
 	Table string
+	// Made is that table.
+	Made NewTable
 	// Cursor begins the DECLARE of any query that makes the same cursor, and Name is its name.
 	Cursor, Name string
 	// Changes are those of rows of tables, in WITH queries too.

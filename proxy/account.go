@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"dpproxy/catalog"
 	"dpproxy/planner"
 	"dpproxy/proxy/cashier"
 	"dpproxy/proxy/settings"
@@ -37,6 +38,11 @@ type account struct {
 	// hidden are the values that are NULL since their groups show too few rows, of all that could be.
 	hidden, all int
 	untold      planner.Untold
+	// relations are those that were read, and rows all that were released of them, the oldest at asOf; the zero time if that is not known.
+	relations []catalog.Name
+	rows      int
+	asOf      time.Time
+	aged      bool // all are of an earlier epoch
 }
 
 // newAccount returns that of what was released.
@@ -51,11 +57,26 @@ func newAccount(text string, plan *planner.Plan, released [][]*planner.Released,
 	if r == nil && plan.Reduces() != 0 {
 		a.again, a.how = "; ± is that of the error asked for now", append(a.how, ownErrors)
 	}
+	a.relations = plan.Relations
 	for i, b := range plan.Blocks {
+		for _, set := range released[i] {
+			a.rows += len(set.Rows)
+		}
 		a.groups = append(a.groups, b.ErrorGroups(released[i])...)
 	}
 	return a
 }
+
+// dated is a remark on releases of an earlier epoch, empty for others.
+func (a *account) dated() string {
+	if !a.aged {
+		return ""
+	}
+	return "; as of " + asOf(a.asOf)
+}
+
+// asOf writes the time of a release for people.
+func asOf(at time.Time) string { return at.UTC().Format("2006-01-02 15:04 UTC") }
 
 // ownErrors is said of values that were measured before, perhaps for another error: each error to reach has a proof of its own.
 const ownErrors = "The values were measured before, perhaps for another error. Each error that is asked for has its own ±: " +
@@ -152,9 +173,10 @@ func (a *account) last(ctx context.Context, c *cashier.Cashier) []lastRow {
 		Limits:    filled(strings.Join(slices.Concat(a.leftOut, a.how, a.limits), "\n")),
 		Remaining: filled(strings.TrimPrefix(c.Remaining(ctx, a.receipt, a.untold), "; ")),
 	}
+	row.Remark = filled(strings.TrimPrefix(a.receipt.Remarks()+a.dated(), "; "))
 	if r := a.receipt; r != nil {
 		measure := r.Debits[0].Loss.Measure().String()
-		row.Measure, row.Cost, row.Remark = &measure, pico(r.Debits[0].Loss.Pico()), filled(strings.Join(r.Notes, "; "))
+		row.Measure, row.Cost = &measure, pico(r.Debits[0].Loss.Pico())
 		if r.Rounds > 0 {
 			row.Looks = &r.Rounds
 		}

@@ -44,7 +44,7 @@ func (a *account) brief(price cashier.Price, at string) []wire.Notice {
 }
 
 func (a *account) briefLine(price cashier.Price, at string) wire.Notice {
-	line := wire.Notice{Code: "00000", Message: price.String() + a.receipt.Remarks() + a.again + at}
+	line := wire.Notice{Code: "00000", Message: price.String() + a.receipt.Remarks() + a.again + a.dated() + at}
 	if errors := a.briefErrors(briefly - utf8.RuneCountInString(line.Message) - len("; ")); errors != "" {
 		line.Message = errors + "; " + line.Message
 	}

@@ -63,11 +63,7 @@ func makesTable(ctx context.Context, m *wire.Asker, begins string, b wire.BindRe
 
 // mayChange refuses rows of a table that the session may not change.
 func mayChange(ctx context.Context, m *wire.Asker, c parser.Change) error {
-	name := ast.QuoteIdent(c.Of.Name)
-	if c.Of.Schema != "" {
-		name = ast.QuoteIdent(c.Of.Schema) + "." + name
-	}
-	table, privilege := ast.Quote(name), ast.Quote(c.Privilege)
+	table, privilege := ast.Quote(ast.QualifiedIdent(c.Of.Schema, c.Of.Name)), ast.Quote(c.Privilege)
 	sql := "SELECT pg_catalog.has_table_privilege(" + table + ", " + privilege + ")"
 	if c.Privilege != "DELETE" {
 		sql += " OR pg_catalog.has_any_column_privilege(" + table + ", " + privilege + ")"

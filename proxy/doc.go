@@ -19,6 +19,7 @@
 //     remark.go;
 //   - a statement: proxy.go, metered.go (planning that takes too long ends), execution.go (the path), probe.go, explain.go, execute.go,
 //     consent.go, binding.go, join.go, let.go (statements that use released results), drawing.go, attend.go, read.go,
+//     publishing.go (results that stay in published tables),
 //     beside.go (columns of errors),
 //     replaying.go (the query above the blocks, over replicas);
 //   - statements of other kinds: estimation.go, forecast.go, surveying.go, refuse.go;

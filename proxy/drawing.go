@@ -198,9 +198,12 @@ func (d *drawing) tell() {
 	d.veil.then(func() {
 		last := newAccount(d.text.stmt.Text, d.whole, d.released, d.payment.Receipt, d.pre.settings.Confidence)
 		last.age(d.outdated(d.whole))
+		last.asOf, last.aged = d.known.AsOf(), d.known.Aged
 		if d.p.cfg.Now != nil {
 			at := d.p.cfg.Now()
-			last.at = &at
+			if last.at = &at; !d.known.Any() {
+				last.asOf = at
+			}
 		}
 		d.p.history.add(d.analyst, last)
 		d.last = last

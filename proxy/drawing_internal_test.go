@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"testing"
+	"time"
 
 	"dpproxy/accountant"
 	"dpproxy/dp"
@@ -51,9 +52,9 @@ func TestSetsOfOneRound(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := &planner.Plan{Blocks: []*planner.BlockPlan{block}}
-	none := memory.New(nil, nil, nil, nil).Recall(t.Context(), plan, memory.Analyst{}, false)
+	none := memory.New(nil, nil, nil, nil, nil).Recall(t.Context(), plan, memory.Analyst{}, false, time.Time{})
 	d := &drawing{
-		execution: &execution{p: &Proxy{cashier: c, memory: memory.New(nil, nil, nil, nil)}}, plan: plan, veil: &veil{}, known: none,
+		execution: &execution{p: &Proxy{cashier: c, memory: memory.New(nil, nil, nil, nil, nil)}}, plan: plan, veil: &veil{}, known: none,
 		bill: cashier.Bill{Scopes: []accountant.Scope{unit}, Event: block.Event(), Rounds: true},
 		run:  release.New(plan, none.Before, c.Price, nil),
 	}

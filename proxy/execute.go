@@ -153,7 +153,8 @@ func (e preparedQuery) run(ctx context.Context, m *wire.Asker, outer *parser.Sta
 	case x.Created:
 		rw, err = e.created(ctx, m, outer, bound)
 	default:
-		rw, err = e.release(ctx, m, bound)
+		bound.Asked = e.text.stmt.Text
+		rw, err = keep(ctx, e.execution, m, bound)
 	}
 	if err != nil || rw.Relay || len(st.oids) == 0 {
 		return rw, err
@@ -185,7 +186,8 @@ func (e preparedQuery) created(ctx context.Context, m *wire.Asker, outer *parser
 		if err := rehearse(ctx, m, outer, parser.Destination{Table: before}, b); err != nil {
 			return wire.Rewrite{}, err
 		}
-		if rw, err = e.release(ctx, m, b); err != nil || rw.Relay {
+		b.Asked = outer.Text
+		if rw, err = keepIn(ctx, e.execution, m, b, outer.Destination); err != nil || rw.Relay {
 			return rw, err
 		}
 	}

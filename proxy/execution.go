@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"dpproxy/accountant"
 	"dpproxy/catalog"
@@ -289,7 +290,15 @@ func (e *execution) planWithinBudget(ctx context.Context, analysed *analysed, pr
 func (e *execution) recall(ctx context.Context, plan *planner.Plan, pre *prelude) *memory.Recalled {
 	e.enter(stepRecall)
 	who := memory.Analyst{Name: e.analyst, Budget: e.p.analyst(e.analyst).Budget || e.p.cashier.Owns(e.analyst)}
-	return e.p.memory.Recall(ctx, plan, who, pre.settings.Refine)
+	return e.p.memory.Recall(ctx, plan, who, pre.settings.Refine, e.p.since(pre.settings.MaxAge))
+}
+
+// since is how old releases of former epochs may be; the zero time: there must be none.
+func (p *Proxy) since(age time.Duration) time.Time {
+	if age == 0 || p.cfg.Now == nil {
+		return time.Time{}
+	}
+	return p.cfg.Now().Add(-age)
 }
 
 // bill is the cost of a plan's reads, and of the analyst's debts.

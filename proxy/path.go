@@ -141,8 +141,9 @@ var path = [...]rule{
 		false, nothing,
 	},
 	stepBind: {
-		"bind", "bind the client's portal to the rewritten statement; Postgres does the rest on the mirror",
-		[]string{"wire/extended.go", "wire/simple.go"},
+		"bind", "let a published table keep a record of its result; bind the client's portal to the rewritten statement; Postgres does " +
+			"the rest on the mirror",
+		[]string{"proxy/publishing.go", "wire/extended.go", "wire/simple.go"},
 		false, nothing,
 	},
 }

@@ -17,6 +17,7 @@ import (
 	"dpproxy/proxy/cashier"
 	"dpproxy/proxy/flight"
 	"dpproxy/proxy/memory"
+	"dpproxy/proxy/publication"
 	"dpproxy/proxy/reader"
 	"dpproxy/proxy/survey"
 	"dpproxy/wire"
@@ -40,7 +41,9 @@ type Config struct {
 	Analysts  map[string]Analyst
 	Defaults  Defaults
 	Answers   Answers
-	Grid      Grid
+	// Publications seals the records of published tables.
+	Publications publication.Book
+	Grid         Grid
 	// Sharing says how statements share the sessions of Data.
 	Sharing reader.Sharing
 	// LeftReads is how many reads of one analyst go on whose clients have left them.
@@ -80,7 +83,7 @@ type Analyst struct {
 	Tables map[catalog.Name]bool
 	// Budget says that the analyst has a budget of their own.
 	Budget bool
-	// Widens says that sessions begin with a word of dp.columns by which statements get more columns.
+	// Widens says that sessions begin with a word of dp.columns by which statements get more columns, or that the analyst publishes.
 	Widens bool
 	// Pooled says that a pooler gives the analyst's sessions to other clients between transactions.
 	Pooled bool
@@ -171,7 +174,7 @@ func New(ctx context.Context, cfg Config) (*Proxy, error) {
 	}
 	p := &Proxy{
 		cfg: cfg, texts: newCache(planner.Names(cfg.Catalog)), reader: reader.New(cfg.Data, cfg.Sharing),
-		memory: memory.New(cfg.Answers.Store, cfg.Answers.Version, cfg.Answers.Epoch, cfg.Log),
+		memory: memory.New(cfg.Answers.Store, cfg.Answers.Version, cfg.Answers.Epoch, cfg.Now, cfg.Log),
 	}
 	var names []string
 	for _, n := range append(cfg.Catalog.Protected(), cfg.Views...) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"dpproxy/parser"
 	"dpproxy/proxy/cashier"
@@ -117,15 +118,28 @@ func togetherWith(used []*part, own *account, text string) *account {
 			w.mechanism, w.confidence, w.at = of.mechanism, of.confidence, of.at
 		}
 		w.untold = w.untold.With(of.untold)
+		if len(w.relations) == 0 {
+			w.asOf = of.asOf
+		}
+		w.relations, w.rows, w.asOf = union(w.relations, of.relations), w.rows+of.rows, older(w.asOf, of.asOf)
 		w.outside, w.leftOut = union(w.outside, of.outside), union(w.leftOut, of.leftOut)
 		w.limits, w.how = union(w.limits, of.limits), union(w.how, of.how)
+		w.aged = w.aged || of.aged
 		w.hidden, w.all = w.hidden+of.hidden, w.all+of.all
 	}
 	return &w
 }
 
-// union are the texts of both lists, each once.
-func union(all, more []string) []string {
+// older is the earlier of two times of releases. The zero time is not known, and before all others.
+func older(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// union has all of both lists, each once.
+func union[T comparable](all, more []T) []T {
 	all = slices.Clip(all)
 	for _, s := range more {
 		if !slices.Contains(all, s) {

@@ -118,7 +118,9 @@ func (p *Proxy) route(s *wire.Session, t *text, w *wire.Statement) {
 	switch t.stmt.Class {
 	case parser.Release:
 		w.Describe, w.Utility = t.stmt.InnerText(), t.stmt.Form == parser.Utility
-		w.Run, w.Early = e.release, e.early
+		w.Run, w.Early = func(ctx context.Context, m *wire.Asker, b wire.BindRequest) (wire.Rewrite, error) {
+			return keep(ctx, e, m, b)
+		}, e.early
 	case parser.Explain:
 		w.Describe = t.stmt.Text
 		w.Run, w.Early = explanation{e, t.stmt.Verbose}.explain, e.early

@@ -39,6 +39,11 @@ func (s stateView) show(ctx context.Context, m *wire.Asker, b wire.BindRequest) 
 	if strings.Contains(mentions, "tables") {
 		fill["dp.state_tables"] = append(s.tableRows(balances), localTables(s.p, local)...)
 	}
+	if strings.Contains(mentions, "published") {
+		if fill["dp.state_published"], err = s.publishedRows(ctx, m); err != nil {
+			return wire.Rewrite{}, err
+		}
+	}
 	if strings.Contains(mentions, "columns") {
 		fill["dp.state_columns"] = append(s.columnRows(), localColumns(local)...)
 	}

@@ -12,8 +12,8 @@ func mentionsState(sql string) bool {
 }
 
 // namesState reports whether a text may have such a name behind no dot. The word last is one of SQL's own: only in FROM
-// is it a relation. Every text that is passed on is looked at, and many have one of the words in names of their own, for which
-// a regular expression takes longer than all else that is done for them.
+// is it a relation. Published is a schema, too. Every text that is passed on is looked at, and many have one of the words in names of
+// their own, for which a regular expression takes longer than all else that is done for them.
 func namesState(sql string) bool {
 	for i := range len(sql) {
 		if i > 0 && (isWordByte(sql[i-1]) || sql[i-1] == '.') {
@@ -25,6 +25,11 @@ func namesState(sql string) bool {
 			}
 		}
 		if beginsWith(sql[i:], "last") && endsInFrom(sql[:i]) {
+			return true
+		}
+		const published = "published"
+		if beginsWith(sql[i:], published) && endsInFrom(sql[:i]) &&
+			!strings.HasPrefix(strings.TrimPrefix(sql[i+len(published):], `"`), ".") {
 			return true
 		}
 	}

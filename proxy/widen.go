@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"strings"
 
+	"dpproxy/mirror"
 	"dpproxy/parser"
+	"dpproxy/parser/ast"
 	"dpproxy/proxy/settings"
 	"dpproxy/wire"
 )
@@ -52,7 +54,17 @@ func (p *Proxy) Widen(s *wire.Session, sql string, ask func(sql string) (string,
 			_ = session.Parse("columns", value) // refused when the statement runs
 		}
 		own := *session
-		if own.ReadComments(t.stmt) != nil || !settings.Widens(string(own.ErrorColumns)) {
+		if own.ReadComments(t.stmt) != nil {
+			continue
+		}
+		published, err := isPublished(t.stmt.Destination, ask)
+		if err != nil {
+			return nil, err
+		}
+		if published {
+			own.ErrorColumns = cmp.Or(own.ErrorColumns, parser.Intervals)
+		}
+		if !settings.Widens(string(own.ErrorColumns)) {
 			continue
 		}
 		if own.Confidence == 0 {
@@ -64,7 +76,7 @@ func (p *Proxy) Widen(s *wire.Session, sql string, ask func(sql string) (string,
 			session.Confidence = cmp.Or(session.Confidence, p.cfg.Defaults.Confidence)
 			own.Confidence = session.Confidence
 		}
-		for _, i := range query.ErrorColumns(own.Confidence, own.ErrorColumns) {
+		for _, i := range query.ErrorColumns(own.Confidence, own.ErrorColumns, published) {
 			out.SQL += sql[end : t.stmt.Offset+at+i.At]
 			end = t.stmt.Offset + at + i.At
 			out.Inserted = append(out.Inserted, struct{ Start, End int }{len(out.SQL), len(out.SQL) + len(i.Text)})
@@ -76,6 +88,30 @@ func (p *Proxy) Widen(s *wire.Session, sql string, ask func(sql string) (string,
 	}
 	out.SQL += sql[end:]
 	return out, nil
+}
+
+// isPublished reports whether the result of a statement stays in a published table. Such a table has all that is known of its errors,
+// unless the statement or the session says otherwise.
+func isPublished(to parser.Destination, ask func(sql string) (string, error)) (bool, error) {
+	var in, find string
+	switch {
+	case to.Table != "":
+		in, find = to.Made.Schema, "SELECT pg_catalog.current_schema()"
+	case len(to.Changes) == 1 && to.Changes[0].Privilege == "INSERT":
+		of := to.Changes[0].Of
+		in, find = of.Schema, `SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n
+			ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+			WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(`+ast.Quote(ast.QuoteIdent(of.Name))+")"
+	default:
+		return false, nil
+	}
+	if in == "" {
+		var err error
+		if in, err = ask(find); err != nil {
+			return false, err
+		}
+	}
+	return in == mirror.PublishedSchema, nil
 }
 
 // widened is the query of a statement that releases columns with noise, at once or when it is executed, and where it begins in it; nil if

@@ -196,6 +196,7 @@ func (r *requests) runBound(a *Asker, st *prepared, b *pgproto3.Bind) (Rewrite, 
 	return r.attended(a, func(ctx context.Context) (Rewrite, error) {
 		return st.statement.Run(ctx, a, BindRequest{
 			Params: b.Parameters, Formats: b.ParameterFormatCodes, ParamOIDs: st.description.oids, Fields: fields,
+			Asked: r.widened.asked(st.statement),
 		})
 	})
 }

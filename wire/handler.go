@@ -57,6 +57,21 @@ func (w *Widened) back(position int) int {
 	return position
 }
 
+// asked is a statement of the text as the client wrote it. The receiver may be nil.
+func (w *Widened) asked(st Statement) string {
+	if w == nil {
+		return st.SQL
+	}
+	text, from := "", st.Offset
+	for _, s := range w.Inserted {
+		if s.Start >= from && s.End <= st.Offset+len(st.SQL) {
+			text += w.SQL[from:s.Start]
+			from = s.End
+		}
+	}
+	return text + w.SQL[from:st.Offset+len(st.SQL)]
+}
+
 // A Statement is one statement of a message's text.
 type Statement struct {
 	SQL    string
@@ -85,6 +100,8 @@ type BindRequest struct {
 	ParamOIDs []uint32 // types of Params, as the mirror resolved them
 	Fields    []pgproto3.FieldDescription
 	Simple    bool // came in a Query message
+	// Asked is the statement as the client wrote it: its text may be [Widened].
+	Asked string
 	// Early is the answer to the statement's early question, or nil if it was not asked.
 	Early *Result
 }

@@ -43,7 +43,7 @@ func (r *requests) query(raw []byte) error {
 func (r *requests) runSimple(text string, st Statement) (Rewrite, *origin, error) {
 	a := r.newAsker()
 	a.shift = characters(text, st.Offset)
-	b := BindRequest{Simple: true}
+	b := BindRequest{Simple: true, Asked: r.widened.asked(st)}
 	rw, err := r.attended(a, func(ctx context.Context) (Rewrite, error) {
 		if st.Describe != "" {
 			d, early, err := a.describeWith(ctx, st.Describe, st.early(), st.place(text))

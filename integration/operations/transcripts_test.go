@@ -14,9 +14,14 @@ import (
 	"dpproxy/internal/sitetest"
 )
 
-// TestClientTranscripts plays what docs/clients.md shows of psql, pandas and R: numbers aside, each prints what stands there.
+// TestClientTranscripts plays what docs/clients.md shows of psql, pandas and R, and docs/dashboards.md of psql: numbers aside, each prints
+// what stands there.
 func TestClientTranscripts(t *testing.T) {
 	text, err := os.ReadFile("../../docs/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dashboards, err := os.ReadFile("../../docs/dashboards.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +50,7 @@ func TestClientTranscripts(t *testing.T) {
 		return out.String()
 	}
 	t.Run("psql", func(t *testing.T) {
-		blocks := regexp.MustCompile("(?s)```psql\n(demo=> .*?)```").FindAllStringSubmatch(string(text), -1)
+		blocks := regexp.MustCompile("(?s)```psql\n(demo=> .*?)```").FindAllStringSubmatch(string(text)+string(dashboards), -1)
 		if len(blocks) < 2 {
 			t.Fatal("there are no transcripts")
 		}

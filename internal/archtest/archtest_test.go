@@ -76,19 +76,20 @@ var allowed = map[string]string{
 	"mirror/mirrortest":   "catalog internal/pgtemp",
 	"proxy": "dp pgerr catalog parser parser/ast parser/lex parser/repair mechanisms brdp estimate accountant answers planner " +
 		"planner/pgtype planner/policy planner/scalar planner/work wire mirror proxy/cashier proxy/flight proxy/memory proxy/reader " +
-		"proxy/release proxy/replay proxy/settings proxy/survey",
-	"proxy/cashier": "dp pgerr catalog accountant planner planner/policy",
-	"proxy/flight":  "answers",
-	"proxy/memory":  "answers catalog dp mechanisms planner proxy/release",
-	"proxy/release": "dp contribution mechanisms planner proxy/reader",
-	"proxy/replay":  "contribution estimate parser parser/ast parser/lex parser/marks planner",
+		"proxy/publication proxy/release proxy/replay proxy/settings proxy/survey",
+	"proxy/cashier":     "dp pgerr catalog accountant planner planner/policy",
+	"proxy/flight":      "answers",
+	"proxy/memory":      "answers catalog dp mechanisms planner proxy/release",
+	"proxy/release":     "dp contribution mechanisms planner proxy/reader",
+	"proxy/publication": "catalog accountant",
+	"proxy/replay":      "contribution estimate parser parser/ast parser/lex parser/marks planner",
 	"proxy/reader": "dp pgerr catalog parser parser/ast contribution fold mechanisms planner planner/policy planner/scalar " +
 		"mirror/introspect mirror/steady internal/frugal",
 	"proxy/survey": "dp pgerr catalog parser parser/ast mechanisms accountant accountant/realized survey planner/pgtype planner/policy " +
 		"planner/scalar mirror mirror/introspect mirror/steady",
 	"survey":            "pgerr parser parser/ast mechanisms accountant accountant/realized estimate/population internal/durable",
-	"proxy/settings":    "dp pgerr parser planner",
-	"config":            "dp catalog parser planner planner/policy accountant",
+	"proxy/settings":    "dp pgerr answers parser planner",
+	"config":            "dp catalog answers parser planner planner/policy accountant",
 	"cmd/dpproxy":       anything + " cmd/dpproxy/demo cmd/dpproxy/serve cmd/dpproxy/setup cmd/dpproxy/local cmd/dpproxy/ledger",
 	"cmd/dpproxy/demo":  anything + " cmd/dpproxy/serve cmd/dpproxy/ledger cmd/dpproxy/listing",
 	"cmd/dpproxy/serve": anything + " cmd/dpproxy/local cmd/dpproxy/ledger cmd/dpproxy/drift cmd/dpproxy/auth cmd/dpproxy/site",

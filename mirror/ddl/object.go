@@ -36,6 +36,8 @@ const (
 	KindView       Kind = "view"
 	KindComments   Kind = "comments"
 	KindGrant      Kind = "grant"
+	// KindEventTrigger looks at what commands have made.
+	KindEventTrigger Kind = "event trigger"
 )
 
 // A Key identifies an object of the mirror.

@@ -35,13 +35,18 @@ var stateViews = []struct{ name, comment, setting, columns string }{
 		`schema text, "table" text, name text, type text,
 			low text, high text, "values" text[]`,
 	},
+	{
+		"published", "the published tables that you may read, what each answers, and what a refresh costs", "dp.state_published",
+		`name text, owner text, statement text, groups bigint, price text, as_of timestamptz, spent text,
+			refreshes bigint, "current" boolean`,
+	},
 }
 
 // State are the functions and views of the schema dp by which a session sees its state: dp.plan, the
 // errors of aggregates, and [StateViews].
 func State() []Object {
 	all := append([]Object{planFunction(), suggestFunction()}, reportFunctions()...)
-	all = append(all, localFunctions()...)
+	all = append(append(all, localFunctions()...), sumFunctions()...)
 	for _, v := range stateViews {
 		all = append(all, stateView(v.name, v.setting, v.columns))
 	}

@@ -17,6 +17,14 @@ func QuoteIdent(name string) string {
 	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 }
 
+// QualifiedIdent returns a name with its schema, if it has one, as quoted identifiers.
+func QualifiedIdent(schema, name string) string {
+	if schema == "" {
+		return QuoteIdent(name)
+	}
+	return QuoteIdent(schema) + "." + QuoteIdent(name)
+}
+
 // Clamp writes an expression that has the values of x within two bounds, and stays NULL where x is: LEAST and GREATEST alone leave
 // NULL out, and have a bound in its place.
 func Clamp(x, low, high string) string {

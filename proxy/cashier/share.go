@@ -39,8 +39,11 @@ func PriceOf(ctx context.Context, c *Cashier, r *Receipt, untold planner.Untold,
 }
 
 // Part writes a loss as a part of a limit, in per cent.
-func Part(loss, of dp.Loss) string {
-	if percent := 100 * float64(loss.Pico()) / float64(of.Pico()); percent >= 0.01 {
+func Part(loss, of dp.Loss) string { return PartOf(loss.Pico(), of.Pico()) }
+
+// PartOf is Part of the main parameters of losses.
+func PartOf(loss, of int64) string {
+	if percent := 100 * float64(loss) / float64(of); percent >= 0.01 {
 		return planner.TwoDigits(percent, math.Ceil)
 	}
 	return "less than 0.01"
@@ -126,6 +129,17 @@ func (p Price) Sentence(r *Receipt, mechanism string) string {
 		said = fmt.Sprintf("The answer cost %s %% of %s, which is used up first (%s, %s; %s is left)", p.part, p.of, p.amount, by, p.left)
 	}
 	return said + "; " + p.again + map[bool]string{true: " is left.", false: " are left."}[strings.HasSuffix(p.again, "question")]
+}
+
+// Paid is the price alone, for those who read the answer later.
+func (p Price) Paid() string {
+	switch {
+	case p.free:
+		return "cost nothing, answered before"
+	case p.part == "":
+		return "cost " + p.amount
+	}
+	return "cost " + p.part + " % of " + p.of
 }
 
 // within writes a remark in parentheses, if there is one.

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"dpproxy/answers"
 	"dpproxy/catalog"
@@ -18,21 +19,42 @@ type Memory struct {
 	store   answers.Store // nil: nothing is remembered
 	version func(relations []catalog.Name) []byte
 	epoch   func() string
+	now     func() time.Time // nil: no release has a time
 	log     *slog.Logger
+	epochs  epochs
 }
 
 // New returns the Memory of a store, nil for none. The version covers the secret, and the policy and the schema of relations, nil for none;
-// the epoch names the data: a release is of one epoch.
-func New(store answers.Store, version func([]catalog.Name) []byte, epoch func() string, log *slog.Logger) *Memory {
+// the epoch names the data: a release is of one epoch. Now is the clock of releases, nil for none.
+func New(
+	store answers.Store, version func([]catalog.Name) []byte, epoch func() string, now func() time.Time, log *slog.Logger,
+) *Memory {
 	if version == nil {
 		version = func([]catalog.Name) []byte { return nil }
 	}
-	return &Memory{store: store, version: version, epoch: epoch, log: log}
+	return &Memory{store: store, version: version, epoch: epoch, now: now, log: log}
 }
 
-// place returns the version and the epoch of the answers of a block.
-func (m *Memory) place(b *planner.BlockPlan) [][]byte {
-	return [][]byte{m.version(b.Relations()), []byte(m.epoch())}
+// place returns the version of the answers of a block, and their epoch.
+func (m *Memory) place(b *planner.BlockPlan, epoch string) [][]byte {
+	return [][]byte{m.version(b.Relations()), []byte(epoch)}
+}
+
+// Place digests the version of answers about relations, and the present epoch.
+func (m *Memory) Place(relations []catalog.Name) string {
+	epoch := ""
+	if m.epoch != nil {
+		epoch = m.epoch()
+	}
+	return answers.KeyOf(m.version(relations), []byte(epoch)).String()
+}
+
+// time is the present one as a release has it, 0 without a clock.
+func (m *Memory) time() int64 {
+	if m.now == nil {
+		return 0
+	}
+	return m.now().Unix()
 }
 
 // Keeps reports whether anything is remembered.
@@ -64,6 +86,8 @@ type Recalled struct {
 	Owed dp.ComposedEvent
 	// Notes tell the analyst how it is used.
 	Notes []string
+	// Aged says that all is of an earlier epoch than the present one.
+	Aged bool
 
 	analyst Analyst
 	owing   map[answers.Key]bool // the parts of blocks that are owed
@@ -93,8 +117,75 @@ func (r *Recalled) Before(i int) []*release.Set {
 }
 
 // Recall looks for releases of the blocks of a plan. Without refine, one answers the same request
-// alone.
-func (m *Memory) Recall(ctx context.Context, plan *planner.Plan, analyst Analyst, refine bool) *Recalled {
+// alone. Where the present epoch does not have all of them, an earlier one answers that has, if none of its releases is older than since;
+// the zero time permits none. Releases of several epochs are never mixed.
+func (m *Memory) Recall(ctx context.Context, plan *planner.Plan, analyst Analyst, refine bool, since time.Time) *Recalled {
+	if m.store == nil {
+		return m.recallOf(ctx, plan, analyst, refine, "")
+	}
+	r := m.recallOf(ctx, plan, analyst, refine, m.epoch())
+	if since.IsZero() || r.complete(plan) {
+		return r
+	}
+	for _, epoch := range m.earlier(ctx, since) {
+		if old := m.recallOf(ctx, plan, analyst, false, epoch); old.complete(plan) && !old.AsOf().Before(since) {
+			old.Aged = true
+			return old
+		}
+	}
+	return m.recallOf(ctx, plan, analyst, refine, m.epoch()) // as the plan is shown by
+}
+
+// complete reports whether nothing is left to be read.
+func (r *Recalled) complete(plan *planner.Plan) bool {
+	for i, b := range plan.Blocks {
+		if b.Reads() && r.Released[i] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// AsOf is when the oldest of the releases was drawn that are shown: the zero time if it is not known of one, or if there are none.
+func (r *Recalled) AsOf() time.Time {
+	var oldest int64
+	for _, found := range r.shown() {
+		if found.At == 0 {
+			return time.Time{}
+		}
+		if oldest == 0 || found.At < oldest {
+			oldest = found.At
+		}
+	}
+	if oldest == 0 {
+		return time.Time{}
+	}
+	return time.Unix(oldest, 0)
+}
+
+// Any reports whether a release of before is shown.
+func (r *Recalled) Any() bool { return len(r.shown()) > 0 }
+
+// shown are the releases that are.
+func (r *Recalled) shown() (all []*answers.Release) {
+	for i, b := range r.blocks {
+		switch {
+		case b == nil:
+		case b.pieces != nil:
+			for _, p := range b.pieces {
+				if p.found != nil {
+					all = append(all, p.found)
+				}
+			}
+		case b.found != nil && (r.Released[i] != nil || b.sets != nil):
+			all = append(all, b.found)
+		}
+	}
+	return all
+}
+
+// recallOf is Recall in one epoch.
+func (m *Memory) recallOf(ctx context.Context, plan *planner.Plan, analyst Analyst, refine bool, epoch string) *Recalled {
 	n := len(plan.Blocks)
 	r := &Recalled{
 		Released: make([][]*planner.Released, n), analyst: analyst, owing: map[answers.Key]bool{}, blocks: make([]*block, n),
@@ -109,7 +200,7 @@ func (m *Memory) Recall(ctx context.Context, plan *planner.Plan, analyst Analyst
 		}
 		r.blocks[i] = &block{}
 		for _, p := range planner.PartsOf(b) {
-			r.blocks[i].pieces = append(r.blocks[i].pieces, m.pieceOf(b, p))
+			r.blocks[i].pieces = append(r.blocks[i].pieces, m.pieceOf(b, p, epoch))
 		}
 		if r.blocks[i].pieces != nil {
 			for _, p := range r.blocks[i].pieces {
@@ -117,7 +208,7 @@ func (m *Memory) Recall(ctx context.Context, plan *planner.Plan, analyst Analyst
 			}
 			continue
 		}
-		r.blocks[i].question = m.question(plan, b, refine)
+		r.blocks[i].question = m.question(plan, b, refine, epoch)
 		m.recallBlock(ctx, r, i, b)
 		if r.Released[i] != nil {
 			r.left[i] = b.AsKnown()
@@ -241,6 +332,7 @@ func (m *Memory) Remember(
 	ctx context.Context, rest *planner.Plan, known *Recalled, kept func(block int) []*release.Set,
 ) (earlier [][]*planner.Released) {
 	ctx = context.WithoutCancel(ctx)
+	m.enter(ctx)
 	earlier = make([][]*planner.Released, len(rest.Blocks))
 	other := false
 	for i, b := range rest.Blocks {
@@ -253,7 +345,7 @@ func (m *Memory) Remember(
 			continue
 		}
 		r := before.question.write(kept(i), b, before.paid.without(known.analyst.Name))
-		r.Paid = known.analyst.payers()
+		r.Paid, r.At = known.analyst.payers(), m.time()
 		first, err := m.store.Put(ctx, before.question.next(), r)
 		if err == nil && before.question.refined() {
 			_, err = m.store.Put(ctx, before.question.pointer, answers.Release{})

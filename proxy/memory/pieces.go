@@ -58,9 +58,9 @@ func (r *Recalled) Standings() [][]planner.Standing {
 }
 
 // pieceOf returns the question of a part.
-func (m *Memory) pieceOf(b *planner.BlockPlan, p *planner.Part) *piece {
+func (m *Memory) pieceOf(b *planner.BlockPlan, p *planner.Part, epoch string) *piece {
 	return &piece{of: p, question: &question{
-		parts: slices.Concat([][]byte{[]byte("part")}, m.place(b), p.Question()), generations: mostGenerations, generation: -1,
+		parts: slices.Concat([][]byte{[]byte("part")}, m.place(b, epoch), p.Question()), generations: mostGenerations, generation: -1,
 	}}
 }
 
@@ -277,7 +277,9 @@ func (r *Recalled) Complete(released [][]*planner.Released, drawn func(block int
 func (m *Memory) rememberPieces(ctx context.Context, b *block, kept *release.Set, analyst Analyst) (other bool) {
 	b.give(&planner.Released{Clips: kept.Clips, Rows: kept.Rows})
 	for _, p := range b.drawn() {
-		first, err := m.store.Put(ctx, p.question.next(), p.record(p.released, analyst.payers()))
+		r := p.record(p.released, analyst.payers())
+		r.At = m.time()
+		first, err := m.store.Put(ctx, p.question.next(), r)
 		if err != nil {
 			m.log.Warn("an answer is not remembered", "cause", err)
 		}

@@ -24,9 +24,9 @@ type question struct {
 	pointer answers.Key
 }
 
-// question returns that of a block.
-func (m *Memory) question(plan *planner.Plan, b *planner.BlockPlan, refine bool) *question {
-	place := m.place(b)
+// question returns that of a block in an epoch.
+func (m *Memory) question(plan *planner.Plan, b *planner.BlockPlan, refine bool, epoch string) *question {
+	place := m.place(b, epoch)
 	if plan.Reduces() == 0 {
 		return &question{parts: append(slices.Clip(place), b.Question()...), generations: 1, generation: -1}
 	}

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"dpproxy/answers"
 	"dpproxy/dp"
 	"dpproxy/parser"
 	"dpproxy/pgerr"
@@ -36,18 +38,20 @@ type Settings struct {
 	MaxEpsilonPico int64
 	Capped         bool // MaxEpsilonPico is the analyst's own
 	Refine         bool
-	NoRows         bool                // rows of protected tables are shown as none, not refused
-	ShowSmall      bool                // values of groups that may have no row are shown
-	EmptyGroups    string              // of public groups without a row: a word of [planner.EmptyGroupWords]; empty: they are shown
-	MinimumPeople  int64               // how many people a group must have to be shown; the largest of this and the policy's holds
-	Consistent     bool                // cells of counts and sums are not negative, and add up
-	ErrorColumns   parser.ErrorColumns // that a query gets after its own; empty: none
-	NoIntervals    bool                // no error of percentiles is asked for
-	LimitRetry     bool                // a limit that leaves out too much is chosen once more
-	Top            string              // how the top of groups is found, a word of [planner.TopWords]; empty: auto
-	Totals         string              // when running totals are measured, a word of [planner.TotalsWords]; empty: auto
-	Spending       string              // which statements that cost are run: Always, Confirmed or Never; empty: Always
-	Commented      bool                // a comment of the statement sets something: its author knows that it costs
+	NoRows         bool   // rows of protected tables are shown as none, not refused
+	ShowSmall      bool   // values of groups that may have no row are shown
+	EmptyGroups    string // of public groups without a row: a word of [planner.EmptyGroupWords]; empty: they are shown
+	MinimumPeople  int64  // how many people a group must have to be shown; the largest of this and the policy's holds
+	Consistent     bool   // cells of counts and sums are not negative, and add up
+	// MaxAge is how old releases of former epochs may be that answer; 0: they may not.
+	MaxAge       time.Duration
+	ErrorColumns parser.ErrorColumns // that a query gets after its own; empty: none
+	NoIntervals  bool                // no error of percentiles is asked for
+	LimitRetry   bool                // a limit that leaves out too much is chosen once more
+	Top          string              // how the top of groups is found, a word of [planner.TopWords]; empty: auto
+	Totals       string              // when running totals are measured, a word of [planner.TotalsWords]; empty: auto
+	Spending     string              // which statements that cost are run: Always, Confirmed or Never; empty: Always
+	Commented    bool                // a comment of the statement sets something: its author knows that it costs
 }
 
 // A Notice is how much is told of an answer beside it, a word of dp.notice.
@@ -123,6 +127,7 @@ var knownSettings = []setting{
 	{"limit_retry", "on or off", func(s *Settings, value string) bool { return setSwitch(&s.LimitRetry, value) }},
 	{"top", strings.Join(planner.TopWords(), ", "), (*Settings).setTop},
 	{"totals", strings.Join(planner.TotalsWords(), ", "), (*Settings).setTotals},
+	{"max_age", "an age such as 12h or 30d, or epoch", (*Settings).setMaxAge},
 	{"spend", strings.Join([]string{Always, Confirmed, Never}, ", "), (*Settings).setSpending},
 }
 
@@ -175,7 +180,8 @@ func (s *Settings) Shown() map[string]string {
 		"contribution": "default", "error": target(s.Target.Error), "relative_error": target(s.Target.Relative),
 		"target_fraction": fraction(cmp.Or(s.Target.Fraction, 1)), "refine": "off", "rows": "refuse",
 		"small_groups": "hide", "empty_groups": "show",
-		"consistent": "off", "columns": "values", "intervals": "on", "limit_retry": "off", "top": "auto", "totals": "auto", "spend": Always,
+		"consistent": "off", "columns": "values", "intervals": "on", "limit_retry": "off", "top": "auto", "totals": "auto",
+		"max_age": "epoch", "spend": Always,
 	}
 	if s.MinimumPeople > 0 {
 		texts["minimum_people"] = strconv.FormatInt(s.MinimumPeople, 10)
@@ -329,6 +335,11 @@ func (s *Settings) setTop(value string) bool {
 func (s *Settings) setTotals(value string) bool {
 	s.Totals = strings.ToLower(value)
 	return slices.Contains(planner.TotalsWords(), s.Totals)
+}
+
+func (s *Settings) setMaxAge(value string) (ok bool) {
+	s.MaxAge, ok = answers.ParseAge(strings.ToLower(value))
+	return ok
 }
 
 func (s *Settings) setSpending(value string) bool {

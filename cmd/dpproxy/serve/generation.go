@@ -162,7 +162,8 @@ func (g *generation) proxyConfig(ledger accountant.Ledger, remembered proxy.Answ
 		Answers: remembered, Data: g.data, Aside: g.aside,
 		Relations: g.mirrored(slices.Concat(model.Protected(), model.Public(), g.ViewNames())),
 		Analysts:  g.analysts(), Source: mechanisms.NewSource(), Log: log, Defaults: g.defaults(), Now: time.Now,
-		Surveys: g.desk, LeftReads: p.Limits.AnalystLeftReads,
+		Publications: g.Secret.Publications(),
+		Surveys:      g.desk, LeftReads: p.Limits.AnalystLeftReads,
 		Limits: policy.Limits{PublicFanout: p.Limits.MaxPublicFanout, Work: p.Limits.MaxWork},
 		Sharing: reader.Sharing{
 			AnalystSessions: p.Limits.AnalystDataConnections,

@@ -149,7 +149,7 @@ func (s *Host) analysts() map[string]proxy.Analyst {
 		}
 		out[a.Name] = proxy.Analyst{
 			Tables: granted, Budget: a.Budget != nil, Allowance: proxy.Allowance(a.Allowance),
-			Widens: settings.Widens(a.Settings["dp.columns"]), Pooled: a.Pooled,
+			Widens: a.Publishes || settings.Widens(a.Settings["dp.columns"]), Pooled: a.Pooled,
 		}
 	}
 	return out

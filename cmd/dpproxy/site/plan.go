@@ -18,6 +18,10 @@ func (s *Site) MirrorPlan() mirror.Plan { return s.planOf(s.Policy.Tables) }
 // planOf is the plan of a mirror, with the policy of the tables, in which columns may state their bounds.
 func (s *Site) planOf(tables policy.Policy) mirror.Plan {
 	plan := mirror.Plan{Site: s.Secret.mirrorSite(), TakeOver: s.TakesOver, Withheld: map[catalog.Name][]string{}}
+	plan.Published = func(record string) []catalog.Name {
+		of, _ := s.Secret.Publications().Open(record)
+		return of.Tables
+	}
 	for _, t := range s.Policy.Local {
 		plan.Local = append(plan.Local, mirror.Local{Name: t.Name, Columns: append([]string{t.Key}, t.Public...)})
 	}
@@ -37,7 +41,7 @@ func (s *Site) planOf(tables policy.Policy) mirror.Plan {
 		})
 	}
 	for _, a := range s.Policy.Analysts {
-		m := mirror.Analyst{Name: a.Name, Password: s.Secret.MirrorPassword(a.Name), Settings: a.Settings}
+		m := mirror.Analyst{Name: a.Name, Password: s.Secret.MirrorPassword(a.Name), Settings: a.Settings, Publishes: a.Publishes}
 		if len(s.Policy.Views) > 0 {
 			m.AsidePassword = s.Secret.AsidePassword(a.Name)
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"dpproxy/internal/durable"
+	"dpproxy/proxy/publication"
 )
 
 const secretBytes = 32
@@ -61,6 +62,11 @@ func (s Secret) MirrorPassword(analyst string) string {
 
 // mirrorSite names the dpproxy whose mirror is made: several that share a ledger share the secret too.
 func (s Secret) mirrorSite() string { return hex.EncodeToString(s.Derive("mirror site")[:8]) }
+
+// Publications seals and opens the records of published tables.
+func (s Secret) Publications() publication.Book {
+	return publication.NewBook([32]byte(s.Derive("published tables")))
+}
 
 // Derive returns a key that the secret gives for one purpose.
 func (s Secret) Derive(purpose string) []byte {
