@@ -171,7 +171,7 @@ func (a *account) last(ctx context.Context, c *cashier.Cashier) []lastRow {
 		At: a.at, Statement: abridged(a.text), Mechanism: a.mechanism, Cost: "0", Confidence: a.confidence,
 		Error: a.shortly(), Groups: filled(strings.Join(a.groups, "\n")), Bounds: filled(a.bounds),
 		Limits:    filled(strings.Join(slices.Concat(a.leftOut, a.how, a.limits), "\n")),
-		Remaining: filled(strings.TrimPrefix(c.Remaining(ctx, a.receipt, a.untold), "; ")),
+		Remaining: filled(c.Remaining(ctx, a.receipt, a.untold)),
 	}
 	row.Remark = filled(strings.TrimPrefix(a.receipt.Remarks()+a.dated(), "; "))
 	if r := a.receipt; r != nil {

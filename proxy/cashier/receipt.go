@@ -55,15 +55,15 @@ func (r *Receipt) Remarks() string {
 	return strings.Join(append([]string{""}, r.Notes...), "; ")
 }
 
-// Remaining names the budget that will be exhausted first by more of the same. An answer that
-// is paid for is given without it where the ledger does not say.
+// Remaining is the rest of the budget that will be exhausted first by more of the same, as a part of it and as a loss; empty where the
+// ledger does not say.
 func (c *Cashier) Remaining(ctx context.Context, r *Receipt, untold planner.Untold) string {
 	scope, _, fewest := c.scarcest(ctx, r)
-	if fewest < 0 {
+	if fewest < 0 || scope.Limit.Pico() == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s left of %s %s, about %d more like this", brief(scope.Remaining()), scope.Scope.Kind,
-		c.Told(scope.Scope, untold), fewest)
+	return fmt.Sprintf("%s %% of %s (%s), %s", lessOf(scope.Remaining(), scope.Limit),
+		budgetOf(scope.Scope, fmt.Sprintf("%s %s", scope.Scope.Kind, c.Told(scope.Scope, untold))), brief(scope.Remaining()), suchQuestions(fewest))
 }
 
 // scarcest returns the budget that will be exhausted first by more of the same, the charge to it, and how often that still fits; −1 if the

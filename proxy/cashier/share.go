@@ -49,6 +49,11 @@ func PartOf(loss, of int64) string {
 	return "less than 0.01"
 }
 
+// lessOf writes a rest as a part of a limit, in per cent, rounded down.
+func lessOf(rest, limit dp.Loss) string {
+	return planner.TwoDigits(100*float64(rest.Pico())/float64(limit.Pico()), math.Floor)
+}
+
 // budgetOf names a budget for its analyst.
 func budgetOf(s accountant.Scope, told string) string {
 	if s.Kind == accountant.AnalystScope {
