@@ -100,6 +100,9 @@ truth: setup-test ## compare answers with the truth (half an hour; for the recor
 	@scripts/setup.sh nafld
 	$(GO) test -count=1 -timeout 0 -run '^TestTruth$$|^TestNothingIsSilentlyWrong$$|^TestReplayedErrors$$|^TestCostOfReplays$$' -v ./integration/truth -args -cost -draws $(DRAWS) -rounds $(ROUNDS) -scale $(SF)
 
+board: setup-test ## look at a board of twenty tiles with and without published tables (4 minutes)
+	$(GO) test -count=1 -timeout 20m -run '^TestBoard$$' -v ./integration/bench -args -board
+
 PEOPLE ?= 3000
 corpora: setup-test ## ask what business tools, cohorts and star queries ask, and what hints suggest; compare with the truth (a minute)
 	$(GO) test -count=1 -timeout 20m -run '^TestCorpora$$|^TestRefusals$$' -v ./integration/corpora -args -people $(PEOPLE)

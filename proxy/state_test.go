@@ -51,7 +51,8 @@ func TestState(t *testing.T) {
 		},
 		{
 			"SELECT concat_ws('; ', l.statement, l.mechanism, l.confidence, l.cost = h.cost, l.error = h.error, l.bounds, " +
-				"l.groups IS NULL, l.remaining LIKE '% of the budget of unit patient (%), about % such questions') FROM dp.last l, dp.history h",
+				"l.groups IS NULL, l.remaining LIKE '% of the budget of unit patient (%), about % such questions') " +
+				"FROM dp.last l, dp.history h",
 			"SELECT count(*), avg(birth_year) FROM patients WHERE sex = 'f'; laplace; 0.95; t; t; birth_year to [1920, 2010]; t; t",
 		},
 		{"SELECT (questions > 0 AND remaining > 0)::text FROM dp.tables WHERE name = 'labs'", "true"},

@@ -62,8 +62,8 @@ func (c *Cashier) Remaining(ctx context.Context, r *Receipt, untold planner.Unto
 	if fewest < 0 || scope.Limit.Pico() == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s %% of %s (%s), %s", lessOf(scope.Remaining(), scope.Limit),
-		budgetOf(scope.Scope, fmt.Sprintf("%s %s", scope.Scope.Kind, c.Told(scope.Scope, untold))), brief(scope.Remaining()), suchQuestions(fewest))
+	of := budgetOf(scope.Scope, fmt.Sprintf("%s %s", scope.Scope.Kind, c.Told(scope.Scope, untold)))
+	return fmt.Sprintf("%s %% of %s (%s), %s", lessOf(scope.Remaining(), scope.Limit), of, brief(scope.Remaining()), suchQuestions(fewest))
 }
 
 // scarcest returns the budget that will be exhausted first by more of the same, the charge to it, and how often that still fits; −1 if the
