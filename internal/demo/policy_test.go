@@ -33,6 +33,7 @@ type policy struct {
 		Password string
 		Tables   []string
 		Budget   budget
+		Publish  bool
 	}
 	Defaults struct{ Epsilon, Confidence float64 }
 }
