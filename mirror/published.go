@@ -64,20 +64,18 @@ func proveUncoded(ctx context.Context, tx pgx.Tx) error {
 // spare keeps published tables when an object that they need is about to be dropped: a column that depends on it becomes
 // text, and a table of its role goes to a role that nobody has.
 func (r *reconciler) spare(ctx context.Context, m record) error {
-	var script string
-	var err error
 	switch m.Kind {
 	case ddl.KindRole:
-		script, err = r.disowned(ctx, m.Name)
+		script, err := r.disowned(ctx, m.Name)
+		if err != nil || script == "" {
+			return err
+		}
+		return r.exec(ctx, m.Key, script)
 	case ddl.KindType, ddl.KindTable, ddl.KindView, ddl.KindCollation:
-		script, err = r.asText(ctx, m)
+		return r.asText(ctx, m)
 	default:
 		return nil
 	}
-	if err != nil || script == "" {
-		return err
-	}
-	return r.exec(ctx, m.Key, script)
 }
 
 // disowned is the script by which the published tables of a role get another owner.
@@ -102,27 +100,91 @@ func (r *reconciler) disowned(ctx context.Context, role string) (string, error) 
 	return script.String(), nil
 }
 
-// asText is the script that makes texts of the columns of published tables that depend on an object: on a type, as an array of it too, on
-// the type of the rows of a relation, or on a collation.
-func (r *reconciler) asText(ctx context.Context, m record) (string, error) {
-	const types = `'pg_type'::regclass AND d.refobjid IN (SELECT unnest(ARRAY[t.oid, t.typarray]) FROM pg_type t
-		JOIN pg_namespace s ON s.oid = t.typnamespace WHERE s.nspname || '.' || t.typname = $1)`
-	const collations = `'pg_collation'::regclass AND d.refobjid IN (SELECT l.oid FROM pg_collation l
-		JOIN pg_namespace s ON s.oid = l.collnamespace WHERE s.nspname || '.' || l.collname = $1)`
-	of := types
-	if m.Kind == ddl.KindCollation {
-		of = collations
+// dependent are the columns that depend on a type, on the type of the rows of a relation, or on a collation, as arrays, ranges, domains and
+// attributes of it too: of published tables, and of temporary tables that have rows of these.
+const dependent = `WITH RECURSIVE uses AS (
+		SELECT d.classid, d.objid, d.objsubid, 1 AS depth FROM pg_depend d
+		WHERE (d.refclassid, d.refobjid) IN (
+				SELECT 'pg_type'::regclass, t.oid FROM pg_type t JOIN pg_namespace s ON s.oid = t.typnamespace
+				WHERE $1 <> 'collation' AND s.nspname || '.' || t.typname = $2
+			UNION ALL
+				SELECT 'pg_collation'::regclass, l.oid FROM pg_collation l JOIN pg_namespace s ON s.oid = l.collnamespace
+				WHERE $1 = 'collation' AND s.nspname || '.' || l.collname = $2)
+			AND (d.classid = 'pg_type'::regclass OR d.objsubid > 0)
+		UNION
+		SELECT d.classid, d.objid, d.objsubid, u.depth + 1
+		FROM uses u LEFT JOIN pg_class c ON u.classid = 'pg_class'::regclass AND c.oid = u.objid
+			JOIN pg_depend d ON d.refclassid = 'pg_type'::regclass
+				AND d.refobjid = CASE WHEN u.classid = 'pg_type'::regclass THEN u.objid ELSE c.reltype END
+		WHERE d.classid = 'pg_type'::regclass OR d.objsubid > 0),
+	columns AS (
+		SELECT c.oid, a.attnum, a.attname, n.nspname = $3 AS kept, max(u.depth) AS depth
+		FROM uses u JOIN pg_class c ON u.classid = 'pg_class'::regclass AND c.oid = u.objid AND c.relkind = 'r'
+			JOIN pg_namespace n ON n.oid = c.relnamespace
+			JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = u.objsubid
+		WHERE n.nspname = $3 OR starts_with(n.nspname, 'pg_temp_')
+		GROUP BY 1, 2, 3, 4)`
+
+// inTheWay are scripts that drop all by which the type of the columns cannot change: indexes and keys, and views and functions of sessions.
+const inTheWay = dependent + `
+	SELECT DISTINCT CASE d.classid
+			WHEN 'pg_constraint'::regclass THEN format('ALTER TABLE %s DROP CONSTRAINT IF EXISTS %I', c.oid::regclass, k.conname)
+			WHEN 'pg_class'::regclass THEN format('DROP INDEX IF EXISTS %s', i.oid::regclass)
+			WHEN 'pg_rewrite'::regclass THEN format('DROP VIEW IF EXISTS %s CASCADE', w.ev_class::regclass)
+			ELSE format('DROP ROUTINE IF EXISTS %s CASCADE', p.oid::regprocedure) END
+	FROM columns c JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.oid AND d.refobjsubid IN (c.attnum, 0)
+		LEFT JOIN pg_constraint k ON d.classid = 'pg_constraint'::regclass AND k.oid = d.objid AND k.contype IN ('p', 'u')
+		LEFT JOIN pg_class i ON d.classid = 'pg_class'::regclass AND i.oid = d.objid AND i.relkind = 'i'
+		LEFT JOIN pg_rewrite w ON d.classid = 'pg_rewrite'::regclass AND w.oid = d.objid
+		LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
+	WHERE c.kept AND num_nonnulls(k.oid, i.oid, w.oid, p.oid) > 0`
+
+// asText makes texts of the columns of published tables that depend on an object, and drops temporary tables that hold rows of these. No
+// session can hinder it: of a column that cannot become a text, the table keeps the others.
+func (r *reconciler) asText(ctx context.Context, m record) error {
+	columns, err := r.tx.Query(ctx, dependent+`
+		SELECT oid::regclass::text, quote_ident(attname), kept FROM columns ORDER BY depth DESC`, // behind what has its rows
+		string(m.Kind), m.Name, ddl.Published)
+	if err != nil {
+		return err
 	}
-	columns, err := selected(ctx, r.tx, `SELECT format('ALTER TABLE %s ALTER COLUMN %I TYPE pg_catalog.text COLLATE pg_catalog."default"',
-			c.oid::regclass, a.attname)
-		FROM pg_depend d JOIN pg_class c ON c.oid = d.objid JOIN pg_namespace n ON n.oid = c.relnamespace
-		JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.objsubid
-		WHERE d.classid = 'pg_class'::regclass AND c.relkind = 'r' AND n.nspname = $2 AND d.refclassid = `+of, m.Name, ddl.Published)
-	if err != nil || len(columns) == 0 {
-		return "", err
+	type column struct {
+		Table, Name string
+		Kept        bool
+	}
+	all, err := pgx.CollectRows(columns, pgx.RowToStructByPos[column])
+	if err != nil || !slices.ContainsFunc(all, func(c column) bool { return c.Kept }) {
+		return err
+	}
+	drops, err := selected(ctx, r.tx, inTheWay, string(m.Kind), m.Name, ddl.Published)
+	if err != nil {
+		return err
+	}
+	if err := r.exec(ctx, m.Key, strings.Join(drops, ";\n")); err != nil {
+		return err
 	}
 	r.report("make texts of columns of published tables, since " + m.String() + " goes")
-	return strings.Join(columns, ";\n"), nil
+	for _, c := range all {
+		if c.Kept {
+			why, err := r.attempt(ctx, m.Key, fmt.Sprintf(
+				`ALTER TABLE %s ALTER COLUMN %s TYPE pg_catalog.text COLLATE pg_catalog."default"`, c.Table, c.Name))
+			if err != nil {
+				return err
+			}
+			if why == "" {
+				continue
+			}
+			r.report(fmt.Sprintf("drop the column %s of %s: %s", c.Name, c.Table, why))
+		}
+		script := "DROP TABLE IF EXISTS " + c.Table + " CASCADE"
+		if c.Kept {
+			script = fmt.Sprintf("ALTER TABLE %s DROP COLUMN %s CASCADE", c.Table, c.Name)
+		}
+		if err := r.exec(ctx, m.Key, script); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // keepReaders gives SELECT on each published table to the analysts who may ask about all tables of its statement by now, and takes it from
@@ -152,7 +214,7 @@ func keepReaders(ctx context.Context, tx pgx.Tx, p Plan, report func(string)) er
 			continue
 		}
 		now := Readers(p.Analysts, asked, t.owner)
-		changes := append(access("REVOKE SELECT ON %s FROM %s", t.name, of.Readers, now),
+		changes := append(access("REVOKE SELECT ON %s FROM %s CASCADE", t.name, of.Readers, now),
 			access("GRANT SELECT ON %s TO %s", t.name, now, of.Readers)...)
 		if len(changes) == 0 {
 			continue

@@ -37,6 +37,26 @@ func publish(t *testing.T, conn *pgx.Conn, sql, readers string) {
 		`]}", "readers": [`+readers+"]}', true); "+sql+"; COMMIT")
 }
 
+// shadows are temporary objects with the names of what the event trigger reads.
+const shadows = `CREATE TEMP TABLE pg_inherits (inhrelid oid, inhparent oid);
+	CREATE TEMP TABLE pg_constraint (); CREATE TEMP TABLE pg_rewrite ();
+	CREATE TEMP TABLE pg_trigger (); CREATE TEMP TABLE pg_policy (); CREATE TEMP TABLE pg_cast (); CREATE TEMP TABLE pg_transform ();
+	CREATE TEMP TABLE pg_statistic_ext (); CREATE TEMP TABLE pg_roles (rolname text);
+	CREATE DOMAIN pg_temp.text AS varchar(3)`
+
+// TestFunctionsFindNothingTemporary holds that no function of the schema dp with a search_path takes a session's temporary table or type
+// for one of the catalogue: the schema of these is searched first where search_path does not name it.
+func TestFunctionsFindNothingTemporary(t *testing.T) {
+	p := twoServers(t)
+	p.sync(t, publishing("patients"))
+	if got := value(t, p.mirror, `SELECT concat(count(*) > 3,
+			string_agg(p.oid::regprocedure::text, ', ') FILTER (WHERE c.path NOT LIKE '%, pg_temp'))
+		FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace, unnest(p.proconfig) AS c (path)
+		WHERE n.nspname = 'dp' AND c.path LIKE 'search_path=%'`); got != "t" {
+		t.Errorf("these find them: %s", got)
+	}
+}
+
 // TestPublishedTables holds that analysts make tables, indexes and comments in the schema of published tables, if they may, and nothing
 // that could run their code in a session that reads these.
 func TestPublishedTables(t *testing.T) {
@@ -86,11 +106,13 @@ func TestPublishedTables(t *testing.T) {
 		"ALTER TABLE published.x ADD EXCLUDE (n WITH =)", "DO $$ BEGIN EXECUTE 'CREATE VIEW published.v AS SELECT 1'; END $$",
 		"CREATE OPERATOR published.+ (LEFTARG = int, RIGHTARG = int, FUNCTION = int4pl)", "CREATE COLLATION published.c FROM \"C\"",
 	} {
-		run(t, ana, "BEGIN")
-		if got := state(t, ana, sql); got != "42501" && got != "42P16" {
-			t.Errorf("%s ended with %q", sql, got)
+		for _, before := range []string{"", shadows} {
+			run(t, ana, "BEGIN; "+before)
+			if got := state(t, ana, sql); got != "42501" && got != "42P16" {
+				t.Errorf("%s ended with %q after %q", sql, got, before)
+			}
+			run(t, ana, "ROLLBACK")
 		}
-		run(t, ana, "ROLLBACK")
 	}
 	for sql, want := range map[string]string{
 		"TABLE published.x": "", "TABLE published.y": "", "TABLE published.z": "42501", "CREATE TABLE published.b AS SELECT 1": "42501",
@@ -169,6 +191,40 @@ func TestPublishedTablesStay(t *testing.T) {
 	p.sync(t, none)
 	if got := value(t, admin, "SELECT count(*) FROM pg_namespace WHERE nspname = 'published'"); got != "0" {
 		t.Error("the schema stays without tables and publishers")
+	}
+}
+
+// TestPublishedTablesHinderNothing holds that sync makes texts of columns of which the type goes, and takes rights, whatever publishers
+// have made over them, and readers have in their sessions.
+func TestPublishedTablesHinderNothing(t *testing.T) {
+	p := twoServers(t)
+	p.sync(t, publishing("patients", "visits"))
+	ana, cy := p.as(t, "ana"), p.as(t, "cy")
+	publish(t, ana, "CREATE TABLE published.x AS SELECT 'f'::sex_t AS s, array['m'::sex_t] AS l, 1 AS n", `"cy"`)
+	run(t, ana, `CREATE INDEX ON published.x USING gin (l); CREATE INDEX ON published.x ((s = 'm'));
+		CREATE INDEX ON published.x (n) WHERE s > 'f';
+		ALTER TABLE published.x ADD UNIQUE (s, n);
+		CREATE TABLE published.y AS SELECT array[x] AS "its ""rows""" FROM published.x;
+		CREATE TABLE published.z AS SELECT y FROM published.y;
+		CREATE FUNCTION pg_temp.s() RETURNS sex_t LANGUAGE sql BEGIN ATOMIC SELECT s FROM published.x; END;
+		CREATE TEMP TABLE t AS SELECT x FROM published.x; GRANT SELECT ON published.x TO cy WITH GRANT OPTION`)
+	run(t, cy, `CREATE TEMP VIEW v AS SELECT s FROM published.x; GRANT SELECT ON published.x TO "Bob's"`)
+	other := publishing("patients")
+	other.Protected[0].Columns["sex"] = mirror.Column{AllLabels: true}
+	p.sync(t, other)
+	for sql, want := range map[string]string{
+		"SELECT concat_ws(' ', s, pg_typeof(s), l, pg_typeof(l), n) FROM published.x":       "f text {m} text 1",
+		`SELECT concat_ws(' ', "its ""rows""", pg_typeof("its ""rows""")) FROM published.y`: `{"(f,{m},1)"} text`,
+		"SELECT concat_ws(' ', y, pg_typeof(y)) FROM published.z":                           `("{""(f,{m},1)""}") text`,
+	} {
+		if got := value(t, p.mirror, sql); got != want {
+			t.Errorf("%s is %q, not %q", sql, got, want)
+		}
+	}
+	for _, who := range []string{"cy", "Bob's"} {
+		if got := state(t, p.as(t, who), "TABLE published.x"); got != "42501" {
+			t.Errorf("%s reads: %q", who, got)
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ var writesNames = map[string]string{
 	"mirror/rows.go CountRows":                 ofMirror,
 	"mirror/published.go asText":               ofMirror,
 	"mirror/published.go disowned":             ofMirror,
+	"mirror/published.go inTheWay":             ofMirror,
 	"mirror/published.go keepReaders":          ofMirror,
 	"proxy/publishing.go changed":              ofMirror,
 	"mirror/repeats.go CountRepeats":           ofMirror,

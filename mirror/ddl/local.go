@@ -123,7 +123,7 @@ func localFunction(signature, arguments, returns, language, body string) Object 
 	name, _, _ := strings.Cut(signature, "(")
 	return Object{
 		Key: Key{KindFunction, signature},
-		Create: fmt.Sprintf("CREATE FUNCTION %s(%s) RETURNS %s\n\t\tLANGUAGE %s SET search_path = pg_catalog AS $dp$%s $dp$;\n"+
+		Create: fmt.Sprintf("CREATE FUNCTION %s(%s) RETURNS %s\n\t\tLANGUAGE %s SET search_path = pg_catalog, pg_temp AS $dp$%s $dp$;\n"+
 			"ALTER FUNCTION %s OWNER TO %s", name, arguments, returns, language, body, signature, Owner),
 		Drop: "DROP FUNCTION " + signature + " CASCADE",
 		State: "SELECT proowner::regrole::text, NOT prosecdef FROM pg_proc WHERE oid = to_regprocedure(" +

@@ -78,7 +78,7 @@ func guardFunction() Object {
 	const signature = "dp.keep_published()"
 	return Object{
 		Key: Key{KindFunction, signature},
-		Create: `CREATE FUNCTION ` + signature + ` RETURNS event_trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $dp$
+		Create: `CREATE FUNCTION ` + signature + ` RETURNS event_trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $dp$
 		DECLARE
 			fault text;
 			told json := nullif(current_setting('` + Publishing + `', true), '')::json;
