@@ -25,6 +25,9 @@ func rehearse(ctx context.Context, m *wire.Asker, st *parser.Statement, to parse
 		if err := mayChange(ctx, m, c); err != nil {
 			return err
 		}
+		if err := mayPublish(ctx, m, c.Of); err != nil {
+			return err
+		}
 	}
 	switch {
 	case to.Table != "":

@@ -14,6 +14,7 @@ import (
 	"dpproxy/mirror"
 	"dpproxy/parser"
 	"dpproxy/parser/ast"
+	"dpproxy/pgerr"
 	"dpproxy/proxy/cashier"
 	"dpproxy/proxy/publication"
 	"dpproxy/wire"
@@ -60,8 +61,14 @@ func (p publishing) publish(ctx context.Context, to parser.Destination) error {
 		return p.made(ctx)
 	}
 	for _, c := range to.Changes {
-		if err := p.changed(ctx, ast.QualifiedIdent(c.Of.Schema, c.Of.Name)); err != nil {
+		tables, err := publishedBy(ctx, p.asker, c.Of)
+		if err != nil {
 			return err
+		}
+		for _, t := range tables {
+			if err := p.changed(ctx, t); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -99,23 +106,49 @@ func (p publishing) made(ctx context.Context) error {
 	return err
 }
 
-// findPublished selects a published table of which the session's user may change the record, and that.
-const findPublished = `SELECT c.oid::pg_catalog.regclass::pg_catalog.text, COALESCE(pg_catalog.obj_description(c.reltype, 'pg_type'), '')
-	FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-	WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1) AND n.nspname OPERATOR(pg_catalog.=) '` + mirror.PublishedSchema + `'
-		AND pg_catalog.pg_has_role(c.relowner, 'USAGE')`
+// findPublished selects the published tables that rows of a relation may come to, itself or behind views, of which the session's user may
+// change rows: the record of each, and whether the user may change that.
+const findPublished = `WITH RECURSIVE reached (oid) AS (
+		SELECT pg_catalog.to_regclass($1)::pg_catalog.oid
+	UNION
+		SELECT d.refobjid FROM reached r JOIN pg_catalog.pg_rewrite w ON w.ev_class OPERATOR(pg_catalog.=) r.oid
+			JOIN pg_catalog.pg_depend d ON d.objid OPERATOR(pg_catalog.=) w.oid
+		WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_rewrite'::pg_catalog.regclass
+			AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass)
+	SELECT pg_catalog.format('%I.%I', n.nspname, c.relname), COALESCE(pg_catalog.obj_description(c.reltype, 'pg_type'), ''),
+		pg_catalog.pg_has_role(c.relowner, 'USAGE')
+	FROM reached r JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) r.oid
+		JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+	WHERE n.nspname OPERATOR(pg_catalog.=) '` + mirror.PublishedSchema + `' AND (
+		pg_catalog.has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE') OR pg_catalog.has_any_column_privilege(c.oid, 'INSERT, UPDATE'))`
+
+// publishedBy are the published tables to which a change of a relation may bring rows. Their columns are those of [findPublished].
+func publishedBy(ctx context.Context, m *wire.Asker, of parser.NewTable) ([][][]byte, error) {
+	res, err := m.Query(ctx, findPublished, []uint32{pgtype.TextOID}, [][]byte{[]byte(ast.QualifiedIdent(of.Schema, of.Name))}, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return res.Rows, nil
+}
+
+// mayPublish refuses results in a published table of somebody else: its record and its readers would not be those of its rows.
+func mayPublish(ctx context.Context, m *wire.Asker, of parser.NewTable) error {
+	found, err := publishedBy(ctx, m, of)
+	for _, row := range found {
+		if string(row[2]) != "t" {
+			return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for table %s: it is another analyst's", of.Name).
+				WithHint("Publish the result in a table of your own.")
+		}
+	}
+	return err
+}
 
 // changed notes on a published table that rows of the statement's result come to it. Analysts who may not ask about all of
 // its statements no longer read it.
-func (p publishing) changed(ctx context.Context, table string) error {
-	found, err := p.asker.Query(ctx, findPublished, []uint32{pgtype.TextOID},
-		[][]byte{[]byte(table)}, nil, nil)
-	if err != nil || len(found.Rows) != 1 {
-		return err
-	}
-	table = string(found.Rows[0][0])
+func (p publishing) changed(ctx context.Context, found [][]byte) error {
+	table := string(found[0])
 	var was mirror.Publication
-	_ = json.Unmarshal(found.Rows[0][1], &was) // a table without a record gets one
+	_ = json.Unmarshal(found[1], &was) // a table without a record gets one
 	before, ok := p.p.cfg.Publications.Open(was.Record)
 	if !ok || before.Owner != p.analyst {
 		before = publication.Record{Owner: p.analyst}
@@ -131,7 +164,7 @@ func (p publishing) changed(ctx context.Context, table string) error {
 	}
 	for _, reader := range was.Readers {
 		if !slices.Contains(sealed.Readers, reader) {
-			changes = append(changes, "REVOKE SELECT ON "+table+" FROM "+ast.QuoteIdent(reader))
+			changes = append(changes, "REVOKE SELECT ON "+table+" FROM "+ast.QuoteIdent(reader)+" CASCADE")
 		}
 	}
 	for _, reader := range sealed.Readers {
@@ -256,11 +289,14 @@ func (s stateView) publishedRows(ctx context.Context, m *wire.Asker) ([]publishe
 }
 
 // spent writes what all statements of a table have cost, of the budget that such a statement will exhaust first, and how often that still
-// pays for it.
+// pays for it. Nobody is told of another analyst's own budget.
 func (s stateView) spent(ctx context.Context, r publication.Record) (*string, *int64) {
 	var scopes []accountant.Scope
+	var costs []publication.Cost
 	for _, c := range r.Costs {
-		scopes = append(scopes, c.Scope)
+		if c.Scope.Kind != accountant.AnalystScope || c.Scope.Name == s.analyst {
+			scopes, costs = append(scopes, c.Scope), append(costs, c)
+		}
 	}
 	if len(scopes) == 0 {
 		return nil, nil
@@ -271,7 +307,7 @@ func (s stateView) spent(ctx context.Context, r publication.Record) (*string, *i
 	}
 	scarce, fewest := 0, int64(-1)
 	for i, b := range balances {
-		n := b.Remaining().Pico() / max(r.Costs[i].Pico, 1)
+		n := b.Remaining().Pico() / max(costs[i].Pico, 1)
 		if fewest < 0 || n < fewest {
 			scarce, fewest = i, n
 		}

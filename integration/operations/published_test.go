@@ -128,10 +128,20 @@ func TestPublished(t *testing.T) {
 	cy.is(t, "SELECT count(*) FROM published.women", "42501")
 	bob.is(t, "SELECT count(*) FROM published.women", "2")
 
+	ana.is(t, "CREATE TEMP VIEW over AS SELECT n FROM published.men", "")
+	ana.is(t, "/* dp: columns=values */ INSERT INTO over SELECT count(*) FROM labs", "")
+	cy.is(t, "SELECT count(*) FROM published.men", "42501")
+	ana.is(t, "/* dp: columns=values */ CREATE TABLE published.int4 AS SELECT count(*) AS n FROM patients", "")
+	ana.is(t, "GRANT INSERT ON published.int4 TO bob", "")
+	ana.is(t, "SET search_path = published, public", "")
+	ana.is(t, "/* dp: columns=values */ INSERT INTO int4 SELECT count(*) FROM patients; RESET search_path", "")
+	cy.is(t, "SELECT count(*) FROM published.int4", "2")
+
 	// Nothing is charged for what has no place, and rows that the owner writes are the owner's.
 	before, _ := sitetest.Charges(t, s)
 	ana.is(t, "CREATE TABLE published.by_region AS SELECT count(*) FROM visits WHERE cost > 5", "42P07")
 	bob.is(t, "CREATE TABLE published.other AS SELECT count(*) FROM visits WHERE cost > 5", "42501")
+	bob.is(t, "INSERT INTO published.int4 (n) SELECT count(*) FROM labs WHERE value > 5", "42501")
 	ana.is(t, "CREATE VIEW published.v AS SELECT 1", "42501")
 	ana.is(t, "CREATE MATERIALIZED VIEW published.v AS SELECT count(*) FROM visits WHERE cost > 5", "PB004")
 	if after, _ := sitetest.Charges(t, s); after != before {
@@ -156,7 +166,7 @@ func TestPublished(t *testing.T) {
 	ana, dan := dialPublished(t, r.URL("ana")), dialPublished(t, r.URL("dan"))
 	dan.is(t, "SELECT * FROM published.by_region ORDER BY 1", was)
 	dan.is(t, "SELECT * FROM published.people", "42501")
-	dan.is(t, "SELECT name, owner FROM dp.published ORDER BY 1", "by_region|ana\nmen|ana")
+	dan.is(t, "SELECT name, owner FROM dp.published ORDER BY 1", "by_region|ana\nint4|ana")
 	ana.is(t, "CREATE TABLE published.other AS SELECT 1", "42501")
 	ana.is(t, "DROP TABLE published.by_region", "")
 }
