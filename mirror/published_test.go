@@ -2,6 +2,7 @@ package mirror_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -228,11 +229,22 @@ func TestPublishedTablesHinderNothing(t *testing.T) {
 	}
 }
 
+// number reads one.
+func number(t *testing.T, text string) float64 {
+	t.Helper()
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
 // TestErrorOfSum compares the errors of sums with the law: of noise they add up as squares, of limits as they are; an end that is not known
 // of one value is not known of the sum.
 func TestErrorOfSum(t *testing.T) {
 	p := twoServers(t)
 	p.sync(t, plan())
+	ana := p.as(t, "ana")
 	for sql, want := range map[string]string{
 		"(90, 110, 100, 5.1), (95, 105, 100, 2.55)":                              "(11.18,11.18)", // of Gaussian noise
 		"(90, 130, 100, 5.1), (90, 150, 100, 5.1)":                               "(14.14,74.14)",
@@ -241,14 +253,23 @@ func TestErrorOfSum(t *testing.T) {
 		"(NULL::float8, NULL::float8, NULL::float8, NULL::float8)":               "(,)",
 		"(90, 110, 100, NULL), (90, 110, 100, NULL), (7, 7, 7, 0), (7, 8, 7, 0)": "(20.00,21.00)",
 	} {
-		got := value(t, p.as(t, "ana"), `SELECT concat('(', round((e).below::numeric, 2), ',', round((e).above::numeric, 2), ')')
+		got := value(t, ana, `SELECT concat('(', round((e).below::numeric, 2), ',', round((e).above::numeric, 2), ')')
 			FROM (SELECT dp.error_of_sum(l, u, x, s) AS e FROM (VALUES `+sql+`) AS v (l, u, x, s)) AS e`)
 		if got != want {
 			t.Errorf("of %s it is %s, not %s", sql, got, want)
 		}
 	}
+	for sql, want := range map[string]string{ // of twenty values of Laplace noise of scale 1, of which the sum is nearly normal
+		"0.5": "4.27 to 4.29", "0.8": "8.11 to 8.15", "0.9": "10.40 to 10.45", "0.95": "13.39 to 13.40",
+	} {
+		got := value(t, ana, `SELECT (dp.error_of_sum(ln(1 - c), -ln(1 - c), 0, sqrt(2.0), c)).above::numeric::text
+			FROM (SELECT `+sql+`::float8 AS c) AS c, generate_series(1, 20)`)
+		if low, high, _ := strings.Cut(want, " to "); len(got) < 4 || number(t, got) < number(t, low) || number(t, got) > number(t, high) {
+			t.Errorf("at %s it is %s, not %s", sql, got, want)
+		}
+	}
 	const other = "SELECT (dp.error_of_sum(0::int, 20::bigint, 10::numeric, 3.0711, 0.99)).above::text"
-	if got := value(t, p.as(t, "ana"), other); !strings.HasPrefix(got, "10") {
+	if got := value(t, ana, other); !strings.HasPrefix(got, "10") {
 		t.Errorf("at another confidence it is %s", got)
 	}
 }
