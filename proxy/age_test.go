@@ -86,4 +86,8 @@ func TestAge(t *testing.T) {
 	if got := ask(402, "h", "SELECT remark FROM dp.last", false, ""); got != "as of 2024-05-22 23:00 UTC" {
 		t.Errorf("dp.last says %q", got)
 	}
+	const uses = "SELECT count(*) FROM patients WHERE birth_year > (SELECT count(*) + 1000 FROM patients)"
+	ask(403, "h", week+uses, true, "") // nor are those that the statement uses
+	ask(404, "i", week+uses, false, "as of 2024-05-23 02:00 UTC")
+	ask(405, "j", uses, true, "")
 }

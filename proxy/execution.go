@@ -290,7 +290,11 @@ func (e *execution) planWithinBudget(ctx context.Context, analysed *analysed, pr
 func (e *execution) recall(ctx context.Context, plan *planner.Plan, pre *prelude) *memory.Recalled {
 	e.enter(stepRecall)
 	who := memory.Analyst{Name: e.analyst, Budget: e.p.analyst(e.analyst).Budget || e.p.cashier.Owns(e.analyst)}
-	return e.p.memory.Recall(ctx, plan, who, pre.settings.Refine, e.p.since(pre.settings.MaxAge))
+	age := pre.settings.MaxAge
+	if e.part != nil && e.part.present {
+		age = 0
+	}
+	return e.p.memory.Recall(ctx, plan, who, pre.settings.Refine, e.p.since(age))
 }
 
 // since is how old releases of former epochs may be; the zero time: there must be none.

@@ -146,10 +146,16 @@ func (d *drawing) ending(err error) flight.Ending {
 // agreed plans a statement that uses results, with all its bindings, and refuses one that is not wanted or not covered. While others draw a
 // part of it, it waits, and is planned anew: that part costs nothing then.
 func agreed(ctx context.Context, e *execution, let *parser.Let, m *wire.Asker, b wire.BindRequest) (*evaluation, error) {
+	present := false
 	for {
 		s := newEvaluation(e, let, m, b, false)
+		s.part.present = present
 		if err := s.planAll(ctx, m, nil); err != nil {
 			return nil, err
+		}
+		if s.mixes() {
+			present = true
+			continue
 		}
 		consented, err := wants(ctx, s.execution, s.body.pre, s.bills...)
 		if err != nil {

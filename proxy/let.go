@@ -26,7 +26,9 @@ type part struct {
 	silent bool           // nothing of it is told: an EXPLAIN needs its result
 	copied bool           // public rows of the mirror stand in it as constants
 	unseen bool           // nobody sees the errors of its percentiles: rows are ranked by them
-	told   *told          // nil: nothing is told, or nothing was released
+
+	present bool  // no former epoch answers it
+	told    *told // nil: nothing is told, or nothing was released
 }
 
 // ends reports whether the errors of percentiles are seen.
@@ -51,6 +53,7 @@ type evaluation struct {
 	bills   []cashier.Bill
 	prices  [][]planner.Cost // of each binding, and of the body
 	body    *outlook
+	epochs  []string      // that answer the bindings and the body, empty for the present one
 	asked   []string      // the questions of what is planned with all that it uses
 	keys    []answers.Key // under which they will be remembered
 }
@@ -242,6 +245,7 @@ func (s *evaluation) planAll(ctx context.Context, m *wire.Asker, each func(b *bi
 	if s.body, err = outlookOf(ctx, body, m, s.bound); err != nil {
 		return s.moved(ctx, err)
 	}
+	s.sees(s.body)
 	s.prices[len(s.env)], err = s.priced(ctx, s.body, s.env.known())
 	return err
 }
@@ -257,6 +261,7 @@ func (s *evaluation) planBinding(ctx context.Context, m *wire.Asker, b *binding,
 	if err != nil {
 		return s.within(ctx, b.of, err)
 	}
+	s.sees(o)
 	if s.prices[b.at], err = s.priced(ctx, o, itself); err != nil {
 		return err
 	}
@@ -271,6 +276,16 @@ func (s *evaluation) planBinding(ctx context.Context, m *wire.Asker, b *binding,
 	s.env[b.at], err = b.unreleased(ctx, m, o)
 	return err
 }
+
+// sees notes the epoch that answers a binding or the body.
+func (s *evaluation) sees(o *outlook) {
+	if o.plan.Reads() && !slices.Contains(s.epochs, o.known.Epoch) {
+		s.epochs = append(s.epochs, o.known.Epoch)
+	}
+}
+
+// mixes reports whether several epochs would answer the statement. It is planned once more then, for the present one.
+func (s *evaluation) mixes() bool { return len(s.epochs) > 1 && !s.part.present }
 
 // priced adds the bill of a binding or of the body, and returns its costs. If itself says that all results in it are known, a question that
 // a binding before has asked costs nothing more.
@@ -404,11 +419,16 @@ func (x explanation) explainLet(
 	ctx context.Context, let *parser.Let, m *wire.Asker, b wire.BindRequest,
 ) (lines []string, shadowed bool, err error) {
 	s := newEvaluation(x.execution, let, m, b, true)
-	err = s.planAll(ctx, m, func(b *binding) error {
+	each := func(b *binding) error {
 		own, _, err := explanation{b.execution, x.verbose}.explained(ctx, m, b.bound)
 		lines = append(append(lines, "before: "+oneLine(b.of.Query(s.env.shown()).SQL)), own...)
 		return withoutPosition(err)
-	})
+	}
+	if err = s.planAll(ctx, m, each); err == nil && s.mixes() {
+		s, lines = newEvaluation(x.execution, let, m, b, true), nil
+		s.part.present = true
+		err = s.planAll(ctx, m, each)
+	}
 	if errors.Is(err, errShadowed) {
 		return nil, true, nil
 	}

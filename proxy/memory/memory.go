@@ -86,8 +86,9 @@ type Recalled struct {
 	Owed dp.ComposedEvent
 	// Notes tell the analyst how it is used.
 	Notes []string
-	// Aged says that all is of an earlier epoch than the present one.
-	Aged bool
+	// Aged says that all is of an earlier epoch than the present one, and Epoch is that.
+	Aged  bool
+	Epoch string
 
 	analyst Analyst
 	owing   map[answers.Key]bool // the parts of blocks that are owed
@@ -129,7 +130,7 @@ func (m *Memory) Recall(ctx context.Context, plan *planner.Plan, analyst Analyst
 	}
 	for _, epoch := range m.earlier(ctx, since) {
 		if old := m.recallOf(ctx, plan, analyst, false, epoch); old.complete(plan) && !old.AsOf().Before(since) {
-			old.Aged = true
+			old.Aged, old.Epoch = true, epoch
 			return old
 		}
 	}
