@@ -90,4 +90,8 @@ func TestAge(t *testing.T) {
 	ask(403, "h", week+uses, true, "") // nor are those that the statement uses
 	ask(404, "i", week+uses, false, "as of 2024-05-23 02:00 UTC")
 	ask(405, "j", uses, true, "")
+	const target = "SELECT count(*) FROM patients WHERE birth_year > 1930"
+	ask(406, "j", "/* dp: refine=on, relative_error=0.2 */ "+target, true, "")
+	ask(407, "k", "/* dp: refine=on, relative_error=0.2, max_age=7d */ "+target, false, "as of 2024-05-23 05:00 UTC")
+	ask(407, "k", "/* dp: refine=on, relative_error=0.01, max_age=7d */ "+target, true, "") // no read goes on from another epoch
 }

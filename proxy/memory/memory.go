@@ -129,7 +129,7 @@ func (m *Memory) Recall(ctx context.Context, plan *planner.Plan, analyst Analyst
 		return r
 	}
 	for _, epoch := range m.earlier(ctx, since) {
-		if old := m.recallOf(ctx, plan, analyst, false, epoch); old.complete(plan) && !old.AsOf().Before(since) {
+		if old := m.recallOf(ctx, plan, analyst, refine, epoch); old.complete(plan) && !old.AsOf().Before(since) {
 			old.Aged, old.Epoch = true, epoch
 			return old
 		}
