@@ -11,11 +11,12 @@ import (
 	"dpproxy/internal/sitetest"
 )
 
-// publishers is a policy in which ana publishes, bob may ask the same, and cy may not.
+// publishers is a policy in which ana and eve publish, bob may ask the same as ana, and cy may not.
 var publishers = strings.Replace(sitetest.ClinicPolicy, `  ana: {password: "VERIFIER", tables: [patients, visits, labs]}`,
 	`  ana: {password: "VERIFIER", tables: [patients, visits, labs], publish: true}
   bob: {password: "VERIFIER", tables: [patients, visits, labs]}
   cy: {password: "VERIFIER", tables: [patients]}
+  eve: {password: "VERIFIER", tables: [patients, labs], publish: true}
 answers: {remember: true}`, 1)
 
 // A published is an analyst of the site of TestPublished.
@@ -128,6 +129,8 @@ func TestPublished(t *testing.T) {
 	cy.is(t, "SELECT count(*) FROM published.women", "42501")
 	bob.is(t, "SELECT count(*) FROM published.women", "2")
 
+	ana.is(t, "/* dp: columns=values */ INSERT INTO published.people SELECT count(*) FROM patients", "")
+	cy.is(t, "SELECT count(*) FROM published.people", "42501") // it has those of labs still
 	ana.is(t, "CREATE TEMP VIEW over AS SELECT n FROM published.men", "")
 	ana.is(t, "/* dp: columns=values */ INSERT INTO over SELECT count(*) FROM labs", "")
 	cy.is(t, "SELECT count(*) FROM published.men", "42501")
@@ -136,6 +139,17 @@ func TestPublished(t *testing.T) {
 	ana.is(t, "SET search_path = published, public", "")
 	ana.is(t, "/* dp: columns=values */ INSERT INTO int4 SELECT count(*) FROM patients; RESET search_path", "")
 	cy.is(t, "SELECT count(*) FROM published.int4", "2")
+
+	// The record of another's table says nothing of one's own.
+	eve := dialPublished(t, r.URL("eve"))
+	eve.is(t, `CREATE TABLE published.forged AS SELECT 1 AS n; DO $$ BEGIN
+		EXECUTE format('COMMENT ON TYPE published.forged IS %L', obj_description('published.by_region'::regtype, 'pg_type')); END $$`, "")
+	const forged = "SELECT owner, statement LIKE '%patients' FROM dp.published WHERE name = 'forged'"
+	eve.is(t, forged, "eve|")
+	eve.is(t, "/* dp: columns=values */ INSERT INTO published.forged SELECT count(*) FROM patients", "")
+	eve.is(t, forged, "eve|t")
+	cy.is(t, "SELECT count(*) FROM published.forged", "2")
+	eve.is(t, "DROP TABLE published.forged", "")
 
 	// Nothing is charged for what has no place, and rows that the owner writes are the owner's.
 	before, _ := sitetest.Charges(t, s)
