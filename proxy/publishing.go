@@ -202,7 +202,7 @@ func (p publishing) record(ctx context.Context, before publication.Record) publi
 	if of.receipt == nil && len(r.Costs) > 0 {
 		return r // with the price of the last result that cost something
 	}
-	r.Price, r.Costs = cashier.PriceOf(ctx, p.p.cashier, of.receipt, of.untold, false).Paid(), nil
+	r.Price, r.Costs = cashier.PriceOf(ctx, p.p.cashier, of.receipt, of.untold, false).Paid(p.analyst), nil
 	if of.receipt != nil {
 		for _, d := range of.receipt.Debits {
 			r.Costs = append(r.Costs, publication.Cost{Scope: d.Scope, Pico: d.Loss.Pico()})

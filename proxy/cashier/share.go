@@ -57,7 +57,7 @@ func lessOf(rest, limit dp.Loss) string {
 // budgetOf names a budget for its analyst.
 func budgetOf(s accountant.Scope, told string) string {
 	if s.Kind == accountant.AnalystScope {
-		return "your budget"
+		return own
 	}
 	return "the budget of " + told
 }
@@ -136,16 +136,21 @@ func (p Price) Sentence(r *Receipt, mechanism string) string {
 	return said + "; " + p.again + map[bool]string{true: " is left.", false: " are left."}[strings.HasSuffix(p.again, "question")]
 }
 
-// Paid is the price alone, for those who read the answer later.
-func (p Price) Paid() string {
+// Paid is the price alone, that an analyst has paid, for those who read the answer later.
+func (p Price) Paid(by string) string {
 	switch {
 	case p.free:
 		return "cost nothing, answered before"
 	case p.part == "":
 		return "cost " + p.amount
+	case p.of == own:
+		return "cost " + p.part + " % of the budget of " + by
 	}
 	return "cost " + p.part + " % of " + p.of
 }
+
+// own is an analyst's own budget, for the analyst.
+const own = "your budget"
 
 // within writes a remark in parentheses, if there is one.
 func within(said string) string {
