@@ -17,7 +17,8 @@ func TestBook(t *testing.T) {
 	b := publication.NewBook([32]byte{1})
 	scope := accountant.Scope{Kind: accountant.UnitScope, Name: "patient"}
 	r := publication.Record{
-		Owner: "ana", Statement: "SELECT 1", Tables: []catalog.Name{{Schema: "public", Name: "visits"}}, Groups: 3, AsOf: 7, Price: "cost 1",
+		Owner: "ana", Statement: "SELECT 1", Tables: []catalog.Name{{Schema: "public", Name: "visits"}}, Groups: 3, AsOf: 7,
+		Price: "cost 1",
 		Costs: []publication.Cost{{Scope: scope, Pico: 5}},
 	}
 	sealed, err := b.Seal(r)
