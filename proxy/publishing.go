@@ -183,7 +183,7 @@ func (p publishing) changed(ctx context.Context, found [][]byte) error {
 // record is that of a table after the statement, which had another one before.
 func (p publishing) record(ctx context.Context, before publication.Record) publication.Record {
 	r, of := before, p.of
-	r.Statement, r.Groups, r.Relations, r.AsOf = p.asked, 0, nil, 0
+	r.Statement, r.Groups, r.Relations, r.AsOf, r.Limits = p.asked, 0, nil, 0, ""
 	if len(r.Costs) == 0 {
 		r.Price = "cost nothing"
 	}
@@ -195,7 +195,7 @@ func (p publishing) record(ctx context.Context, before publication.Record) publi
 	if of == nil {
 		return r
 	}
-	r.Groups, r.Relations, r.Place = of.rows, of.relations, p.p.memory.Place(of.relations)
+	r.Groups, r.Relations, r.Place, r.Limits = of.rows, of.relations, p.p.memory.Place(of.relations), strings.Join(of.limits, "\n")
 	if !of.asOf.IsZero() {
 		r.AsOf = of.asOf.Unix()
 	}
@@ -228,7 +228,7 @@ func (p publishing) sealed(r publication.Record) (sealed mirror.Publication, tex
 	return sealed, string(both), err
 }
 
-// comment tells readers of a table of its result.
+// comment tells of the result in a table. Everybody reads comments, also who may not read the table: it has nothing that was released.
 func comment(r publication.Record, of *account) string {
 	said := []string{"published by " + r.Owner}
 	if r.AsOf != 0 {
@@ -237,7 +237,6 @@ func comment(r publication.Record, of *account) string {
 	said = append(said, r.Price)
 	if of != nil {
 		said = append(said, "errors at "+perCent(of.confidence))
-		said = append(said, of.limits...)
 	}
 	return strings.Join(said, "; ")
 }
@@ -248,6 +247,7 @@ type publishedRow struct {
 	Owner     string  `json:"owner"`
 	Statement *string `json:"statement"`
 	Groups    *int    `json:"groups"`
+	Limits    *string `json:"limits"`
 	Price     *string `json:"price"`
 	AsOf      *string `json:"as_of"`
 	Spent     *string `json:"spent"`
@@ -277,6 +277,7 @@ func (s stateView) publishedRows(ctx context.Context, m *wire.Asker) ([]publishe
 		own := publishedRow{Name: string(row[0]), Owner: string(row[1])}
 		if ok && (r.Owner == own.Owner || own.Owner == mirror.Publisher) {
 			own.Owner, own.Statement, own.Groups, own.Price = r.Owner, &r.Statement, &r.Groups, &r.Price
+			own.Limits = filled(r.Limits)
 			if r.AsOf != 0 {
 				own.AsOf = new(time.Unix(r.AsOf, 0).UTC().Format(time.RFC3339))
 			}

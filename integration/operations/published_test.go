@@ -90,9 +90,10 @@ func TestPublished(t *testing.T) {
 	bob.is(t, listed, "by_region|ana|CREATE TABLE published.by_region AS "+byRegion+"|2|t|t|less than 0.01 %|t|t")
 	cy.is(t, listed, "")
 	if got := bob.asks(t, "SELECT obj_description('published.by_region'::regclass)"); !strings.HasPrefix(got, "published by ana; as of ") ||
-		!strings.Contains(got, "errors at 95 %; ") {
-		t.Errorf("its comment is %q", got)
+		!strings.HasSuffix(got, "; errors at 95 %") || strings.Contains(got, "counts with") {
+		t.Errorf("its comment, which cy reads too, is %q", got)
 	}
+	bob.is(t, "SELECT limits LIKE '%one patient counts with at most %' FROM dp.published", "t")
 
 	// Refreshes.
 	ana.is(t, "BEGIN; TRUNCATE published.by_region; INSERT INTO published.by_region "+byRegion+"; COMMIT", "")

@@ -37,7 +37,7 @@ var stateViews = []struct{ name, comment, setting, columns string }{
 	},
 	{
 		"published", "the published tables that you may read, what each answers, and what a refresh costs", "dp.state_published",
-		`name text, owner text, statement text, groups bigint, price text, as_of timestamptz, spent text,
+		`name text, owner text, statement text, groups bigint, limits text, price text, as_of timestamptz, spent text,
 			refreshes bigint, "current" boolean`,
 	},
 }

@@ -25,6 +25,8 @@ type Record struct {
 	Tables []catalog.Name `json:"tables"`
 	// Groups is how many rows the last statement has released.
 	Groups int `json:"groups"`
+	// Limits tell which limits it has chosen, and how much they leave out.
+	Limits string `json:"limits,omitempty"`
 	// AsOf is when the oldest of them was released, in seconds of Unix time; 0 if that is not known.
 	AsOf int64 `json:"as_of,omitempty"`
 	// Relations are those that the last statement reads, and Place digests their policy, their schema and the epoch of the data.
