@@ -213,7 +213,7 @@ func keepReaders(ctx context.Context, tx pgx.Tx, p Plan, report func(string)) er
 		if len(asked) == 0 {
 			continue
 		}
-		now := Readers(p.Analysts, asked, t.owner)
+		now := readersOf(p.Analysts, asked, t.owner)
 		changes := append(access("REVOKE SELECT ON %s FROM %s CASCADE", t.name, of.Readers, now),
 			access("GRANT SELECT ON %s TO %s", t.name, now, of.Readers)...)
 		if len(changes) == 0 {
@@ -246,8 +246,8 @@ func access(change, table string, roles, but []string) (changes []string) {
 	return changes
 }
 
-// Readers are the analysts but the owner who may ask about all of the tables, by name.
-func Readers(analysts []Analyst, tables []catalog.Name, owner string) []string {
+// readersOf are the analysts but the owner who may ask about all of the tables, by name.
+func readersOf(analysts []Analyst, tables []catalog.Name, owner string) []string {
 	readers := []string{}
 	for _, a := range analysts {
 		lacks := slices.ContainsFunc(tables, func(n catalog.Name) bool { return !slices.Contains(a.Tables, n) })
